@@ -341,7 +341,7 @@ static void execute_point(machine *m, const weft_stage *stage)
         const weft_store *store = &stage->stores[s];
         if (!holds(m, store->predicate_count, store->predicates)) continue;
         size_t size = weft_dtype_size(m->kernel->buffers[store->buffer].dtype);
-        int64_t offset = store->moved ? (int64_t)m->values[store->offset] : 0;
+        int64_t offset = store->is_indirect ? (int64_t)m->values[store->offset] : 0;
         char *target = (char *)m->frame->buffers[store->buffer] + (evaluate(m, store->index) + offset) * (int64_t)size;
         memcpy(target, &m->values[store->value], size);
     }

@@ -456,7 +456,7 @@ void weft_store_emit(weft_emitter *e, const weft_store *store)
     weft_access access = {.dtype = dtype,
                           .type = weft_memory_type(e, dtype),
                           .index = store->index,
-                          .offset = store->moved ? &e->values[store->offset] : NULL};
+                          .offset = store->is_indirect ? &e->values[store->offset] : NULL};
     bool varying = value->varying || weft_index_varies(e, store->index) || offset_varies(&access) ||
                    weft_predicates_vary(e, store->predicate_count, store->predicates);
     access_start(e, &access, level, store->predicate_count, store->predicates, true);

@@ -2,7 +2,7 @@
 #include "lib/build/build.h"
 #include "lib/build/builder.h"
 #include "lib/graph/indexing.h"
-#include "lib/lower/in_place.h"
+#include "lib/lower/update_order.h"
 #include <string.h>
 
 /*
@@ -146,7 +146,7 @@ static weft_status *plan_steps(variant_builder *builder)
                                         .fixed_count = builder->request->specialized_count,
                                         .fixed_names = builder->fixed_names,
                                         .fixed_values = builder->request->specialized};
-    WEFT_TRY(weft_in_place_order(builder->fusion, order));
+    WEFT_TRY(weft_update_order(builder->fusion, order));
     for (size_t i = 0; i < count; i++) WEFT_TRY(plan_node(builder, order[i]));
     for (uint32_t i = 0; i < builder->copy_count; i++)
         WEFT_TRY(weft_builder_plan_copy(builder, builder->copies[i].source, builder->copies[i].target));
@@ -295,7 +295,7 @@ static weft_status *generate(variant_builder *builder, const void *context)
     WEFT_TRY(weft_variant_make_steps(variant, weft_builder_step_count(builder)));
     variant->step_count = weft_builder_step_count(builder);
     weft_step *next = variant->steps;
-    WEFT_TRY(weft_builder_fill_over(builder));
+    WEFT_TRY(weft_builder_fill_aliases(builder));
     WEFT_TRY(fill_steps(builder, &next));
     return weft_builder_make_code(builder, generator);
 }

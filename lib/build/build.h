@@ -30,7 +30,7 @@ typedef struct weft_steps_view {
     const weft_fusion *fusion;
     size_t step_count;
     const weft_step_view *steps;
-    const uint32_t *over; /* of a program: weft_variant.over */
+    const uint32_t *input_alias; /* of a program: weft_variant.input_alias */
 } weft_steps_view;
 
 /* Called with every kernel of a program, unscheduled and scheduled, in the order of its steps; for tools and tests. */

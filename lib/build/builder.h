@@ -107,8 +107,8 @@ void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32
 /* Leaves out copies of what can be computed in the place that it is copied to. */
 void weft_builder_drop_copies(variant_builder *builder);
 /* Fills in which outputs may occupy exactly the memory of an input. */
-weft_status *weft_builder_fill_over(variant_builder *builder) WEFT_MUST_USE;
-/* Slot of an expression of builder->extents. */
+weft_status *weft_builder_fill_aliases(variant_builder *builder) WEFT_MUST_USE;
+/* Slot of an expression of builder->exprs. */
 weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot) WEFT_MUST_USE;
 /* Fills in views for a GEMM step; forces in the fusion plan what cannot be read as it lies. */
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step) WEFT_MUST_USE;

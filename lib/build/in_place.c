@@ -53,7 +53,7 @@ static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint
         if (stage->store_count > 1 || (stage->store_count == 1 && store != NULL)) return false;
         if (stage->store_count == 1) store = stage->stores;
     }
-    if (store == NULL || store->buffer != written || store->moved) return false;
+    if (store == NULL || store->buffer != written || store->is_indirect) return false;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
         if (inst->op != WEFT_SCALAR_load || inst->buffer != read) continue;
@@ -216,39 +216,41 @@ static bool is_rewritten(const variant_builder *builder, uint32_t number, uint32
     return false;
 }
 
-/* Output on input, where step `number` is what makes the one of the other, and what follows updates it alone: after an
- * error the input has nothing but updates. */
-static void put_over(const variant_builder *builder, uint32_t number, uint32_t source, uint32_t target, uint32_t *over)
+/* Lets an output share the memory of an input if step `number` copies the one to the other and later steps only update
+ * the output: after an error the input has nothing but updates. */
+static void put_alias(const variant_builder *builder, uint32_t number, uint32_t source, uint32_t target,
+                      uint32_t *input_alias)
 {
     const weft_buffer *input = &builder->variant->buffers[source], *output = &builder->variant->buffers[target];
     if (input->kind != WEFT_BUFFER_INPUT || output->kind != WEFT_BUFFER_OUTPUT) return;
     if (weft_builder_read_after(builder, number, source) || is_rewritten(builder, number, target)) return;
-    over[output->number] = input->number;
+    input_alias[output->number] = input->number;
 }
 
 /* A loop that updates a value in place begins with a copy of it, which its regions must not know as an operand too. */
-static void put_carried_over(const variant_builder *builder, uint32_t number, uint32_t *over)
+static void put_carried_alias(const variant_builder *builder, uint32_t number, uint32_t *input_alias)
 {
     const planned_step *step = &builder->steps[number];
     for (size_t i = 0; i < step->region.carried_count; i++) {
         const weft_carried *carried = &step->region.carried[i];
         size_t uses = 0;
         for (size_t b = 0; b < step->buffer_count; b++) uses += step->buffers[b] == carried->initial;
-        if (carried->updated && uses == 1) put_over(builder, number, carried->initial, carried->result, over);
+        if (carried->updated && uses == 1) put_alias(builder, number, carried->initial, carried->result, input_alias);
     }
 }
 
-weft_status *weft_builder_fill_over(variant_builder *builder)
+weft_status *weft_builder_fill_aliases(variant_builder *builder)
 {
     size_t count = builder->compiled->output_count;
-    uint32_t *over = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *over);
-    if (over == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < count; i++) over[i] = WEFT_OVER_NONE;
+    uint32_t *input_alias = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *input_alias);
+    if (input_alias == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) input_alias[i] = WEFT_NO_ALIAS;
     for (uint32_t s = 0; s < builder->step_count; s++) {
         const planned_step *step = &builder->steps[s];
-        if (step->copies) put_over(builder, s, builder->buffers[step->source], builder->buffers[step->target], over);
-        if (step->kind == WEFT_STEP_REGION) put_carried_over(builder, s, over);
+        if (step->copies)
+            put_alias(builder, s, builder->buffers[step->source], builder->buffers[step->target], input_alias);
+        if (step->kind == WEFT_STEP_REGION) put_carried_alias(builder, s, input_alias);
     }
-    builder->variant->over = over;
+    builder->variant->input_alias = input_alias;
     return NULL;
 }

@@ -155,10 +155,10 @@ static weft_status *fill_outputs(const viewer *o, const weft_compiled *compiled)
         snprintf(number, sizeof number, "%zu", i);
         const char *name = o->program != NULL ? o->program->outputs[i].name : number;
         weft_value value = compiled->outputs[i];
-        bool updates = o->source->over != NULL && o->source->over[i] != WEFT_OVER_NONE;
+        bool updates = o->source->input_alias != NULL && o->source->input_alias[i] != WEFT_NO_ALIAS;
         outputs[i] = (weft_program_view_output){.name = copy_text(o, name, strlen(name)),
                                                 .value = {o->numbers[value.node], value.output},
-                                                .donor = updates ? o->source->over[i] : SIZE_MAX};
+                                                .donor = updates ? o->source->input_alias[i] : SIZE_MAX};
         if (outputs[i].name == NULL) return weft_status_out_of_memory();
     }
     o->view->outputs = outputs;

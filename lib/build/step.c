@@ -376,10 +376,10 @@ static void fill_update(const variant_builder *builder, const planned_step *plan
     const weft_variant *variant = builder->variant;
     const weft_buffer *written = &variant->buffers[builder->buffers[planned->target]];
     if (!planned->updates || written->kind != WEFT_BUFFER_OUTPUT) return;
-    uint32_t input = variant->over[written->number];
-    for (uint32_t b = 0; input != WEFT_OVER_NONE && b < variant->buffer_count; b++)
+    uint32_t input = variant->input_alias[written->number];
+    for (uint32_t b = 0; input != WEFT_NO_ALIAS && b < variant->buffer_count; b++)
         if (variant->buffers[b].kind == WEFT_BUFFER_INPUT && variant->buffers[b].number == input) {
-            out_step->update.over = b;
+            out_step->update.input = b;
             out_step->update.guarded = true;
         }
     out_step->update.all_iterations = planned->lowered.checks_values;

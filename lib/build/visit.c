@@ -66,8 +66,8 @@ static weft_status *visit_steps(variant_builder *builder, const void *context)
     const step_visit *request = context;
     weft_steps_view *made;
     WEFT_TRY(view(builder, &made));
-    WEFT_TRY(weft_builder_fill_over(builder));
-    made->over = builder->variant->over;
+    WEFT_TRY(weft_builder_fill_aliases(builder));
+    made->input_alias = builder->variant->input_alias;
     return request->visit(request->context, made);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Minima and maxima. A minimum of minima, or of sums with minima, is one list, from which all goes that another operand
- * is never above; likewise maxima. The list is built from pairs again, in order of what the operands are. What is once
- * known of a pair is remembered, so that the cost of a chain is that of its nodes.
+ * Minima and maxima. A minimum of minima, or of sums with minima, becomes one list, without the operands that can never
+ * be smaller than another one; likewise maxima. The list is built from pairs again, in order of what the operands are.
+ * What is once known of a pair is remembered, so that the cost of a chain is that of its nodes.
  */
 #include "lib/expr/choice.h"
 

@@ -25,7 +25,7 @@ typedef struct weft_node {
     uint32_t input_count, output_count;
     const weft_value *inputs;
     const weft_attr *attrs; /* op->attr_count */
-    const weft_type *types; /* per output; extents are constants, or `weft_expr` ids of graph->extents */
+    const weft_type *types; /* per output; extents are constants, or `weft_expr` ids of graph->exprs */
     const char *name;       /* or NULL */
     weft_location location;
 } weft_node;
@@ -101,8 +101,8 @@ struct weft_graph {
 weft_location weft_graph_location(weft_graph *graph, const char *file, int line);
 /* "file:line" in the arena, or NULL where there is none. */
 weft_status *weft_location_print(weft_location location, weft_arena *arena, const char **out_text) WEFT_MUST_USE;
-/* `status`, unless it is NULL or out of memory, with the name of the node before the sentence and its location after it.
- * Takes `status`. */
+/* `status`, unless it is NULL or out of memory, with the name of the node before the sentence and its location after
+ * it. Takes `status`. */
 weft_status *weft_node_error(const weft_node *node, const weft_allocator *allocator, weft_status *status) WEFT_MUST_USE;
 /* Sets the location of everything made in `graph` since the last call. */
 void weft_graph_locate(weft_graph *graph, weft_location location);
@@ -125,17 +125,15 @@ bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a
  * For what is not proven: returns `otherwise` if it can never hold; if it may, records a guard with the sentence of
  * `otherwise` and returns NULL. Takes `otherwise`.
  */
-/* Whether `graph` is in a body that no run enters. */
-bool weft_graph_never_runs(const weft_graph *graph);
 weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
                                weft_status *otherwise) WEFT_MUST_USE;
 /* The same for a guard that has to hold only where `when`, an expression of `graph`, is positive. */
 weft_status *weft_guard_settle_when(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
                                     weft_expr when, weft_status *otherwise) WEFT_MUST_USE;
-/*
- * What a composition requires between the two has to hold in programs that need one of its results, and in no others;
- * nowhere, where a result is a failed tensor. The graph may be NULL; a scope that is open is the innermost one.
- */
+/* Whether `graph` is in a body that no run enters. */
+bool weft_graph_never_runs(const weft_graph *graph);
+/* A guard required between open and close applies only to programs that need one of the results; if a result is a
+ * failed tensor, to none. The graph may be NULL; a scope that is open is the innermost one. */
 typedef struct weft_guard_scope {
     weft_graph *root;
     size_t first, outer;

@@ -59,7 +59,8 @@ static guard_key key_of(const weft_guard *guard)
     return (guard_key){guard->kind, swaps ? guard->b : guard->a, swaps ? guard->a : guard->b};
 }
 
-/* The number + 1 of the last guard that asks the same, 0: none so far; NULL where none ever did. */
+/* Points to 1 + the number of the last guard with the same key, or to 0 if there is none now; NULL if there never was
+ * one. */
 static size_t *last_find(const weft_graph *root, const weft_guard *guard)
 {
     guard_key key = key_of(guard);

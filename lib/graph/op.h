@@ -47,6 +47,4 @@ weft_op_id weft_op_id_of(const weft_op_def *op);
  * Axes in attributes are non-negative: tracing normalises them. Elementwise nodes have operands of equal shape: tracing
  * inserts broadcasts.
  */
-
-/* The number of outputs of a region op depends on its regions; for all others it is op->output_count. */
 #endif

@@ -17,7 +17,7 @@ static void mark(const weft_kernel *kernel, uint32_t *needed)
         const weft_stage *stage = &kernel->stages[s];
         for (uint32_t i = 0; i < stage->store_count; i++) {
             needed[stage->stores[i].value] = 1;
-            if (stage->stores[i].moved) needed[stage->stores[i].offset] = 1;
+            if (stage->stores[i].is_indirect) needed[stage->stores[i].offset] = 1;
         }
     }
     for (uint32_t i = kernel->inst_count; i-- > 0;) {
@@ -46,7 +46,7 @@ static void compact(weft_kernel *kernel, uint32_t *number)
         for (uint32_t i = 0; i < stage->store_count; i++) {
             weft_store *store = &stage->stores[i];
             store->value = number[store->value];
-            if (store->moved) store->offset = number[store->offset];
+            if (store->is_indirect) store->offset = number[store->offset];
         }
     }
     kernel->inst_count = next;

@@ -182,7 +182,7 @@ static weft_status *rewrite_stage(weft_kernel *kernel, weft_stage *stage, weft_i
     for (uint32_t s = 0; s < stage->store_count; s++) {
         weft_store *store = &stage->stores[s];
         store->value = new_ids[store->value];
-        if (store->moved) store->offset = new_ids[store->offset];
+        if (store->is_indirect) store->offset = new_ids[store->offset];
     }
     return NULL;
 }

@@ -25,17 +25,17 @@
  * loads from there: a stage that does so runs its points in order along every range along which they may. Iterations of
  * outer ranges never meet.
  *
- * Order of a reduction. It is part of the meaning, not of the schedule: a reduced range with `lanes` = L > 1 (only the
- * innermost one) sends element k to virtual lane k mod L, each lane combines its elements in increasing order starting
- * from init, and at the end lane i takes in lane i + h, for h = L/2, L/4, ..., 1. With L = 1 elements combine in order.
- * A range with `blocks` is cut into blocks of WEFT_ORDER_BLOCK * L elements if it is longer: each lane combines those
- * of a block starting from init, then the results of the blocks in order; if there are more than WEFT_ORDER_BLOCK of
- * them, those of WEFT_ORDER_BLOCK blocks first, and so on. Inside another reduced range such a range starts from init
- * each time, and what it gives is combined with what is there; one of up to WEFT_ORDER_SHORT * L elements goes on with
- * what is there. Without lanes and blocks a stage may also look at its accumulators while they grow (`running`):
- * instructions after the first `running` of a stage see what the accumulators are once they have taken in the point;
- * what they take in comes before. Outer reduced ranges run around it. The schedule may place the virtual lanes on
- * vectors (width divides L; unroll = L / width) or on separate accumulators, with equal bits.
+ * Order of a reduction. It is part of the meaning, not of the schedule: a reduced range with `virtual_lanes` = L > 1
+ * (only the innermost one) sends element k to virtual lane k mod L, each lane combines its elements in increasing order
+ * starting from init, and at the end lane i takes in lane i + h, for h = L/2, L/4, ..., 1. With L = 1 elements combine
+ * in order. A range with `blocks` is cut into blocks of WEFT_ORDER_BLOCK * L elements if it is longer: each lane
+ * combines those of a block starting from init, then the results of the blocks in order; if there are more than
+ * WEFT_ORDER_BLOCK of them, those of WEFT_ORDER_BLOCK blocks first, and so on. Inside another reduced range such a
+ * range starts from init each time, and what it gives is combined with what is there; one of up to WEFT_ORDER_SHORT * L
+ * elements goes on with what is there. Without lanes and blocks a stage may also look at its accumulators while they
+ * grow (`running`): instructions after the first `running` of a stage see what the accumulators are once they have
+ * taken in the point; what they take in comes before. Outer reduced ranges run around it. The schedule may place the
+ * virtual lanes on vectors (width divides L; unroll = L / width) or on separate accumulators, with equal bits.
  */
 #include "lib/expr/expr.h"
 #include <weft/dtype.h>
@@ -73,7 +73,7 @@ typedef struct weft_store {
     uint32_t buffer;
     weft_expr index;
     weft_inst_id value;
-    bool moved; /* `offset`, an i64, is added to the index */
+    bool is_indirect; /* `offset`, an i64, is added to the index */
     weft_inst_id offset;
     uint32_t predicate_count; /* stored only where all are >= 0 */
     const weft_expr *predicates;

@@ -387,8 +387,8 @@ static weft_status *parse_store(parser *p)
     WEFT_TRY(parse_reference(p, 'b', "a buffer", &store.buffer, NULL));
     WEFT_TRY(weft_lexer_expect(&p->lexer, "["));
     WEFT_TRY(parse_expr(p, &store.index));
-    store.moved = weft_lexer_accept(&p->lexer, ",");
-    if (store.moved) WEFT_TRY(parse_value(p, &store.offset));
+    store.is_indirect = weft_lexer_accept(&p->lexer, ",");
+    if (store.is_indirect) WEFT_TRY(parse_value(p, &store.offset));
     WEFT_TRY(weft_lexer_expect(&p->lexer, "]"));
     WEFT_TRY(weft_lexer_expect(&p->lexer, "="));
     WEFT_TRY(parse_value(p, &store.value));

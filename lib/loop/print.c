@@ -170,7 +170,7 @@ static void print_store(const printer *p, const weft_store *store)
 {
     weft_bytes_print(p->text, "    store b%" PRIu32 "[", store->buffer);
     print_expr(p, store->index);
-    if (store->moved) weft_bytes_print(p->text, ", %%%" PRIu32, store->offset);
+    if (store->is_indirect) weft_bytes_print(p->text, ", %%%" PRIu32, store->offset);
     weft_bytes_print(p->text, "] = %%%" PRIu32, store->value);
     print_condition(p, store->predicate_count, store->predicates);
     weft_bytes_append(p->text, "\n", 1);

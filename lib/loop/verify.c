@@ -356,7 +356,7 @@ static weft_status *verify_store(const verifier *v, const weft_store *store)
         return broken(v, "a store goes to b%" PRIu32 ", which is no written buffer", store->buffer);
     WEFT_TRY(verify_expr(v, store->index, "the index of a store"));
     WEFT_TRY(verify_predicates(v, store->predicate_count, store->predicates));
-    if (store->moved) WEFT_TRY(verify_value(v, store->offset, WEFT_I64, "the offset of a store"));
+    if (store->is_indirect) WEFT_TRY(verify_value(v, store->offset, WEFT_I64, "the offset of a store"));
     return verify_value(v, store->value, kernel->buffers[store->buffer].dtype, "the stored value");
 }
 

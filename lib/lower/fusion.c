@@ -4,7 +4,7 @@
 #include "lib/graph/indexing.h"
 #include "lib/lower/numerics.h"
 #include "lib/lower/chains.h"
-#include "lib/lower/in_place.h"
+#include "lib/lower/update_order.h"
 #include "lib/lower/inner.h"
 #include "lib/loop/loop.h"
 
@@ -168,7 +168,7 @@ static bool is_leaf_memory(const weft_graph *graph, const weft_node *node)
     return id == WEFT_OP_input || (id == WEFT_OP_constant && weft_count_bound(graph, node->types[0].shape) != 1);
 }
 
-static weft_role engine_of(const weft_fusion *fusion, uint32_t n)
+static weft_role role_of_root(const weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
@@ -183,13 +183,13 @@ static weft_role engine_of(const weft_fusion *fusion, uint32_t n)
 /* Whether the reduction may be a stage of the kernel that reads it. */
 static bool may_be_stage(const weft_fusion *fusion, uint32_t n, weft_reduction *out_reduction)
 {
-    if (fusion->materialized[n] || engine_of(fusion, n) != WEFT_ROLE_KERNEL) return false;
+    if (fusion->materialized[n] || role_of_root(fusion, n) != WEFT_ROLE_KERNEL) return false;
     weft_reduction_fill(fusion->compiled->graph, n, out_reduction);
     return out_reduction->chunk == 0;
 }
 
-/* The same, for reductions along memory: a kernel with stages across it walks memory in short runs, which what follows
- * should not be drawn into. */
+/* The same, for reductions along memory: a kernel with stages across it walks memory in short runs, so its consumers
+ * should not be fused into it. */
 static bool starts_row(const weft_fusion *fusion, uint32_t n)
 {
     weft_reduction reduction;
@@ -242,7 +242,7 @@ static bool is_reachable(const weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
-    bool has_memory = fusion->materialized[n] || is_reduction(node) || engine_of(fusion, n) != WEFT_ROLE_KERNEL;
+    bool has_memory = fusion->materialized[n] || is_reduction(node) || role_of_root(fusion, n) != WEFT_ROLE_KERNEL;
     has_memory |= node->op->op_class == WEFT_CLASS_LEAF || node->op->op_class == WEFT_CLASS_SCAN;
     if (has_memory || weft_indexing_updates(weft_op_id_of(node->op))) return true;
     bool all = is_local(graph, node);
@@ -343,10 +343,10 @@ static weft_role role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, b
     bool wanted_constant = fusion->materialized[n] && weft_op_id_of(node->op) == WEFT_OP_constant;
     if (wanted_constant || is_leaf_memory(graph, node)) return WEFT_ROLE_LEAF;
     if (node->op->op_class == WEFT_CLASS_LEAF && !fusion->materialized[n]) return WEFT_ROLE_INLINE;
-    weft_role engine = engine_of(fusion, n);
+    weft_role role = role_of_root(fusion, n);
     bool updates = weft_indexing_updates(weft_op_id_of(node->op));
     bool scans = node->op->op_class == WEFT_CLASS_SCAN;
-    if (engine != WEFT_ROLE_KERNEL || fusion->materialized[n] || updates || scans) return engine;
+    if (role != WEFT_ROLE_KERNEL || fusion->materialized[n] || updates || scans) return role;
     if (is_reduction(node)) {
         weft_reduction reduction;
         bool fits = !shared && !fusion->indexed[n] && root != 0 && takes_stages(fusion, root - 1);
@@ -508,7 +508,7 @@ static weft_status *assign_all(weft_fusion *fusion, const uint8_t *live, uint8_t
     while (materialized) {
         bool settled = false;
         for (int round = 0; round < MOST_ROUNDS && !settled; round++) settled = fill_roles(fusion, live, shared);
-        WEFT_TRY(weft_in_place_materialize(fusion, &materialized));
+        WEFT_TRY(weft_update_materialize(fusion, &materialized));
     }
     return NULL;
 }

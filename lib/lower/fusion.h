@@ -59,7 +59,7 @@ void weft_fusion_materialize(weft_fusion *fusion, uint32_t node);
  * as many with each fill. */
 void weft_fusion_materialize_stage(weft_fusion *fusion, uint32_t node);
 
-/* How many elements a shape has, over fusion->extents. */
+/* How many elements a shape has, over fusion->exprs. */
 weft_expr weft_fusion_count(const weft_fusion *fusion, weft_shape shape);
 
 static inline bool weft_role_has_memory(uint8_t role)

@@ -76,10 +76,10 @@ void weft_lowerer_store_update(lowerer *low, const weft_point *point, uint32_t t
                         .value = value,
                         .predicate_count = p.read.predicate_count,
                         .predicates = p.read.predicates};
-    store.moved = weft_lowerer_displace(low, &store.index, &store.offset);
+    store.is_indirect = weft_lowerer_displace(low, &store.index, &store.offset);
     /* Data move nothing along axes of one element, but updates meet there all the same. */
-    if (!store.moved && weft_lowerer_meeting_axes(low) != 0) {
-        store.moved = true;
+    if (!store.is_indirect && weft_lowerer_meeting_axes(low) != 0) {
+        store.is_indirect = true;
         store.offset = weft_lowerer_constant(low, WEFT_I64, 0);
     }
     weft_kernel_builder_store(low->builder, &store);

@@ -75,7 +75,7 @@ weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent)
  * Cuts outer range `number` into tiles of `tile` elements: the range becomes one of tiles, and one inside the tile is
  * added after the last range. A range known to fit one tile only moves to the end.
  */
-weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t tile)
+weft_status *weft_kernel_split(weft_kernel *kernel, uint32_t number, int64_t tile)
 {
     weft_expr_context *x = kernel->exprs;
     weft_range *ranges = weft_arena_allocate(&kernel->arena, (kernel->range_count + 1) * sizeof *ranges);

@@ -129,12 +129,12 @@ static uint32_t body_of(const weft_kernel *kernel, const weft_stage *stage, weft
     return body;
 }
 
-/* Whether an access from one lane to the next is no step of one element: it is made lane by lane. */
-static bool jumps(const weft_kernel *kernel, weft_expr index, bool moved, weft_expr lanes)
+/* Whether an access is not contiguous from lane to lane, so that it is made one lane at a time. */
+static bool jumps(const weft_kernel *kernel, weft_expr index, bool is_indirect, weft_expr lanes)
 {
     weft_expr_context *x = kernel->exprs;
     weft_expr step, rest;
-    if (moved) return true;
+    if (is_indirect) return true;
     if (!weft_expr_uses(x, index, lanes)) return false;
     if (!weft_expr_affine(x, index, lanes, &step, &rest)) return true;
     return step != weft_expr_constant(x, 1) && step != weft_expr_constant(x, -1);
@@ -151,7 +151,7 @@ static uint32_t emitted_of(const weft_kernel *kernel, const weft_stage *stage, w
         if (inst->op == WEFT_SCALAR_load && jumps(kernel, inst->index, inst->arg_count != 0, lanes)) body += LANES;
     }
     for (uint32_t i = 0; i < stage->store_count; i++)
-        if (jumps(kernel, stage->stores[i].index, stage->stores[i].moved, lanes)) body += LANES;
+        if (jumps(kernel, stage->stores[i].index, stage->stores[i].is_indirect, lanes)) body += LANES;
     return body;
 }
 
@@ -182,13 +182,13 @@ static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll)
 static bool is_ordered(const weft_stage *stage)
 {
     for (uint32_t i = 0; i < stage->store_count; i++) {
-        if (stage->stores[i].moved) return true;
+        if (stage->stores[i].is_indirect) return true;
     }
     return false;
 }
 
 /* The last inner range of each stage; where it has virtual lanes, exactly those. Vectors of several registers where
- * there would be too many of one. */
+ * those of one register would be more than WEFT_MAX_UNROLL. */
 static void bind_inner(weft_kernel *kernel, uint32_t width)
 {
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
@@ -227,7 +227,7 @@ static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
     if (!stores_along(kernel, stage, kernel->ranges[kernel->range_count - 1].variable)) return NULL;
     weft_range *ranges = weft_arena_allocate(&kernel->arena, (stage->range_count + 1) * sizeof *ranges);
     if (ranges == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count - 1, ROW_TILE));
+    WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, ROW_TILE));
     memcpy(ranges, stage->ranges, stage->range_count * sizeof *ranges);
     weft_range *row = &ranges[stage->range_count++];
     *row = kernel->ranges[--kernel->range_count];
@@ -253,7 +253,7 @@ static weft_status *bind_reductions(weft_kernel *kernel, uint32_t width, uint32_
     bool jammed;
     uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
     WEFT_TRY(weft_kernel_unroll_and_jam(kernel, registers * 3 / 4 / vectors, &jammed));
-    if (!jammed) WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count - 1, (int64_t)width * unroll));
+    if (!jammed) WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, (int64_t)width * unroll));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, jammed ? vectors : unroll);
     return NULL;
 }
@@ -285,7 +285,7 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, const weft_m
     if (across < last) return weft_kernel_transpose_tile(kernel, across, width, unroll);
     if (loops) return bind_reductions(kernel, width, unroll, machine->registers);
     unroll = unroll_for(kernel, emitted, kernel->ranges[last].extent, width);
-    WEFT_TRY(weft_kernel_cut_tiles(kernel, last, TILE));
+    WEFT_TRY(weft_kernel_split(kernel, last, TILE));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
     return NULL;
 }

@@ -8,7 +8,7 @@
  * before lower_math. */
 weft_status *weft_kernel_stage_cse(weft_kernel *kernel) WEFT_MUST_USE;
 
-/* All passes in order: what a kernel as lowered goes through before code is generated (prepare.c). */
+/* All passes in order: what a kernel as lowered goes through before code is generated (pipeline.c). */
 weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine) WEFT_MUST_USE;
 /* Pass: unscheduled to scheduled for `machine` (schedule.c). */
 weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machine) WEFT_MUST_USE;

@@ -104,7 +104,7 @@ weft_status *weft_kernel_stage_cse(weft_kernel *kernel)
     if (kernel->stage_count < 2) return NULL;
     const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
     bool fits = last->range_count > 0 && last->store_count == 1 && last->stores[0].predicate_count == 0 &&
-                !last->stores[0].moved;
+                !last->stores[0].is_indirect;
     bool done = false;
     for (uint32_t i = last->inst_count; fits && !done && i-- > 0;) {
         const weft_inst *inst = &kernel->insts[last->inst_first + i];

@@ -53,7 +53,7 @@ static bool fill_tiling(weft_tiling *t)
     }
     for (uint32_t i = 0; i < t->store_count; i++) {
         weft_store *store = &kernel->stages[0].stores[i];
-        if (store->moved) return false;
+        if (store->is_indirect) return false;
         add_access(t, NULL, &store->index, kernel->buffers[store->buffer].dtype);
     }
     for (uint32_t i = 0; i < kernel->inst_count; i++) {

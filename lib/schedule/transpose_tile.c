@@ -141,7 +141,7 @@ static weft_status *add_stage(weft_kernel *kernel, const tile *t, uint32_t count
     stages[1].range_count = 2;
     for (uint32_t i = 0; i < stages[1].store_count; i++) {
         stages[1].stores[i].value += count;
-        if (stages[1].stores[i].moved) stages[1].stores[i].offset += count;
+        if (stages[1].stores[i].is_indirect) stages[1].stores[i].offset += count;
     }
     stages[0].ranges = two_ranges(kernel, t->rows, t->row);
     stages[1].ranges = two_ranges(kernel, t->across, t->along);
@@ -164,8 +164,8 @@ weft_status *weft_kernel_transpose_tile(weft_kernel *kernel, uint32_t across, ui
 {
     uint32_t count = kernel->range_count, last = count - 1;
     if (width > TILE) width = TILE;
-    WEFT_TRY(weft_kernel_cut_tiles(kernel, across, TILE));
-    WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count == count ? last - 1 : last, TILE));
+    WEFT_TRY(weft_kernel_split(kernel, across, TILE));
+    WEFT_TRY(weft_kernel_split(kernel, kernel->range_count == count ? last - 1 : last, TILE));
     tile t = {.across = kernel->ranges[kernel->range_count - 2], .along = kernel->ranges[kernel->range_count - 1]};
     kernel->range_count -= 2;
     t.rows = same_range(kernel, &t.along);

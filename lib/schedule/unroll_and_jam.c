@@ -176,7 +176,7 @@ static bool may_jam(const weft_kernel *kernel)
     for (uint32_t i = 0; i < kernel->buffer_count; i++) fits &= kernel->buffers[i].local == 0;
     for (uint32_t i = 0; i < kernel->inst_count; i++) fits &= kernel->insts[i].op != WEFT_SCALAR_running;
     for (uint32_t s = 0; s < kernel->stage_count; s++)
-        for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) fits &= !kernel->stages[s].stores[i].moved;
+        for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) fits &= !kernel->stages[s].stores[i].is_indirect;
     return fits;
 }
 
@@ -231,7 +231,7 @@ static weft_status *block_last(weft_kernel *kernel)
     uint32_t last = kernel->range_count - 1, first = last;
     weft_expr lanes = kernel->ranges[last].variable;
     while (first > 0 && find_sharing(kernel, kernel->ranges[first - 1].variable, lanes).shared > 1) first--;
-    WEFT_TRY(weft_kernel_cut_tiles(kernel, last, BLOCK));
+    WEFT_TRY(weft_kernel_split(kernel, last, BLOCK));
     if (kernel->range_count == last + 1) return NULL;
     weft_range blocks = kernel->ranges[last];
     memmove(&kernel->ranges[first + 1], &kernel->ranges[first], (last - first) * sizeof blocks);

@@ -138,7 +138,8 @@ double weft_machine_product_ns(const weft_machine *machine, weft_dtype dtype, do
     return 1e9 * m * n * k * slowness / rate;
 }
 
-/* Cutting work costs a region, so it has to save more; a piece is half a region, to be worth what claiming it costs. */
+/* Cutting work costs a fork and a join, so it has to save more; a piece is half of that, to be worth what claiming it
+ * costs. */
 static double least_operations(const weft_machine *machine)
 {
     return 2 * machine->fork_join_seconds * machine->operations;

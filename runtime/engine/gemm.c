@@ -237,7 +237,7 @@ static void cut(struct grid *grid, int64_t parts)
     }
 }
 
-/* What the block that needs most takes: a smaller one may be cut for other caches, and pack more at once. */
+/* The bytes of the block that needs most; a smaller block may be cut differently and pack more at once. */
 static void find_bytes(struct grid *grid)
 {
     if (grid->call->k == 0) return;

@@ -27,7 +27,7 @@ typedef struct tracker {
 static void join_over(const weft_variant *variant, uint32_t output, uint32_t *memories)
 {
     const weft_buffer *buffers = variant->buffers;
-    uint32_t input = variant->over[buffers[output].number];
+    uint32_t input = variant->input_alias[buffers[output].number];
     for (uint32_t i = 0; i < variant->buffer_count; i++)
         if (buffers[i].kind == WEFT_BUFFER_INPUT && buffers[i].number == input) memories[output] = i;
 }
@@ -38,9 +38,9 @@ const uint32_t *weft_depend_memories(const weft_bound_variant *bound, weft_arena
     uint32_t *memories = weft_arena_allocate(scratch, (variant->buffer_count + 1) * sizeof *memories);
     if (memories == NULL) return NULL;
     for (uint32_t i = 0; i < variant->buffer_count; i++) memories[i] = i;
-    for (uint32_t i = 0; i < variant->buffer_count && variant->over != NULL; i++)
+    for (uint32_t i = 0; i < variant->buffer_count && variant->input_alias != NULL; i++)
         if (variant->buffers[i].kind == WEFT_BUFFER_OUTPUT &&
-            variant->over[variant->buffers[i].number] != WEFT_OVER_NONE)
+            variant->input_alias[variant->buffers[i].number] != WEFT_NO_ALIAS)
             join_over(variant, i, memories);
     for (size_t s = 0; s < variant->step_count; s++) {
         const weft_region_step *region = &variant->steps[s].region;

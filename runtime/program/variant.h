@@ -20,7 +20,7 @@
  */
 enum { WEFT_LAYOUT_CONTIGUOUS = 0, WEFT_LAYOUT_UNIT = 1, WEFT_LAYOUT_STRIDED = UINT8_MAX };
 
-#define WEFT_OVER_NONE UINT32_MAX
+#define WEFT_NO_ALIAS UINT32_MAX
 
 /*
  * A symbol of the variant that is 1. A kernel that updates elements whose places the data decide writes only where it
@@ -95,7 +95,7 @@ typedef struct weft_region_step {
 /* Of a kernel that updates elements of an output that may lie on an input. */
 typedef struct weft_update {
     bool guarded;        /* where the memory is the input's, it is checked before anything is written: */
-    uint32_t over;       /* buffer of the input */
+    uint32_t input;      /* buffer of the input */
     uint32_t writes;     /* which of the scalars is WEFT_WRITES_SYMBOL */
     bool all_iterations; /* are to be run for that; otherwise the first one checks all there is */
 } weft_update;
@@ -175,9 +175,9 @@ struct weft_variant {
     weft_buffer *buffers;
     weft_step *steps;
     weft_resolved *resolved; /* for each step */
-    /* Per output: the input on which it may lie exactly, if that is donated, because nothing reads the input any more
-     * when the output gets other elements; WEFT_OVER_NONE; NULL for all. */
-    uint32_t *over;
+    /* Per output: the input whose memory it may reuse if that is donated, because nothing reads the input after the
+     * output starts to differ from it; WEFT_NO_ALIAS; NULL for all. */
+    uint32_t *input_alias;
     weft_block *constants; /* where the host does not see the memory of the device: their copies there */
     const weft_driver *driver;
     void (*destroy_self)(void *self); /* the compiler's own data, with the variant */

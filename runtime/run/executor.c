@@ -16,7 +16,7 @@ enum { DEFAULT_VARIANTS = 256, DEFAULT_KERNELS = 1024, DEFAULT_BUFFER_SHARE = 4 
 
 /* ---- create, destroy ---- */
 
-/* In a forked child: who was registering something there is not here, and the list was whole at any time. */
+/* In a forked child: the thread that held the lock does not exist here, and the list is consistent at every moment. */
 static void renew(weft_fork_guard *guard)
 {
     weft_executor *executor = (weft_executor *)((char *)guard - offsetof(weft_executor, guard));

@@ -52,7 +52,7 @@ typedef struct weft_bound_step {
     /* KERNEL */
     weft_kernel_function function;
     int64_t *scalars;
-    int64_t *trial; /* scalars with which it writes nothing; NULL: it is not guarded */
+    int64_t *dry_run; /* scalars with which it writes nothing; NULL: it is not guarded */
     int64_t iterations;
     int64_t grain; /* at least `iterations`: too little for the pool */
     /* GEMM */

@@ -92,10 +92,10 @@ static bool is_donated(const weft_run *run, size_t input)
 }
 
 /* Whether an output with the elements of an input may stay where it is, which spares the step that copies it. */
-static bool may_lie_over(const weft_frame *frame, const weft_run *run, size_t output, size_t input)
+static bool may_alias(const weft_frame *frame, const weft_run *run, size_t output, size_t input)
 {
-    const uint32_t *over = frame->bound->variant->over;
-    return over != NULL && over[output] == input && is_donated(run, input);
+    const uint32_t *input_alias = frame->bound->variant->input_alias;
+    return input_alias != NULL && input_alias[output] == input && is_donated(run, input);
 }
 
 static bool is_same(const weft_array *x, const weft_array *y)
@@ -109,7 +109,7 @@ static bool is_same(const weft_array *x, const weft_array *y)
 static weft_status *settle_input(weft_frame *frame, const weft_run *run, size_t output, size_t input)
 {
     const weft_bound_variant *bound = frame->bound;
-    if (may_lie_over(frame, run, output, input) && is_same(run->outputs[output], run->inputs[input])) return NULL;
+    if (may_alias(frame, run, output, input) && is_same(run->outputs[output], run->inputs[input])) return NULL;
     if (is_donated(run, input)) return copy_input(frame, run, input);
     return weft_status_create(bound->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
                               "output \"%s\" overlaps input \"%s\", which is not donated",
@@ -235,10 +235,10 @@ static bool may_keep(const weft_frame *frame, const weft_run *run, size_t input)
 /* A new array, or a donated one with the elements changed that differ. */
 static weft_status *make_output(weft_frame *frame, const weft_run *run, size_t output)
 {
-    const uint32_t *over = frame->bound->variant->over;
-    if (over == NULL || over[output] == WEFT_OVER_NONE) return create_output(frame, output);
-    size_t input = over[output];
-    if (!may_lie_over(frame, run, output, input) || !may_keep(frame, run, input)) return create_output(frame, output);
+    const uint32_t *input_alias = frame->bound->variant->input_alias;
+    if (input_alias == NULL || input_alias[output] == WEFT_NO_ALIAS) return create_output(frame, output);
+    size_t input = input_alias[output];
+    if (!may_alias(frame, run, output, input) || !may_keep(frame, run, input)) return create_output(frame, output);
     weft_array *array = run->inputs[input];
     return weft_array_view(array, weft_array_rank(array), weft_array_shape(array), weft_array_strides(array), 0,
                            &frame->outputs[output]);
@@ -252,7 +252,7 @@ static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
         given += run->outputs[i] != NULL;
     }
     if (given > 0) WEFT_TRY(check_overlaps(frame, run));
-    if (given < run->output_count && run->donated != NULL && frame->bound->variant->over != NULL) {
+    if (given < run->output_count && run->donated != NULL && frame->bound->variant->input_alias != NULL) {
         sort_inputs(frame, run);
         sort_outputs(frame, run);
     }
@@ -314,7 +314,7 @@ weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 
 /* ---- close ---- */
 
-/* After an error, donated inputs that outputs lie over get their elements back; nothing can be read back from a
+/* After an error, donated inputs that outputs alias get their elements back; nothing can be read back from a
  * device that failed. */
 static void restore_inputs(weft_frame *frame, const weft_run *run)
 {

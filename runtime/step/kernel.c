@@ -24,9 +24,9 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
     bound_step->scalars = weft_bound_gather(bound, step->scalars, step->scalar_count);
     if (bound_step->scalars == NULL) return weft_status_out_of_memory();
     if (step->update.guarded) {
-        bound_step->trial = weft_bound_gather(bound, step->scalars, step->scalar_count);
-        if (bound_step->trial == NULL) return weft_status_out_of_memory();
-        bound_step->trial[step->update.writes] = 0;
+        bound_step->dry_run = weft_bound_gather(bound, step->scalars, step->scalar_count);
+        if (bound_step->dry_run == NULL) return weft_status_out_of_memory();
+        bound_step->dry_run[step->update.writes] = 0;
     }
     int64_t work = weft_bound_variant_estimate(bound, step->work);
     /* Where the first iteration has nothing to do, none has, and there may be many, with any strides. */
@@ -112,7 +112,7 @@ static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bou
 static bool is_in_place(const weft_frame *frame, const weft_bound_step *bound_step)
 {
     const weft_update *update = &bound_step->step->update;
-    return update->guarded && frame->pointers[bound_step->first_pointer] == frame->buffers[update->over];
+    return update->guarded && frame->pointers[bound_step->first_pointer] == frame->buffers[update->input];
 }
 
 static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
@@ -121,7 +121,7 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     int64_t iterations = bound_step->iterations;
     if (iterations <= 0) return NULL;
     if (is_in_place(frame, bound_step))
-        WEFT_TRY(run_iterations(frame, bound_step, bound_step->trial,
+        WEFT_TRY(run_iterations(frame, bound_step, bound_step->dry_run,
                                 bound_step->step->update.all_iterations ? iterations : 1));
     return run_iterations(frame, bound_step, bound_step->scalars, iterations);
 }

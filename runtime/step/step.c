@@ -45,8 +45,8 @@ weft_status *weft_steps_check(const weft_variant *variant, const weft_program *p
         if (!buffer_is_sound(variant, program, &variant->buffers[i]))
             return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
                                       "buffer %zu of the variant names an array or a slot that does not exist", i);
-    for (size_t i = 0; variant->over != NULL && i < program->output_count; i++)
-        if (variant->over[i] != WEFT_OVER_NONE && variant->over[i] >= program->input_count)
+    for (size_t i = 0; variant->input_alias != NULL && i < program->output_count; i++)
+        if (variant->input_alias[i] != WEFT_NO_ALIAS && variant->input_alias[i] >= program->input_count)
             return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
                                       "output %zu of the variant lies over an input that does not exist", i);
     for (size_t i = 0; i < variant->step_count; i++)

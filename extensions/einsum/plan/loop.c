@@ -45,7 +45,7 @@ static uint32_t find_last(const einsum_loop *loop)
     return node;
 }
 
-void einsum_loop_trace(einsum_loop *loop)
+void einsum_loop_update(einsum_loop *loop)
 {
     einsum_tree *tree = &loop->tree;
     einsum_tree_list(tree);
@@ -77,10 +77,10 @@ static double step_cost(const einsum_tree *tree, uint32_t node)
     }
 }
 
-einsum_iterations einsum_loop_measure(const einsum_loop *loop)
+einsum_loop_cost einsum_loop_measure(const einsum_loop *loop)
 {
     const einsum_tree *tree = &loop->tree;
-    einsum_iterations iterations = {.log2_size = -INFINITY};
+    einsum_loop_cost iterations = {.log2_size = -INFINITY};
     double outside = 0;
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
         *(einsum_loop_holds(loop, node) ? &iterations.slice : &outside) += step_cost(tree, node);

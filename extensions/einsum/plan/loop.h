@@ -13,7 +13,7 @@ typedef struct einsum_loop {
     einsum_tree tree;
     uint64_t *sliced; /* as the core has labels */
     double log2_iterations;
-    /* Since einsum_loop_trace: */
+    /* Since einsum_loop_update: */
     uint32_t *counts;  /* by node: leaves under it that have a sliced label */
     uint32_t last;     /* the node that the loop makes; 0: there is no loop */
     double log2_whole; /* by how much its result is larger than the tree has it */
@@ -21,11 +21,11 @@ typedef struct einsum_loop {
 } einsum_loop;
 
 /* Plain numbers are 2^-shift of what they stand for. */
-typedef struct einsum_iterations {
+typedef struct einsum_loop_cost {
     double slice;      /* the sum that is minimised, of one iteration; of all if there is no loop; of SIZE the work */
     double log2_total; /* of the whole */
     double log2_size;  /* of the largest result */
-} einsum_iterations;
+} einsum_loop_cost;
 
 weft_status *einsum_loop_init(einsum_loop *loop, einsum_arena *arena, const einsum_core *core,
                               const einsum_score *score) WEFT_MUST_USE;
@@ -38,9 +38,9 @@ static inline bool einsum_loop_slices(const einsum_loop *loop, uint32_t label)
 /* Slices a label, or no longer. */
 void einsum_loop_slice(einsum_loop *loop, uint32_t label, bool sliced);
 /* Fills what depends on the shape of the tree. */
-void einsum_loop_trace(einsum_loop *loop);
+void einsum_loop_update(einsum_loop *loop);
 
-/* What follows needs einsum_loop_trace. */
+/* What follows needs einsum_loop_update. */
 
 /* The node is made after the loop. */
 static inline bool einsum_loop_follows(const einsum_loop *loop, uint32_t node)
@@ -64,7 +64,7 @@ static inline double einsum_loop_size(const einsum_loop *loop, uint32_t node)
 /* Elements that a value takes in memory: as einsum_tree_stored has it, except for the products of an elementwise chain,
  * and for what adds up a widened result. */
 double einsum_loop_stored(const einsum_loop *loop, uint32_t node);
-einsum_iterations einsum_loop_measure(const einsum_loop *loop);
+einsum_loop_cost einsum_loop_measure(const einsum_loop *loop);
 /* Log2 of the most elements of results live at once: those of an iteration, the one of the loop, those kept for it or
  * for after it; that of all is left out. Children are put in the order that makes it low. */
 double einsum_loop_peak(einsum_loop *loop);

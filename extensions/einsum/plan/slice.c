@@ -196,7 +196,7 @@ static bool keeps_limits(slicing *s)
 /* False if no label is left that would help, or the search of a large network is cancelled. */
 static bool slice_down(slicing *s)
 {
-    for (einsum_loop_trace(&s->loop); !keeps_limits(s); einsum_loop_trace(&s->loop)) {
+    for (einsum_loop_update(&s->loop); !keeps_limits(s); einsum_loop_update(&s->loop)) {
         if (s->loop.tree.leaf_count > MOST_HASTY && einsum_stop_cancelled(s->options->stop.cancel)) return false;
         uint32_t node = find_worst(s), label = node == UINT32_MAX ? node : choose_label(s, node);
         if (label == UINT32_MAX) return false;
@@ -238,7 +238,7 @@ static void restore(slicing *s, const state *kept)
     memcpy(s->loop.tree.nodes, kept->nodes, s->loop.tree.node_count * sizeof *kept->nodes);
     slice_these(s, kept->sliced);
     einsum_tree_refresh(&s->loop.tree);
-    einsum_loop_trace(&s->loop);
+    einsum_loop_update(&s->loop);
 }
 
 /* ---- a chain ---- */
@@ -264,7 +264,7 @@ static void exchange_labels(slicing *s, double before)
     if (fits) keep_best(s);
     if (taken || before == INFINITY) return;
     slice_these(s, s->former);
-    einsum_loop_trace(&s->loop);
+    einsum_loop_update(&s->loop);
 }
 
 static void run_round(slicing *s)
@@ -330,7 +330,7 @@ static weft_status *slicing_init(slicing *s, const einsum_core *core, const eins
 
 static void report(slicing *s, bool fits, einsum_sliced *out)
 {
-    einsum_iterations iterations = einsum_loop_measure(&s->loop);
+    einsum_loop_cost iterations = einsum_loop_measure(&s->loop);
     double slice = log2(iterations.slice) + s->loop.tree.shift, size = iterations.log2_size;
     bool of_size = s->loop.tree.tariff.objective == WEFT_EINSUM_SIZE;
     memcpy(out->labels, s->loop.sliced, s->loop.tree.core->words * sizeof *out->labels);
@@ -347,7 +347,7 @@ static weft_status *run(slicing *s, const einsum_core *core, const einsum_score 
 {
     WEFT_TRY(slicing_init(s, core, score));
     einsum_tree_load(&s->loop.tree, pairs);
-    einsum_loop_trace(&s->loop);
+    einsum_loop_update(&s->loop);
     if (keeps_limits(s)) {
         keep_best(s);
     } else {

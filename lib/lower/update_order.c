@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/lower/in_place.h"
+#include "lib/lower/update_order.h"
 #include "lib/graph/indexing.h"
 
 typedef struct updates {
@@ -246,7 +246,7 @@ static void close_updates(updates *u)
     weft_free(u->fusion->allocator, u->bases, count * (WORDS * sizeof(uint32_t) + BYTES));
 }
 
-weft_status *weft_in_place_materialize(weft_fusion *fusion, bool *out_changed)
+weft_status *weft_update_materialize(weft_fusion *fusion, bool *out_changed)
 {
     updates u;
     WEFT_TRY(open_updates(fusion, &u));
@@ -255,7 +255,7 @@ weft_status *weft_in_place_materialize(weft_fusion *fusion, bool *out_changed)
     return NULL;
 }
 
-weft_status *weft_in_place_order(weft_fusion *fusion, uint32_t *out_order)
+weft_status *weft_update_order(weft_fusion *fusion, uint32_t *out_order)
 {
     updates u;
     WEFT_TRY(open_updates(fusion, &u));
