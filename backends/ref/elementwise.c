@@ -119,130 +119,94 @@ static long double _Complex complex_power(long double _Complex a, long double _C
 }
 
 /* name_suffix: from two `type`s found in `member` to `expression`, stored in `result`. */
-#define FUNCTION(name, suffix, type, member, result, expression)                                                       \
-    static weft_element name##_##suffix(weft_element left, weft_element right)                                         \
-    {                                                                                                                  \
-        const type a = left.member, b = right.member;                                                                  \
-        (void)b;                                                                                                       \
-        return (weft_element){.result = expression};                                                                   \
+#define FUNCTION(name, suffix, type, member, result, expression)               \
+    static weft_element name##_##suffix(weft_element left, weft_element right) \
+    {                                                                          \
+        const type a = left.member, b = right.member;                          \
+        (void)b;                                                               \
+        return (weft_element){.result = expression};                           \
     }
 #define INTEGERS(name, expression) FUNCTION(name, integer, int64_t, integer, integer, expression)
 #define REALS(name, expression) FUNCTION(name, real, long double, real, real, expression)
 #define NUMBERS(name, expression) FUNCTION(name, number, long double _Complex, number, number, expression)
-#define COMPARISON(name, operator)                                                                                     \
-    INTEGERS(name, a operator b)                                                                                       \
+#define COMPARISON(name, operator)                                              \
+    INTEGERS(name, a operator b)                                                \
     FUNCTION(name, real, long double, real, integer, a operator b)
 #define WRAPPED(a, operator, b) (int64_t)((uint64_t)(a) operator(uint64_t)(b))
 
-INTEGERS(neg, WRAPPED(0, -, a))
-REALS(neg, -a) NUMBERS(neg, -a) INTEGERS(abs, a < 0 ? WRAPPED(0, -, a) : a) REALS(abs, fabsl(a)) FUNCTION(
-    abs, number, long double _Complex, number, real,
-    cabsl(a)) REALS(exp, expl(a)) NUMBERS(exp, cexpl(a)) REALS(log, logl(a)) NUMBERS(log, clogl(a))
-    REALS(sqrt, sqrtl(a)) NUMBERS(sqrt, csqrtl(a)) REALS(tanh, tanhl(a)) NUMBERS(tanh, ctanhl(a)) FUNCTION(
-        real, number, long double _Complex,
-        number,
-        real,
-        creall(a)) FUNCTION(imag, number, long double _Complex, number, real,
-                            cimagl(a)) FUNCTION(complex, real, long double, real, number, parts(a, b))
-        REALS(exp2, exp2l(a)) REALS(expm1, expm1l(a)) REALS(log2, log2l(a)) NUMBERS(
-            log2, scale_parts(clogl(a), 1.44269504088896340735992468100189214L)) REALS(log10, log10l(a))
-            NUMBERS(log10, scale_parts(clogl(a), 0.434294481903251827651128918916605082L)) REALS(log1p, log1pl(a))
-                NUMBERS(log1p, complex_log1p(a)) REALS(rsqrt, 1 / sqrtl(a)) REALS(cbrt, cbrtl(a)) REALS(sinh, sinhl(a))
-                    NUMBERS(sinh, complex_sinh(a)) REALS(cosh, coshl(a)) NUMBERS(cosh, ccoshl(a)) REALS(
-                        asinh, asinhl(a)) NUMBERS(asinh,
-                                                  casinhl(a)) REALS(acosh, acoshl(a))
-                        NUMBERS(acosh, cacoshl(a)) REALS(atanh, atanhl(a)) NUMBERS(atanh, catanhl(a)) REALS(
-                            sigmoid, 1 / (1 + expl(
-                                                  -a))) REALS(floor, floorl(a)) REALS(ceil, ceill(a))
-                            REALS(round, rintl(a)) REALS(trunc, truncl(a)) INTEGERS(sign, (a > 0) - (a < 0)) REALS(
-                                sign,
-                                a > 0 ? 1
-                                : a < 0
-                                    ? -1
-                                    : a) FUNCTION(is_nan, real, long double, real, integer, isnan(a) != 0)
-                                FUNCTION(is_nan, number, long double _Complex, number,
-                                         integer, isnan(creall(a)) || isnan(cimagl(a)))
-                                    FUNCTION(is_finite, real, long double, real, integer, isfinite(a) != 0) FUNCTION(
-                                        is_finite, number, long double _Complex,
-                                        number,
-                                        integer,
-                                        isfinite(creall(a)) &&
-                                            isfinite(cimagl(
-                                                a))) REALS(sin, sinl(a)) NUMBERS(sin, complex_sin(a)) REALS(cos, cosl(a))
-                                        NUMBERS(cos, ccosl(a)) REALS(tan, tanl(a)) NUMBERS(tan, ctanl(a)) REALS(
-                                            asin,
-                                            asinl(
-                                                a)) NUMBERS(asin, casinl(a)) REALS(acos, acosl(a))
-                                            NUMBERS(acos, cacosl(a)) REALS(atan, atanl(a)) NUMBERS(atan, catanl(a)) REALS(
-                                                erf,
-                                                erfl(a)) REALS(erfc,
-                                                               erfcl(a)) REALS(lgamma,
-                                                                               lgammal(a)) REALS(tgamma, tgammal(a))
-                                                REALS(digamma, weft_digamma_evaluate(a)) INTEGERS(not, ~a) INTEGERS(
-                                                    population_count, __builtin_popcountll(
-                                                                          (
-                                                                              uint64_t)a &UINT64_MAX >>
-                                                                          (64 - b))) INTEGERS(add, WRAPPED(a, +, b))
-                                                    REALS(add, a + b) NUMBERS(add, a + b) INTEGERS(sub, WRAPPED(a, -, b)) REALS(
-                                                        sub,
-                                                        a - b) NUMBERS(sub,
-                                                                       a - b) INTEGERS(mul, WRAPPED(a, *, b))
-                                                        REALS(mul, a *b) NUMBERS(mul, multiply(a, b)) INTEGERS(
-                                                            div, floor_divide(a, b)) REALS(div, a / b)
-                                                            NUMBERS(div, divide(a, b)) INTEGERS(
-                                                                remainder,
-                                                                WRAPPED(
-                                                                    a, -,
-                                                                    WRAPPED(
-                                                                        floor_divide(a, b),
-                                                                            *, b))) REALS(remainder, floored_rest(a, b))
-                                                                INTEGERS(fmod, b == -1 ? 0 : a % b) REALS(
-                                                                    fmod,
-                                                                    fmodl(a, b)) INTEGERS(pow, integer_power(a, b))
-                                                                    REALS(pow, real_power(a, b)) NUMBERS(
-                                                                        pow,
-                                                                        complex_power(
-                                                                            a, b)) REALS(copysign, copysignl(a, b))
-                                                                        INTEGERS(max, a > b ? a : b) REALS(
-                                                                            max,
-                                                                            greater(a, b)) INTEGERS(min, a < b ? a : b)
-                                                                            REALS(min, lesser(a, b)) REALS(
-                                                                                atan2, atan2l(a, b)) INTEGERS(and, a &b)
-                                                                                INTEGERS(or,
-                                                                                         a | b) INTEGERS(xor, a ^ b)
-                                                                                    COMPARISON(eq, ==) FUNCTION(
-                                                                                        eq,
-                                                                                        number,
-                                                                                        long double _Complex, number,
-                                                                                        integer,
-                                                                                        a == b) COMPARISON(ne, !=)
-                                                                                        FUNCTION(ne, number,
-                                                                                                 long double _Complex,
-                                                                                                 number,
-                                                                                                 integer, a != b)
-                                                                                            INTEGERS(shift_left,
-                                                                                                     shift(a, b, true))
-                                                                                                INTEGERS(
-                                                                                                    shift_right,
-                                                                                                    shift(a, b, false))
-                                                                                                    COMPARISON(
-                                                                                                        lt,
-                                                                                                        <) COMPARISON(le,
-                                                                                                                      <=)
-                                                                                                        COMPARISON(
-                                                                                                            gt,
-                                                                                                            >) COMPARISON(ge,
-                                                                                                                          >=)
+INTEGERS(neg, WRAPPED(0, -, a)) REALS(neg, -a) NUMBERS(neg, -a)
+INTEGERS(abs, a < 0 ? WRAPPED(0, -, a) : a) REALS(abs, fabsl(a))
+FUNCTION(abs, number, long double _Complex, number, real, cabsl(a))
+REALS(exp, expl(a)) NUMBERS(exp, cexpl(a))
+REALS(log, logl(a)) NUMBERS(log, clogl(a))
+REALS(sqrt, sqrtl(a)) NUMBERS(sqrt, csqrtl(a))
+REALS(tanh, tanhl(a)) NUMBERS(tanh, ctanhl(a))
+FUNCTION(real, number, long double _Complex, number, real, creall(a))
+FUNCTION(imag, number, long double _Complex, number, real, cimagl(a))
+FUNCTION(complex, real, long double, real, number, parts(a, b))
+REALS(exp2, exp2l(a))
+REALS(expm1, expm1l(a))
+REALS(log2, log2l(a)) NUMBERS(log2, scale_parts(clogl(a), 1.44269504088896340735992468100189214L))
+REALS(log10, log10l(a)) NUMBERS(log10, scale_parts(clogl(a), 0.434294481903251827651128918916605082L))
+REALS(log1p, log1pl(a)) NUMBERS(log1p, complex_log1p(a))
+REALS(rsqrt, 1 / sqrtl(a))
+REALS(cbrt, cbrtl(a))
+REALS(sinh, sinhl(a)) NUMBERS(sinh, complex_sinh(a))
+REALS(cosh, coshl(a)) NUMBERS(cosh, ccoshl(a))
+REALS(asinh, asinhl(a)) NUMBERS(asinh, casinhl(a))
+REALS(acosh, acoshl(a)) NUMBERS(acosh, cacoshl(a))
+REALS(atanh, atanhl(a)) NUMBERS(atanh, catanhl(a))
+REALS(sigmoid, 1 / (1 + expl(-a)))
+REALS(floor, floorl(a))
+REALS(ceil, ceill(a))
+REALS(round, rintl(a))
+REALS(trunc, truncl(a))
+INTEGERS(sign, (a > 0) - (a < 0)) REALS(sign, a > 0 ? 1 : a < 0 ? -1 : a)
+FUNCTION(is_nan, real, long double, real, integer, isnan(a) != 0)
+FUNCTION(is_nan, number, long double _Complex, number, integer, isnan(creall(a)) || isnan(cimagl(a)))
+FUNCTION(is_finite, real, long double, real, integer, isfinite(a) != 0)
+FUNCTION(is_finite, number, long double _Complex, number, integer, isfinite(creall(a)) && isfinite(cimagl(a)))
+REALS(sin, sinl(a)) NUMBERS(sin, complex_sin(a))
+REALS(cos, cosl(a)) NUMBERS(cos, ccosl(a))
+REALS(tan, tanl(a)) NUMBERS(tan, ctanl(a))
+REALS(asin, asinl(a)) NUMBERS(asin, casinl(a))
+REALS(acos, acosl(a)) NUMBERS(acos, cacosl(a))
+REALS(atan, atanl(a)) NUMBERS(atan, catanl(a))
+REALS(erf, erfl(a))
+REALS(erfc, erfcl(a))
+REALS(lgamma, lgammal(a))
+REALS(tgamma, tgammal(a))
+REALS(digamma, weft_digamma_evaluate(a))
+INTEGERS(not, ~a)
+INTEGERS(population_count, __builtin_popcountll((uint64_t)a & UINT64_MAX >> (64 - b)))
+INTEGERS(add, WRAPPED(a, +, b)) REALS(add, a + b) NUMBERS(add, a + b)
+INTEGERS(sub, WRAPPED(a, -, b)) REALS(sub, a - b) NUMBERS(sub, a - b)
+INTEGERS(mul, WRAPPED(a, *, b)) REALS(mul, a * b) NUMBERS(mul, multiply(a, b))
+INTEGERS(div, floor_divide(a, b)) REALS(div, a / b) NUMBERS(div, divide(a, b))
+INTEGERS(remainder, WRAPPED(a, -, WRAPPED(floor_divide(a, b), *, b))) REALS(remainder, floored_rest(a, b))
+INTEGERS(fmod, b == -1 ? 0 : a % b) REALS(fmod, fmodl(a, b))
+INTEGERS(pow, integer_power(a, b)) REALS(pow, real_power(a, b)) NUMBERS(pow, complex_power(a, b))
+REALS(copysign, copysignl(a, b))
+INTEGERS(max, a > b ? a : b) REALS(max, greater(a, b))
+INTEGERS(min, a < b ? a : b) REALS(min, lesser(a, b))
+REALS(atan2, atan2l(a, b))
+INTEGERS(and, a & b)
+INTEGERS(or, a | b)
+INTEGERS(xor, a ^ b)
+COMPARISON(eq, ==) FUNCTION(eq, number, long double _Complex, number, integer, a == b)
+COMPARISON(ne, !=) FUNCTION(ne, number, long double _Complex, number, integer, a != b)
+INTEGERS(shift_left, shift(a, b, true))
+INTEGERS(shift_right, shift(a, b, false))
+COMPARISON(lt, <)
+COMPARISON(le, <=)
+COMPARISON(gt, >)
+COMPARISON(ge, >=)
 
 /* One operation that f64 does not represent exactly: in long double it would be rounded twice. */
 #define DOUBLES(name, expression) FUNCTION(name, double, double, real, real, expression)
 #define PAIRS(name, expression) FUNCTION(name, pair, double _Complex, number, number, expression)
 
-                                                                                                            static double rest_of_doubles(
-                                                                                                                double
-                                                                                                                    a,
-                                                                                                                double
-                                                                                                                    b)
+static double rest_of_doubles(double a, double b)
 {
     double rest = fmod(a, b);
     if (rest == 0) return copysign(0, b);
@@ -251,56 +215,26 @@ REALS(neg, -a) NUMBERS(neg, -a) INTEGERS(abs, a < 0 ? WRAPPED(0, -, a) : a) REAL
 
 DOUBLES(sqrt, sqrt(a))
 DOUBLES(add, a + b)
-PAIRS(add, a + b)
-DOUBLES(sub, a - b) PAIRS(sub, a - b) DOUBLES(mul, a *b) DOUBLES(div, a / b) DOUBLES(remainder, rest_of_doubles(a, b))
+PAIRS(add, a + b) DOUBLES(sub, a - b) PAIRS(sub, a - b) DOUBLES(mul, a *b) DOUBLES(div, a / b)
+    DOUBLES(remainder, rest_of_doubles(a, b))
 
 /* The functions an op has follow from the dtypes it takes. */
-#define RULE_NUMERIC(name)                                                                                             \
-    {                                                                                                                  \
-        name##_integer, name##_real, name##_number                                                                     \
-    }
-#define RULE_ALL(name)                                                                                                 \
-    {                                                                                                                  \
-        name##_integer, name##_real, name##_number                                                                     \
-    }
-#define RULE_REAL(name)                                                                                                \
-    {                                                                                                                  \
-        name##_integer, name##_real, NULL                                                                              \
-    }
-#define RULE_ORDERED(name)                                                                                             \
-    {                                                                                                                  \
-        name##_integer, name##_real, NULL                                                                              \
-    }
-#define RULE_FLOAT(name)                                                                                               \
-    {                                                                                                                  \
-        NULL, name##_real, NULL                                                                                        \
-    }
-#define RULE_INEXACT(name)                                                                                             \
-    {                                                                                                                  \
-        NULL, name##_real, name##_number                                                                               \
-    }
-#define RULE_COMPLEX(name)                                                                                             \
-    {                                                                                                                  \
-        NULL, NULL, name##_number                                                                                      \
-    }
-#define RULE_PART(name)                                                                                                \
-    {                                                                                                                  \
-        NULL, name##_real, NULL                                                                                        \
-    }
-#define RULE_INTEGER(name)                                                                                             \
-    {                                                                                                                  \
-        name##_integer, NULL, NULL                                                                                     \
-    }
-#define RULE_BITS(name)                                                                                                \
-    {                                                                                                                  \
-        name##_integer, NULL, NULL                                                                                     \
-    }
+#define RULE_NUMERIC(name) {name##_integer, name##_real, name##_number}
+#define RULE_ALL(name) {name##_integer, name##_real, name##_number}
+#define RULE_REAL(name) {name##_integer, name##_real, NULL}
+#define RULE_ORDERED(name) {name##_integer, name##_real, NULL}
+#define RULE_FLOAT(name) {NULL, name##_real, NULL}
+#define RULE_INEXACT(name) {NULL, name##_real, name##_number}
+#define RULE_COMPLEX(name) {NULL, NULL, name##_number}
+#define RULE_PART(name) {NULL, name##_real, NULL}
+#define RULE_INTEGER(name) {name##_integer, NULL, NULL}
+#define RULE_BITS(name) {name##_integer, NULL, NULL}
 #define RULE_1_none(name, dtypes) [WEFT_OP_##name] = RULE_##dtypes(name),
 #define RULE_2_none(name, dtypes) [WEFT_OP_##name] = RULE_##dtypes(name),
 #define RULE_3_none(name, dtypes)
 #define RULE_1_cast(name, dtypes)
 
-    static const rule rules[WEFT_OP_COUNT] = {
+        static const rule rules[WEFT_OP_COUNT] = {
 #define WEFT_ELEMENTWISE(name, inputs, attributes, dtypes) RULE_##inputs##_##attributes(name, dtypes)
 #include "lib/graph/elementwise.def"
 };
@@ -364,10 +298,10 @@ static weft_status *map(const weft_reference_call *call, weft_op_id op)
     return NULL;
 }
 
-#define MAPPED(name)                                                                                                   \
-    weft_status *weft_reference_##name(const weft_reference_call *call)                                                \
-    {                                                                                                                  \
-        return map(call, WEFT_OP_##name);                                                                              \
+#define MAPPED(name)                                                  \
+    weft_status *weft_reference_##name(const weft_reference_call *call) \
+    {                                                                 \
+        return map(call, WEFT_OP_##name);                             \
     }
 #define MAPPED_1_none MAPPED
 #define MAPPED_2_none MAPPED
