@@ -133,7 +133,7 @@ LLVMValueRef weft_masked_load(weft_emitter *e, weft_dtype dtype, LLVMTypeRef typ
                               LLVMValueRef mask);
 /* ---- emit_table.c ---- */
 /* The elements of a table for `rows`, a scalar or a vector. */
-LLVMValueRef weft_lookup_emit(weft_emitter *e, const weft_inst *inst, LLVMValueRef rows);
+LLVMValueRef weft_lookup_emit(weft_emitter *e, uint32_t level, const weft_inst *inst, LLVMValueRef rows);
 
 /* ---- emit_inst.c: instructions of a stage ---- */
 void weft_inst_emit(weft_emitter *e, weft_inst_id id);

@@ -212,7 +212,8 @@ static void emit_arithmetic(weft_emitter *e, const weft_inst *inst, weft_emitted
         for (uint32_t i = 0; i < inst->arg_count; i++)
             args[i] = weft_value_part(e, &e->values[inst->args[i]], part, value->varying);
         weft_scope_move(e, value->level);
-        value->parts[part] = weft_scalar_emit(e, inst, from, args);
+        value->parts[part] = inst->op == WEFT_SCALAR_lookup ? weft_lookup_emit(e, value->level, inst, args[0])
+                                                            : weft_scalar_emit(e, inst, from, args);
     }
 }
 

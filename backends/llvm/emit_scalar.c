@@ -390,7 +390,6 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     case WEFT_SCALAR_select: return LLVMBuildSelect(builder, args[0], args[1], args[2], "");
     case WEFT_SCALAR_cast: return emit_cast(e, from, inst->dtype, args[0]);
     case WEFT_SCALAR_bitcast: return emit_bitcast(e, from, inst->dtype, args[0]);
-    case WEFT_SCALAR_lookup: return weft_lookup_emit(e, inst, args[0]);
     case WEFT_SCALAR_shl: return LLVMBuildShl(builder, args[0], args[1], "");
     case WEFT_SCALAR_shr: return LLVMBuildLShr(builder, args[0], args[1], "");
     case WEFT_SCALAR_sar: return LLVMBuildAShr(builder, args[0], args[1], "");

@@ -23,26 +23,50 @@ static LLVMValueRef create_table(weft_emitter *e, const weft_table *table, const
     return global;
 }
 
-LLVMValueRef weft_lookup_emit(weft_emitter *e, const weft_inst *inst, LLVMValueRef rows)
+static LLVMValueRef find_table(weft_emitter *e, const weft_table *table)
 {
-    const weft_table *table = weft_table_of(inst->buffer);
     char name[256];
     size_t length;
     snprintf(name, sizeof name, "%s_%s", LLVMGetValueName2(e->function, &length), table->name);
-    LLVMTypeRef type = LLVMArrayType2(e->f64, (uint64_t)table->rows * table->columns);
     LLVMValueRef global = LLVMGetNamedGlobal(e->module, name);
-    if (global == NULL) global = create_table(e, table, name, type);
-    LLVMTypeRef shaped = LLVMTypeOf(rows), row_type = LLVMArrayType2(e->f64, table->columns);
+    LLVMTypeRef type = LLVMArrayType2(e->f64, (uint64_t)table->rows * table->columns);
+    return global != NULL ? global : create_table(e, table, name, type);
+}
+
+static LLVMValueRef look_up(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows,
+                            uint32_t width)
+{
+    LLVMValueRef global = find_table(e, table);
+    LLVMTypeRef row_type = LLVMArrayType2(e->f64, table->columns);
+    LLVMTypeRef wide = weft_vector_type(e->i64, width);
+    LLVMValueRef indices[2] = {LLVMBuildZExt(e->builder, rows, wide, ""), weft_int(e, column)};
+    LLVMValueRef places = LLVMBuildInBoundsGEP2(e->builder, row_type, global, indices, 2, "");
+    if (width == 1) return LLVMBuildLoad2(e->builder, e->f64, places, "");
+    LLVMTypeRef types[2] = {weft_vector_type(e->f64, width), LLVMTypeOf(places)};
+    LLVMValueRef args[4] = {places, LLVMConstInt(e->i32, sizeof(double), false),
+                            LLVMConstAllOnes(weft_vector_type(e->i1, width)), LLVMGetPoison(types[0])};
+    return weft_intrinsic_call(e, "llvm.masked.gather", 2, types, 4, args);
+}
+
+/* A gather, which LLVM makes of single loads where the processor has no fast one; it is left out where all lanes read
+ * the first row of a table that most elements read. */
+LLVMValueRef weft_lookup_emit(weft_emitter *e, uint32_t level, const weft_inst *inst, LLVMValueRef rows)
+{
+    const weft_table *table = weft_table_of(inst->buffer);
+    LLVMTypeRef shaped = LLVMTypeOf(rows);
     uint32_t width = LLVMGetTypeKind(shaped) == LLVMVectorTypeKind ? LLVMGetVectorSize(shaped) : 1;
     rows = LLVMBuildAnd(e->builder, rows, weft_int_like(shaped, table->rows - 1), "");
-    LLVMValueRef result = LLVMGetPoison(weft_vector_type(e->f64, width));
-    for (uint32_t lane = 0; lane < width; lane++) {
-        LLVMValueRef row = LLVMBuildZExt(e->builder, weft_element(e, rows, width, lane), e->i64, "");
-        LLVMValueRef indices[2] = {row, weft_int(e, inst->number)};
-        LLVMValueRef place = LLVMBuildInBoundsGEP2(e->builder, row_type, global, indices, 2, "");
-        LLVMValueRef element = LLVMBuildLoad2(e->builder, e->f64, place, "");
-        if (width == 1) return element;
-        result = LLVMBuildInsertElement(e->builder, result, element, LLVMConstInt(e->i32, lane, false), "");
-    }
+    if (width == 1 || !table->reads_first) return look_up(e, table, inst->number, rows, width);
+    LLVMValueRef values[2] = {weft_splat(e, LLVMConstReal(e->f64, table->data[inst->number]), width)};
+    LLVMBasicBlockRef blocks[2] = {LLVMGetInsertBlock(e->builder)};
+    LLVMTypeRef bits = LLVMIntTypeInContext(e->context, width);
+    LLVMValueRef others = LLVMBuildICmp(e->builder, LLVMIntNE, rows, LLVMConstNull(shaped), "");
+    LLVMValueRef any = LLVMBuildBitCast(e->builder, others, bits, "");
+    weft_branch_open(e, level, LLVMBuildICmp(e->builder, LLVMIntNE, any, LLVMConstNull(bits), ""));
+    values[1] = look_up(e, table, inst->number, rows, width);
+    blocks[1] = LLVMGetInsertBlock(e->builder);
+    weft_branch_close(e, level);
+    LLVMValueRef result = LLVMBuildPhi(e->builder, LLVMTypeOf(values[0]), "");
+    LLVMAddIncoming(result, values, blocks, 2);
     return result;
 }

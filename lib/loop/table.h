@@ -5,11 +5,12 @@
  * Constant tables for `lookup` instructions. They are part of the library, like operations: a kernel names them, and
  * its text is a key only together with the version of the library.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef enum weft_table_id {
-#define WEFT_TABLE(name, rows, columns) WEFT_TABLE_##name,
+#define WEFT_TABLE(name, rows, columns, first) WEFT_TABLE_##name,
 #include "lib/loop/table.def"
 #undef WEFT_TABLE
     WEFT_TABLE_COUNT
@@ -19,6 +20,7 @@ typedef struct weft_table {
     const char *name;
     uint32_t rows, columns; /* rows are a power of two */
     const double *data;     /* row by row */
+    bool reads_first;       /* most elements read row 0 */
 } weft_table;
 
 /* NULL if there is no table of that number. */
