@@ -80,7 +80,9 @@ enum { STRIDE = WEFT_TEST_ADDRESS ? 3 : 1 };
 
 size_t weft_test_fail_each(weft_status *(*body)(const weft_allocator *allocator, void *context), void *context)
 {
-    for (size_t fail_at = (size_t)time(NULL) % STRIDE;; fail_at += STRIDE) {
+    size_t first = (size_t)time(NULL) % STRIDE;
+    if (STRIDE > 1) print_message("requests that fail: every %d from %zu on\n", STRIDE, first);
+    for (size_t fail_at = first;; fail_at += STRIDE) {
         weft_test_allocator test;
         weft_test_allocator_init(&test, fail_at);
         weft_status *status = body(&test.allocator, context);

@@ -39,9 +39,9 @@ void weft_test_allocator_init(weft_test_allocator *test, size_t fail_at);
 void weft_test_allocator_check(weft_test_allocator *test);
 
 /*
- * Calls `body` with an allocator whose Nth request fails, for N = 0, 1, ... until it succeeds without a failure; with the
- * address sanitizer for every third. `body` frees what it made. Fails the test if a status is not OUT_OF_MEMORY or
- * anything leaks. Returns the number of requests of a full run.
+ * Calls `body` with an allocator whose Nth request fails, for N = 0, 1, ... until it succeeds without a failure; with
+ * the address sanitizer for every third, from one on that the clock chooses and the log has. `body` frees what it made.
+ * Fails the test if a status is not OUT_OF_MEMORY or anything leaks. Returns the number of requests of a full run.
  */
 size_t weft_test_fail_each(weft_status *(*body)(const weft_allocator *allocator, void *context), void *context);
 

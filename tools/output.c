@@ -96,7 +96,7 @@ static bool find_target(place *p)
     return false;
 }
 
-static weft_status *find_location(const char *path, place *out_place)
+static weft_status *find_place(const char *path, place *out_place)
 {
     struct stat found;
     *out_place = (place){.path = path, .descriptor = find_descriptor(path)};
@@ -134,7 +134,7 @@ static bool find_file(const place *p, struct stat *out_file)
 static bool find_regular(const char *path, place *out_place)
 {
     struct stat file;
-    weft_status *status = find_location(path, out_place);
+    weft_status *status = find_place(path, out_place);
     bool found = status == NULL && !out_place->direct;
     weft_status_destroy(status);
     if (out_place->descriptor == NO_DESCRIPTOR) return found;
@@ -201,7 +201,7 @@ static int open_place(place *p)
 weft_status *weft_output_check(const char *path)
 {
     place p;
-    WEFT_TRY(find_location(path, &p));
+    WEFT_TRY(find_place(path, &p));
     if (p.direct && p.descriptor == NO_DESCRIPTOR) return NULL;
     if (p.direct) {
         int flags = fcntl(p.descriptor, F_GETFL);
@@ -295,7 +295,7 @@ weft_status *weft_output_write(const char *path, weft_status *(*write)(const voi
                                const void *context)
 {
     place p;
-    WEFT_TRY(find_location(path, &p));
+    WEFT_TRY(find_place(path, &p));
     weft_interrupt_begin();
     weft_status *status = write_place(&p, write, context);
     return end(status, status == NULL, path);

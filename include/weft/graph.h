@@ -123,8 +123,8 @@ bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const c
 bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 
 /* Attaches the caller's source location to the graph's error if that has none yet, and to everything traced since the
- * last call, so that errors at a run name it; if the error names another function, of which `function` is composed, "
- * (in function)" is added to it, unless `function` is NULL. WEFT_LOCATED calls it. Returns `tensor`. */
+ * last call, so that errors at a run name it. If the error names another function, of which `function` is composed,
+ * " (in function)" is added to it, unless `function` is NULL. WEFT_LOCATED calls it. Returns `tensor`. */
 weft_tensor weft_tensor_locate(weft_tensor tensor, const char *function, const char *file, int line);
 /*
  * A call to a tracing function with the source location of the call; `name` is the function's name in messages, or the

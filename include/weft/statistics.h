@@ -62,12 +62,12 @@ weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
 weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts);
 /*
  * How many elements of x (integers or floats of any shape) lie in each of `bins` equal bins from `low` to `high`, as
- * i64 [bins]. Bin i is from edge i up to edge i + 1, which only the last bin includes. As in numpy edge i is low + i *
- * ((high - low) / bins), computed in f64 and rounded to the dtype of x, the last one is `high` so rounded, and where
- * low == high the bins are from low - 0.5 to high + 0.5. Of integers the edges stay f64, and of short floats they are
- * f32 (or f64) where `low` or `high` would be infinite; x is compared as an f64. Other elements, NaN among them, are
- * not counted. INVALID_ARGUMENT: fewer bins than 1 or more than 2^63 - 2, `low` above `high`, one of them NaN, their
- * distance infinite, or low == high of such a size that f64 does not tell low - 0.5 from high + 0.5.
+ * i64 [bins]. Bin i is from edge i up to edge i + 1, which only the last bin includes. As in numpy edge i is
+ * low + i * ((high - low) / bins), computed in f64 and rounded to the dtype of x, the last one is `high` so rounded,
+ * and where low == high the bins are from low - 0.5 to high + 0.5. Of integers the edges stay f64, and of short floats
+ * they are f32 (or f64) where `low` or `high` would be infinite; x is compared as an f64. Other elements, NaN among
+ * them, are not counted. INVALID_ARGUMENT: fewer bins than 1 or more than 2^63 - 2, `low` above `high`, one of them
+ * NaN, their distance infinite, or low == high of such a size that f64 does not tell low - 0.5 from high + 0.5.
  */
 weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high);
 

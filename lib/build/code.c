@@ -7,7 +7,7 @@
 /*
  * Code of kernels: from the executor's cache, or made and loaded, on all threads of its pool. Some may wait in the
  * cache for a kernel that another is making. There is no deadlock, because a thread that makes one takes nothing else
- * from the cache and starts no region.
+ * from the cache and starts no job.
  */
 
 typedef struct code_request {

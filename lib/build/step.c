@@ -315,8 +315,11 @@ weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step
 {
     const weft_node *node = weft_graph_node(builder->graph, planned->node);
     if (node->op->kernel == NULL) {
-        return weft_status_create(builder->request->allocator, WEFT_UNSUPPORTED, node->op->name,
-                                  "%s was not lowered for these operands and has no kernel", node->op->name);
+        const weft_allocator *allocator = builder->request->allocator;
+        weft_status *status =
+            weft_status_create(allocator, WEFT_UNSUPPORTED, NULL,
+                               "%s was not lowered for these operands and has no kernel", node->op->name);
+        return weft_node_error(node, allocator, status);
     }
     uint32_t count = node->input_count + node->output_count;
     uint32_t *buffers = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *buffers);

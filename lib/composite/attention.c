@@ -25,7 +25,8 @@ static bool find_heads(weft_tensor q, weft_tensor k, heads *out_heads)
     weft_extent query = weft_tensor_extent(q, -3), key = weft_tensor_extent(k, -3);
     if (weft_extent_equal(query, key)) return true;
     bool known = weft_extent_is_static(query, &count) && weft_extent_is_static(key, &shared);
-    if (!known && !weft_extent_never_equal(q.graph, query, key)) return true;
+    if ((!known && !weft_extent_never_equal(q.graph, query, key)) || weft_graph_never_runs(weft_graph_current(q.graph)))
+        return true;
     if (!known || shared == 0 || count % shared != 0) {
         weft_trace_fail(q.graph, WEFT_SHAPE_MISMATCH, "attention", "%s query heads cannot share %s key heads",
                         weft_extent_describe(query).text, weft_extent_describe(key).text);

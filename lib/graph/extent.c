@@ -198,7 +198,7 @@ bool weft_extent_equal(weft_extent a, weft_extent b)
 
 bool weft_extent_never_equal(weft_graph *graph, weft_extent a, weft_extent b)
 {
-    if (weft_graph_never_runs(graph)) return false;
+    if (weft_graph_never_runs(weft_graph_current(graph))) return false;
     weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
     return x != WEFT_EXPR_NONE && y != WEFT_EXPR_NONE && weft_expr_never_equal(graph->exprs, x, y);
 }

@@ -168,15 +168,15 @@ static bool is_repeated(const weft_graph *root, size_t i)
 /* Takes those out, from number `first` on, that were left without a message. */
 static void drop_guards(weft_graph *root, size_t first)
 {
-    size_t kept = first, placed = root->located_guards;
+    size_t kept = first, located = root->located_guards;
     for (size_t i = root->guard_count; i-- > first;) *root->guards[i].last = root->guards[i].before;
     for (size_t i = first; i < root->guard_count; i++) {
         bool stays = root->guards[i].message != NULL;
         if (stays) guard_place(root, kept++, root->guards[i]);
-        else if (i < root->located_guards) placed--;
+        else if (i < root->located_guards) located--;
     }
     root->guard_count = kept;
-    root->located_guards = placed;
+    root->located_guards = located;
 }
 
 void weft_guards_drop(weft_graph *root, size_t first)

@@ -75,12 +75,12 @@ static weft_status *parse_expr(parser *p, weft_expr *out_expr)
         weft_lexer_seek(&p->lexer, cursor);
         return NULL;
     }
-    weft_status *placed = error;
+    weft_status *located = error;
     if (weft_status_code(error) != WEFT_OUT_OF_MEMORY) {
-        placed = weft_lexer_error(&p->lexer, start, WEFT_PARSE_ERROR, "%s", weft_status_message(error));
+        located = weft_lexer_error(&p->lexer, start, WEFT_PARSE_ERROR, "%s", weft_status_message(error));
         weft_status_destroy(error);
     }
-    return placed;
+    return located;
 }
 
 static weft_status *parse_exprs(parser *p, uint32_t *out_count, const weft_expr **out_exprs)
@@ -427,11 +427,11 @@ static weft_status *declared(parser *p, const char *at, weft_expr symbol)
 {
     if (symbol != WEFT_EXPR_NONE) return NULL;
     weft_status *error = weft_expr_context_take_error(p->exprs);
-    weft_status *placed = weft_status_out_of_memory();
+    weft_status *located = weft_status_out_of_memory();
     if (weft_status_code(error) != WEFT_OUT_OF_MEMORY)
-        placed = weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "%s", weft_status_message(error));
+        located = weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "%s", weft_status_message(error));
     weft_status_destroy(error);
-    return placed;
+    return located;
 }
 
 static weft_status *parse_range(parser *p)

@@ -354,9 +354,10 @@ static weft_status *cut(lowerer *low)
             weft_fusion_materialize(low->lowering->fusion, middle_of(low, operand));
     }
     if (low->lowering->fusion->changed) return NULL;
-    return weft_status_create(low->lowering->allocator, WEFT_UNSUPPORTED, node->op->name,
-                              "%s with %" PRIu32 " operands needs more than %d buffers in one kernel", node->op->name,
-                              node->input_count, WEFT_LOWERER_LIMIT);
+    weft_status *status = weft_status_create(low->lowering->allocator, WEFT_UNSUPPORTED, NULL,
+                                             "%s with %" PRIu32 " operands needs more than %d buffers in one kernel",
+                                             node->op->name, node->input_count, WEFT_LOWERER_LIMIT);
+    return weft_node_error(node, low->lowering->allocator, status);
 }
 
 static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)

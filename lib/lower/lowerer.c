@@ -100,7 +100,7 @@ static weft_inst_id scaled(lowerer *low, weft_inst_id value, weft_expr step)
 
 bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offset)
 {
-    bool moved = false;
+    bool is_indirect = false;
     for (size_t i = 0; i < low->data_index_count && !low->failed; i++) {
         weft_expr step, rest;
         if (!weft_expr_uses(low->exprs, *expr, low->data_indices[i].variable)) continue;
@@ -109,11 +109,11 @@ bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offs
             continue;
         }
         weft_inst_id offset = scaled(low, low->data_indices[i].value, step);
-        *out_offset = moved ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, *out_offset, offset) : offset;
+        *out_offset = is_indirect ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, *out_offset, offset) : offset;
         *expr = rest;
-        moved = true;
+        is_indirect = true;
     }
-    return moved;
+    return is_indirect;
 }
 
 weft_inst_id weft_lowerer_load(lowerer *low, uint32_t memory, const weft_point *point)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOWER_LOWERER_H
 #define WEFT_LIB_LOWER_LOWERER_H
-/* Shared, each on those before it, by lowerer.c (memories, instructions), accumulator.c, index.c (places
- * that data decide), value.c (elements), update.c and stage.c (what a root stores and takes in), and lower.c (ranges
- * and stages). */
+/* Shared, each on those before it, by lowerer.c (memories, instructions), accumulator.c, index.c (places that data
+ * decide), value.c (elements), update.c and stage.c (what a root stores and takes in), and lower.c (ranges and stages).
+ */
 #include "lib/lower/lower.h"
 
 /* Most buffers, and most data checks, of one kernel. */

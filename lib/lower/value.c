@@ -122,10 +122,10 @@ static weft_inst_id elementwise(lowerer *low, const weft_point *point)
 static weft_inst_id position_of(lowerer *low, weft_expr index)
 {
     weft_inst_id offset = 0;
-    bool moved = weft_lowerer_displace(low, &index, &offset);
-    if (moved && index == weft_expr_constant(low->exprs, 0)) return offset;
+    bool is_indirect = weft_lowerer_displace(low, &index, &offset);
+    if (is_indirect && index == weft_expr_constant(low->exprs, 0)) return offset;
     weft_inst_id value = weft_lowerer_index(low, index);
-    return moved ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, value, offset) : value;
+    return is_indirect ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, value, offset) : value;
 }
 
 bool weft_lowerer_index_read(lowerer *low, indexed_read *p)

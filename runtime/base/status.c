@@ -93,11 +93,11 @@ weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code cod
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     size_t room = length < 0 ? 0 : (size_t)length;
-    char *place, *message;
+    char *where_copy, *message;
     if (where == NULL) where = "";
-    weft_status *status = status_allocate(allocator, code, strlen(where), room, &place, &message);
+    weft_status *status = status_allocate(allocator, code, strlen(where), room, &where_copy, &message);
     if (status != NULL) {
-        strcpy(place, where);
+        strcpy(where_copy, where);
         message[0] = '\0';
         if (length > 0) vsnprintf(message, room + 1, format, again);
     }

@@ -13,7 +13,7 @@ weft_status *weft_status_null(const char *where, const char *argument) WEFT_MUST
     do {                                                                                                               \
         if ((argument) == NULL) return weft_status_null(__func__, #argument);                                          \
     } while (0)
-/* The status that a kernel of `op` returned, with its place and, unless `file` is NULL, the line that requested the op.
- * Takes `status`. */
+/* The status that a kernel of `op` returned: it happened in the op, unless it says where, and, unless `file` is NULL,
+ * the line that requested the op. Takes `status`. */
 weft_status *weft_status_of_op(weft_status *status, const char *op, const char *file, int line) WEFT_MUST_USE;
 #endif

@@ -62,8 +62,8 @@ static bool is_short(const weft_gemm_block *block, bool left)
 }
 
 /* Bytes of an operand that are packed at once. The left one stays in the second-level cache, the right one in the
- * third, of which each core has as much as that at least. Where one is short both stay in the second; a left one then
- * comes in small pieces, since each is used a few times only. */
+ * third, of which each core has as much as that at least. Where one is short both stay in the second; the
+ * other one comes in pieces, small ones where it is the left one, since each of these is used a few times only. */
 static int64_t limit(const weft_gemm_block *block, bool left)
 {
     if (is_short(block, true)) return block->cache_bytes / 4;

@@ -27,8 +27,8 @@ enum {
     VISITS = 24     /* of each step, on average, before the search ends */
 };
 
-/* In the time that a region takes beside its work: least work for a branch; what a phase saves at least, also as a part
- * of what its steps take in sequence. */
+/* In the time that a job of the pool takes beside its work: least work for a branch; what a phase saves at least, also
+ * as a part of what its steps take in sequence. */
 static const double LEAST_BRANCH = 10, LEAST_SAVED = 5, LEAST_SHARE = 0.15;
 /* Of a step that uses all threads so well, compared with the best there could be, nothing is gained in a branch. */
 static const double WELL = 1.2;
@@ -61,7 +61,7 @@ typedef struct node {
 typedef struct search {
     weft_branches_limits limits;
     size_t threads;
-    double region_ns;
+    double fork_join_ns;
     weft_depend depend;
     node *nodes;
     uint32_t *left; /* places that are in no phase yet, in order */
@@ -164,7 +164,7 @@ static double deal(search *s)
     double *loads = s->loads, *threads = s->loads + s->limits.branches;
     for (size_t i = 0; i < s->component_count; i++) total += s->components[i].time;
     size_t branches = s->component_count < s->limits.branches ? s->component_count : s->limits.branches;
-    while (branches > 1 && total < LEAST_BRANCH * s->region_ns * (double)branches) branches--;
+    while (branches > 1 && total < LEAST_BRANCH * s->fork_join_ns * (double)branches) branches--;
     if (branches < 2) return HUGE_VAL;
     memset(s->loads, 0, (s->limits.branches + s->threads) * sizeof *s->loads);
     for (size_t i = 0; i < s->component_count; i++) {
@@ -176,7 +176,7 @@ static double deal(search *s)
         *thread += loads[branch];
         if (*thread > longest) longest = *thread;
     }
-    return longest + s->region_ns;
+    return longest + s->fork_join_ns;
 }
 
 /* The cap that saves most in a phase from left[from] on; false where none saves enough. */
@@ -186,9 +186,9 @@ static bool find_cap(search *s, size_t from, size_t to, double *out_cap)
     for (size_t i = from; i < to; i++) cap += s->nodes[s->left[i]].cost.alone;
     cap /= (double)s->threads;
     for (int i = 0; i < CAPS; i++, cap /= CAP_FACTOR) {
-        if (i == CAPS - 1 || cap < LEAST_BRANCH * s->region_ns) cap = 0;
+        if (i == CAPS - 1 || cap < LEAST_BRANCH * s->fork_join_ns) cap = 0;
         double together = grow(s, from, to, cap), saved = together - deal(s);
-        if (saved >= LEAST_SAVED * s->region_ns && saved >= LEAST_SHARE * together && saved > most) {
+        if (saved >= LEAST_SAVED * s->fork_join_ns && saved >= LEAST_SHARE * together && saved > most) {
             most = saved;
             *out_cap = cap;
         }
@@ -325,7 +325,7 @@ static weft_status *search_init(finder *f, search *s, size_t first, size_t count
     size_t places = s->depend.count;
     s->limits = f->limits;
     s->threads = weft_pool_size(f->bound->pool);
-    s->region_ns = 1e9 * weft_pool_machine(f->bound->pool)->fork_join_seconds;
+    s->fork_join_ns = 1e9 * weft_pool_machine(f->bound->pool)->fork_join_seconds;
     s->visits = VISITS * places;
     s->left_count = places;
     s->nodes = take_array(f, places, sizeof *s->nodes);
@@ -381,14 +381,14 @@ static weft_status *fill_parts(finder *f, size_t number)
 /* Less than two branches of work, or than two steps. */
 static bool is_small(const weft_bound_variant *bound, size_t first, size_t count)
 {
-    double time = 0, region_ns = 1e9 * weft_pool_machine(bound->pool)->fork_join_seconds;
+    double time = 0, fork_join_ns = 1e9 * weft_pool_machine(bound->pool)->fork_join_seconds;
     size_t steps = 0;
     for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step)) {
         weft_step_cost cost = weft_steps_cost(bound, i);
         if (cost.is_timed) time += cost.alone;
         steps++;
     }
-    return steps < 2 || time < 2 * LEAST_BRANCH * region_ns;
+    return steps < 2 || time < 2 * LEAST_BRANCH * fork_join_ns;
 }
 
 /* Branches are not nested. */

@@ -24,7 +24,7 @@ typedef struct tracker {
 
 /* ---- memories ---- */
 
-static void join_over(const weft_variant *variant, uint32_t output, uint32_t *memories)
+static void join_aliases(const weft_variant *variant, uint32_t output, uint32_t *memories)
 {
     const weft_buffer *buffers = variant->buffers;
     uint32_t input = variant->input_alias[buffers[output].number];
@@ -41,7 +41,7 @@ const uint32_t *weft_depend_memories(const weft_bound_variant *bound, weft_arena
     for (uint32_t i = 0; i < variant->buffer_count && variant->input_alias != NULL; i++)
         if (variant->buffers[i].kind == WEFT_BUFFER_OUTPUT &&
             variant->input_alias[variant->buffers[i].number] != WEFT_NO_ALIAS)
-            join_over(variant, i, memories);
+            join_aliases(variant, i, memories);
     for (size_t s = 0; s < variant->step_count; s++) {
         const weft_region_step *region = &variant->steps[s].region;
         for (size_t i = 0; i < region->carried_count; i++)

@@ -7,11 +7,12 @@
 /* Per buffer of the variant: one that may be the same memory, and stands for it. In `scratch`; NULL: no memory left. */
 const uint32_t *weft_depend_memories(const weft_bound_variant *bound, weft_arena *scratch);
 
-/* A sequence of steps; places count those of it, steps that belong to another one of it left out. */
+/* A sequence of steps; positions count those of it, steps that belong to another one of it left out. */
 typedef struct weft_depend {
     size_t count;
-    uint32_t *steps; /* number of the step at each place */
-    /* Places that place p needs: before[first[p] .. first[p + 1] - 1], perhaps more than once, all less than p. */
+    uint32_t *steps; /* number of the step at each position */
+    /* Positions that position p needs: before[first[p] .. first[p + 1] - 1], perhaps more than once, all less than p.
+     */
     uint32_t *first, *before;
 } weft_depend;
 

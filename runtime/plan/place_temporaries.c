@@ -117,7 +117,7 @@ static int64_t most_bytes(int64_t alone, size_t limit)
 {
     int64_t most;
     if (limit != 0) return limit < INT64_MAX ? (int64_t)limit : INT64_MAX;
-    return __builtin_add_overflow(alone, alone / 4 + WEFT_BUFFER_ROOM, &most) ? INT64_MAX : most;
+    return __builtin_add_overflow(alone, alone / 4 + WEFT_PLACEMENT_ROOM, &most) ? INT64_MAX : most;
 }
 
 /* Fewer branches first; then steps stay nearer to their order. */

@@ -6,9 +6,9 @@
 
 /*
  * Fills phases, offsets, scratch_offsets and arena_bytes of a binding with all else in place. Steps side by side need
- * more memory: at most `limit` bytes, or, for 0, a quarter and WEFT_BUFFER_ROOM more than one after another. Where
+ * more memory: at most `limit` bytes, or, for 0, a quarter and WEFT_PLACEMENT_ROOM more than one after another. Where
  * steps one after another need more than `limit`, that is how they are left, with any number of threads.
  */
-#define WEFT_BUFFER_ROOM (1 << 20)
+#define WEFT_PLACEMENT_ROOM (1 << 20)
 weft_status *weft_place_temporaries(weft_bound_variant *bound, size_t limit) WEFT_MUST_USE;
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/clock.h"
+#include "runtime/base/status.h"
 #include "runtime/run/executor.h"
 #include "runtime/base/float_mode.h"
 #include "runtime/base/memory.h"
@@ -55,7 +56,8 @@ static weft_status *build_variant(const struct build *build, weft_arena *arena, 
                                   .kernels = build->executor->kernels,
                                   .kernels_compiled = &build->executor->kernels_compiled,
                                   .cancelled = run->cancelled};
-    WEFT_TRY(call->runtime->compiler->build(call->runtime->self, &request, out_variant));
+    weft_status *built = call->runtime->compiler->build(call->runtime->self, &request, out_variant);
+    WEFT_TRY(weft_status_locate(built, "weft_executor_run"));
     if (*out_variant == NULL)
         return weft_status_create(&build->executor->allocator, WEFT_INTERNAL, "weft_executor_run",
                                   "the compiler of runtime \"%s\" made no variant", call->runtime->name);

@@ -63,7 +63,7 @@ static const char *loop_name(const weft_step *region)
     return region->region.control == WEFT_CONTROL_FOLD ? "fold" : "while";
 }
 
-static weft_status *place_in(const weft_frame *frame, int64_t iteration, weft_status *status)
+static weft_status *locate_in(const weft_frame *frame, int64_t iteration, weft_status *status)
 {
     const weft_device_run *run = frame->device;
     for (; iteration != 0; iteration = run->iterations[iteration].parent) {
@@ -75,7 +75,7 @@ static weft_status *place_in(const weft_frame *frame, int64_t iteration, weft_st
 
 weft_status *weft_device_locate(const weft_frame *frame, weft_status *status)
 {
-    return place_in(frame, frame->device->iteration, status);
+    return locate_in(frame, frame->device->iteration, status);
 }
 
 /* A tag is the number of a step and of the iteration that it was in. */
@@ -103,7 +103,7 @@ weft_status *weft_device_result(const weft_frame *frame)
     int64_t steps = (int64_t)frame->bound->variant->step_count;
     if (found->tag < 0) return NULL;
     const weft_step *step = &frame->bound->variant->steps[found->tag % steps];
-    return place_in(frame, found->tag / steps, weft_kernel_data_error(frame->bound, step, &found->slot));
+    return locate_in(frame, found->tag / steps, weft_kernel_data_error(frame->bound, step, &found->slot));
 }
 
 weft_status *weft_device_finish(weft_frame *frame)

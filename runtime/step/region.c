@@ -8,11 +8,11 @@
 weft_status *weft_region_error(const weft_allocator *allocator, const char *op, int64_t iteration, weft_status *status)
 {
     if (weft_status_code(status) != WEFT_DATA_ERROR) return status;
-    weft_status *placed =
+    weft_status *located =
         weft_status_create(allocator, WEFT_DATA_ERROR, weft_status_where(status), "%s (iteration %" PRId64 " of %s)",
                            weft_status_message(status), iteration, op);
     weft_status_destroy(status);
-    return placed;
+    return located;
 }
 
 /* ---- binding ---- */
@@ -182,7 +182,7 @@ static weft_status *run_part(weft_frame *frame, const weft_bound_step *bound_ste
 }
 
 /* An error of a device comes some time later, and already tells its iteration. */
-static weft_status *place_error(const weft_frame *frame, const char *op, int64_t iteration, weft_status *status)
+static weft_status *locate_error(const weft_frame *frame, const char *op, int64_t iteration, weft_status *status)
 {
     if (frame->device != NULL) return status;
     return weft_region_error(frame->bound->allocator, op, iteration, status);
@@ -207,7 +207,7 @@ static weft_status *run_fold(weft_frame *frame, const weft_bound_step *bound_ste
     if (trips <= 0) return finish_carried(frame, region, false);
     for (int64_t iteration = 0; iteration < trips; iteration++) {
         weft_status *status = fold_once(frame, bound_step, &loop, iteration, cancelled);
-        if (status != NULL) return place_error(frame, "fold", iteration, status);
+        if (status != NULL) return locate_error(frame, "fold", iteration, status);
     }
     weft_device_end_loop(frame, &loop);
     return NULL;
@@ -229,7 +229,7 @@ static weft_status *run_while(weft_frame *frame, const weft_bound_step *bound_st
     bool again = true;
     for (int64_t iteration = 0; again; iteration++) {
         weft_status *status = while_once(frame, bound_step, &loop, iteration, &again, cancelled);
-        if (status != NULL) return place_error(frame, "while", iteration, status);
+        if (status != NULL) return locate_error(frame, "while", iteration, status);
     }
     weft_device_end_loop(frame, &loop);
     return finish_carried(frame, &bound_step->step->region, true);

@@ -48,7 +48,7 @@ weft_status *weft_steps_check(const weft_variant *variant, const weft_program *p
     for (size_t i = 0; variant->input_alias != NULL && i < program->output_count; i++)
         if (variant->input_alias[i] != WEFT_NO_ALIAS && variant->input_alias[i] >= program->input_count)
             return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
-                                      "output %zu of the variant lies over an input that does not exist", i);
+                                      "output %zu of the variant aliases an input that does not exist", i);
     for (size_t i = 0; i < variant->step_count; i++)
         if (!step_is_sound(variant, i))
             return weft_status_create(

@@ -35,14 +35,14 @@ static weft_tensor traced; /* by the last call that did */
 #define IS_MISSING(i) ((missing & 1u << (i)) != 0)
 #include "nulls_table.h"
 
-enum { RIGHT = 0, ACCEPTED = 2, OTHER_CODE = 3, NO_ERROR = 4, NO_PLACE = 5, WATCH = 120 };
+enum { RIGHT = 0, ACCEPTED = 2, OTHER_CODE = 3, NO_ERROR = 4, NO_LOCATION = 5, WATCH = 120 };
 
 static int judge_graph(void)
 {
     const weft_status *error = weft_graph_error(graph);
     if (weft_tensor_is_valid(traced)) return RIGHT;
     if (error == NULL) return NO_ERROR;
-    return strstr(weft_status_where(error), "nulls_table.h:") == NULL ? NO_PLACE : RIGHT;
+    return strstr(weft_status_where(error), "nulls_table.h:") == NULL ? NO_LOCATION : RIGHT;
 }
 
 static int judge(const function *f, unsigned missing, bool all)
@@ -59,7 +59,7 @@ static bool passes(const function *f, unsigned missing, bool all)
     static const char *const faults[] = {[ACCEPTED] = "succeeds",
                                          [OTHER_CODE] = "is not INVALID_ARGUMENT",
                                          [NO_ERROR] = "leaves no error",
-                                         [NO_PLACE] = "leaves an error without place"};
+                                         [NO_LOCATION] = "leaves an error without a location"};
     int result = -1;
     pid_t child = fork();
     if (child == 0) {
@@ -72,7 +72,7 @@ static bool passes(const function *f, unsigned missing, bool all)
     if (result == 0) return true;
     int code = WIFEXITED(result) ? WEXITSTATUS(result) : 0;
     print_error("%s without arguments 0x%x %s\n", f->name, missing,
-                code >= ACCEPTED && code <= NO_PLACE ? faults[code] : "ends the process");
+                code >= ACCEPTED && code <= NO_LOCATION ? faults[code] : "ends the process");
     return false;
 }
 

@@ -106,15 +106,15 @@ static void grains_cover_iterations(void **state)
 {
     (void)state;
     const int64_t iterations[] = {1, 2, 1000, 100000, INT64_MAX}, work[] = {0, 1, 7, 5000, 1 << 20, INT64_MAX};
-    const double regions[] = {0, 1e-7, 2e-6, 1};
+    const double seconds[] = {0, 1e-7, 2e-6, 1};
     for (size_t r = 0; r < 4; r++) {
         weft_machine m = *weft_machine_reference();
-        m.fork_join_seconds = regions[r];
+        m.fork_join_seconds = seconds[r];
         for (size_t i = 0; i < sizeof iterations / sizeof *iterations; i++)
             for (size_t w = 0; w < sizeof work / sizeof *work; w++) {
                 int64_t grain = weft_machine_grain(&m, iterations[i], work[w]);
                 assert_true(grain >= 1);
-                assert_true(regions[r] > 0 || grain == 1);
+                assert_true(seconds[r] > 0 || grain == 1);
             }
     }
     const weft_machine *m = weft_machine_reference();

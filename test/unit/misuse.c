@@ -230,7 +230,7 @@ static void errors_name_the_public_function(void **state)
 }
 
 /* Errors of a run name the function, or what the step computes. */
-static void errors_of_runs_have_a_place(void **state)
+static void errors_of_runs_say_where(void **state)
 {
     (void)state;
     weft_graph *graph = graph_create();
@@ -274,6 +274,7 @@ static void errors_of_generated_code_name_the_op(void **state)
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 1, (const int64_t[]){9}, &input));
     weft_status *status = run_one(executor, "llvm", program, input, &output);
     assert_non_null(strstr(weft_status_message(status), line));
+    assert_string_equal(weft_status_where(status), "weft_executor_run");
     weft_test_fails(status, WEFT_OUT_OF_RANGE, "window: an extent expression has a coefficient");
     weft_test_ok(run_one(executor, "ref", program, input, &output));
     weft_array_release(output);
@@ -928,7 +929,7 @@ static void end_no_state(void *state)
     (void)state;
 }
 
-static void errors_of_states_have_a_place(void **state)
+static void errors_of_states_say_where(void **state)
 {
     (void)state;
     const weft_op_def op = stray_op();
@@ -944,7 +945,7 @@ static void errors_of_states_have_a_place(void **state)
 }
 
 /* An error of a kernel, or of what it asks for, that names no place has its op's name. */
-static void errors_of_kernels_have_a_place(void **state)
+static void errors_of_kernels_say_where(void **state)
 {
     (void)state;
     weft_op_def op = stray_op();
@@ -981,7 +982,7 @@ int main(void)
         cmocka_unit_test(runtimes_must_be_whole),
         cmocka_unit_test(errors_stick_to_any_graph_given),
         cmocka_unit_test(what_is_known_in_a_body_is_no_output),
-        cmocka_unit_test(errors_of_runs_have_a_place),
+        cmocka_unit_test(errors_of_runs_say_where),
         cmocka_unit_test(errors_of_generated_code_name_the_op),
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
@@ -1001,8 +1002,8 @@ int main(void)
         cmocka_unit_test(runtimes_do_not_share_code),
         cmocka_unit_test(tables_of_ops_must_make_sense),
         cmocka_unit_test(a_lowering_stays_in_its_graph),
-        cmocka_unit_test(errors_of_kernels_have_a_place),
-        cmocka_unit_test(errors_of_states_have_a_place),
+        cmocka_unit_test(errors_of_kernels_say_where),
+        cmocka_unit_test(errors_of_states_say_where),
         cmocka_unit_test(errors_name_the_public_function),
         cmocka_unit_test(steps_may_be_longer_than_a_symbol),
         cmocka_unit_test(empty_ranges_may_have_any_step),

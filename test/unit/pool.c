@@ -88,7 +88,7 @@ static void small_work_stays_on_the_callers_thread(void **state)
     weft_pool_destroy(pool);
 }
 
-/* Two chunks that wait for each other: the region ends only if two threads run it. */
+/* Two chunks that wait for each other: the job ends only if two threads run it. */
 struct meeting {
     atomic_int arrived, strange_state;
     unsigned control;
@@ -122,7 +122,7 @@ static void hold_meeting(weft_pool *pool)
     assert_int_equal(control_word(), meeting.control);
 }
 
-static void regions_use_several_threads(void **state)
+static void jobs_use_several_threads(void **state)
 {
     (void)state;
     weft_pool *pool = create(2);
@@ -184,7 +184,7 @@ static void workers_take_the_callers_control_word(void **state)
 #endif
 }
 
-/* ---- nested and concurrent regions ---- */
+/* ---- nested and concurrent jobs ---- */
 
 static atomic_int nested_calls, nested_foreign;
 
@@ -216,7 +216,7 @@ static void run_inner(void *context, int64_t begin, int64_t end)
     }
 }
 
-static void a_region_inside_a_region_is_serial(void **state)
+static void a_job_inside_a_job_is_serial(void **state)
 {
     (void)state;
     weft_pool *outer = create(3), *other = create(2);
@@ -261,7 +261,7 @@ static void many_callers_share_one_pool(void **state)
     weft_pool_destroy(pool);
 }
 
-/* Holds the pool's only region until told to stop. */
+/* Holds the pool's only job until told to stop. */
 struct blocker {
     weft_pool *pool;
     atomic_bool running, stop;
@@ -301,7 +301,7 @@ static void a_busy_pool_is_not_waited_for(void **state)
     weft_pool_destroy(blocker.pool);
 }
 
-/* Though a region of another thread was under way. */
+/* Though a job of another thread was under way. */
 static void a_child_has_a_pool_of_its_own(void **state)
 {
     (void)state;
@@ -361,10 +361,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_cover_everything_once),
         cmocka_unit_test(small_work_stays_on_the_callers_thread),
-        cmocka_unit_test(regions_use_several_threads),
+        cmocka_unit_test(jobs_use_several_threads),
         cmocka_unit_test(sleeping_threads_are_woken),
         cmocka_unit_test(threads_that_do_not_come_are_not_waited_for),
-        cmocka_unit_test(a_region_inside_a_region_is_serial),
+        cmocka_unit_test(a_job_inside_a_job_is_serial),
         cmocka_unit_test(many_callers_share_one_pool),
         cmocka_unit_test(a_busy_pool_is_not_waited_for),
         cmocka_unit_test(a_child_has_a_pool_of_its_own),

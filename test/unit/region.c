@@ -632,13 +632,19 @@ static void known_extents_of_no_iterations_need_not_fit(void **state)
 
 static void mismatch_all(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
 {
-    const weft_tensor *x = context; /* [2, 3] and [m, 5] with m below 2 */
+    const weft_tensor *x = context; /* [2, 3], [m, 5] with m below 2; four and three heads */
     (void)index;
     weft_tensor sum = weft_reduce_sum(weft_mul(x[0], x[1]), WEFT_INTS(0, 1), false);
     weft_tensor product = weft_reduce_sum(weft_matmul(x[0], x[1]), WEFT_INTS(0, 1), false);
     weft_tensor dot = weft_tensordot(x[0], x[1], WEFT_INTS(0, 1), WEFT_INTS(0, 1));
     weft_tensor joined = weft_reduce_sum(weft_concat(WEFT_TENSORS(x[0], x[1]), 0), WEFT_INTS(0, 1), false);
-    out_next[0] = weft_add(weft_add(carried[0], sum), weft_add(weft_add(product, dot), joined));
+    weft_tensor line = weft_reduce_sum(weft_squeeze(x[0], 0), WEFT_INTS(0), false);
+    weft_norm_options scaled = {.scale = weft_reduce_sum(x[1], WEFT_INTS(0), false)};
+    weft_tensor norm = weft_reduce_sum(weft_layer_norm(x[0], 1, &scaled), WEFT_INTS(0, 1), false);
+    weft_tensor heads = weft_attention(x[2], x[3], x[3], NULL);
+    weft_tensor parts[] = {sum, product, dot, joined, line, norm, weft_reduce_sum(heads, WEFT_INTS(0, 1, 2), false)};
+    out_next[0] = carried[0];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) out_next[0] = weft_add(out_next[0], parts[i]);
 }
 
 /* Passes too trace such a body again. */
@@ -647,11 +653,28 @@ static void operands_of_no_iterations_need_not_fit(void **state)
     (void)state;
     weft_extent m = weft_symbol(f.graph, "m", 0, 1);
     weft_tensor x[] = {weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(2, 3)),
-                       weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(m, 5))},
+                       weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(m, 5)),
+                       weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(4, 2, 2)),
+                       weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(3, 2, 2))},
                 result;
     weft_program *program;
     weft_fold(weft_extent_of(0), WEFT_TENSORS(weft_scalar(f.graph, WEFT_F32, 7)), mismatch_all, x, &result);
     weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(result), NULL, &program));
+    static const float data[6] = {1, 2, 3, 4, 5, 6};
+    weft_array *a = array_of(WEFT_F32, 2, (const int64_t[]){2, 3}, data),
+               *b = array_of(WEFT_F32, 2, (const int64_t[]){1, 5}, data);
+    for (int i = 0; i < 2; i++) {
+        weft_array *found = NULL;
+        weft_run run = {.runtime = i == 0 ? "llvm" : "ref",
+                        .named_inputs = WEFT_NAMED({"x", a}, {"y", b}),
+                        .output_count = 1,
+                        .outputs = &found};
+        weft_test_ok(weft_executor_run(f.executor, program, &run));
+        assert_true(*(const float *)weft_array_data(found) == 7);
+        weft_array_release(found);
+    }
+    weft_array_release(a);
+    weft_array_release(b);
     weft_program_release(program);
     weft_fold(weft_extent_of(1), WEFT_TENSORS(weft_scalar(f.graph, WEFT_F32, 7)), mismatch_all, x, &result);
     expect_error(result, WEFT_SHAPE_MISMATCH, "mul: axis 0 of operand 0 has extent 2 but axis 0 of operand 1 has m");

@@ -793,7 +793,7 @@ static weft_tensor set_gathered(const bench *b, weft_tensor x, weft_tensor itera
 }
 
 /* The place is read there too, and the maximum of the row is a reduction that a kernel could have as a stage. */
-static weft_tensor find_location(const bench *b, weft_tensor x, weft_tensor iteration)
+static weft_tensor find_place(const bench *b, weft_tensor x, weft_tensor iteration)
 {
     weft_tensor most = weft_reduce_max(row_of(x, iteration), WEFT_INTS(1), true);
     weft_tensor first = weft_gather(weft_reshape(row_of(x, iteration), WEFT_SHAPE(WIDTH)), b->at, 0);
@@ -810,7 +810,7 @@ static weft_tensor swap_rows(const bench *b, weft_tensor x, weft_tensor iteratio
 
 typedef weft_tensor (*updater)(const bench *b, weft_tensor x, weft_tensor iteration);
 
-static const updater updaters[] = {move_on, add_where_it_is, add_gathered, set_gathered, find_location, swap_rows};
+static const updater updaters[] = {move_on, add_where_it_is, add_gathered, set_gathered, find_place, swap_rows};
 enum { UPDATERS = sizeof updaters / sizeof *updaters };
 
 typedef struct updating {

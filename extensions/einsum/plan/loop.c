@@ -80,16 +80,15 @@ static double step_cost(const einsum_tree *tree, uint32_t node)
 einsum_loop_cost einsum_loop_measure(const einsum_loop *loop)
 {
     const einsum_tree *tree = &loop->tree;
-    einsum_loop_cost iterations = {.log2_size = -INFINITY};
+    einsum_loop_cost cost = {.log2_size = -INFINITY};
     double outside = 0;
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
-        *(einsum_loop_holds(loop, node) ? &iterations.slice : &outside) += step_cost(tree, node);
-        iterations.log2_size = fmax(iterations.log2_size, einsum_loop_size(loop, node));
+        *(einsum_loop_holds(loop, node) ? &cost.slice : &outside) += step_cost(tree, node);
+        cost.log2_size = fmax(cost.log2_size, einsum_loop_size(loop, node));
     }
-    if (loop->last == 0) iterations.slice = outside, outside = 0;
-    iterations.log2_total =
-        einsum_log2_add(log2(iterations.slice) + loop->log2_iterations, log2(outside)) + tree->shift;
-    return iterations;
+    if (loop->last == 0) cost.slice = outside, outside = 0;
+    cost.log2_total = einsum_log2_add(log2(cost.slice) + loop->log2_iterations, log2(outside)) + tree->shift;
+    return cost;
 }
 
 /* ---- what is live ---- */

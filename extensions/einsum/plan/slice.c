@@ -330,13 +330,13 @@ static weft_status *slicing_init(slicing *s, const einsum_core *core, const eins
 
 static void report(slicing *s, bool fits, einsum_sliced *out)
 {
-    einsum_loop_cost iterations = einsum_loop_measure(&s->loop);
-    double slice = log2(iterations.slice) + s->loop.tree.shift, size = iterations.log2_size;
+    einsum_loop_cost cost = einsum_loop_measure(&s->loop);
+    double slice = log2(cost.slice) + s->loop.tree.shift, size = cost.log2_size;
     bool of_size = s->loop.tree.tariff.objective == WEFT_EINSUM_SIZE;
     memcpy(out->labels, s->loop.sliced, s->loop.tree.core->words * sizeof *out->labels);
     out->log2_slices = s->loop.log2_iterations;
     out->slice = of_size ? (einsum_cost){size, slice} : (einsum_cost){slice, size};
-    out->total = of_size ? (einsum_cost){size, iterations.log2_total} : (einsum_cost){iterations.log2_total, size};
+    out->total = of_size ? (einsum_cost){size, cost.log2_total} : (einsum_cost){cost.log2_total, size};
     out->log2_size = size;
     out->log2_peak = einsum_loop_peak(&s->loop);
     out->fits = fits;
