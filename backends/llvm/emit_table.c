@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
 #include <stdio.h>
+#include "backends/llvm/target.h"
 
 /* Private constants of the module, each there once it is used; their names begin with that of the kernel, because PTX
  * of several kernels may be put together. On a GPU they lie in global memory: lanes read different rows, which constant
@@ -33,23 +34,41 @@ static LLVMValueRef find_table(weft_emitter *e, const weft_table *table)
     return global != NULL ? global : create_table(e, table, name, type);
 }
 
-static LLVMValueRef look_up(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows,
-                            uint32_t width)
+static LLVMValueRef load_lanes(weft_emitter *e, LLVMTypeRef row_type, LLVMValueRef global, LLVMValueRef *indices,
+                               uint32_t width)
 {
-    LLVMValueRef global = find_table(e, table);
-    LLVMTypeRef row_type = LLVMArrayType2(e->f64, table->columns);
-    LLVMTypeRef wide = weft_vector_type(e->i64, width);
-    LLVMValueRef indices[2] = {LLVMBuildZExt(e->builder, rows, wide, ""), weft_int(e, column)};
+    LLVMValueRef rows = indices[0], result = LLVMGetPoison(weft_vector_type(e->f64, width));
+    for (uint32_t lane = 0; lane < width; lane++) {
+        indices[0] = weft_element(e, rows, width, lane);
+        LLVMValueRef place = LLVMBuildInBoundsGEP2(e->builder, row_type, global, indices, 2, "");
+        LLVMValueRef element = LLVMBuildLoad2(e->builder, e->f64, place, "");
+        if (width == 1) return element;
+        result = LLVMBuildInsertElement(e->builder, result, element, LLVMConstInt(e->i32, lane, false), "");
+    }
+    return result;
+}
+
+static LLVMValueRef gather_lanes(weft_emitter *e, LLVMTypeRef row_type, LLVMValueRef global, LLVMValueRef *indices,
+                                 uint32_t width)
+{
     LLVMValueRef places = LLVMBuildInBoundsGEP2(e->builder, row_type, global, indices, 2, "");
-    if (width == 1) return LLVMBuildLoad2(e->builder, e->f64, places, "");
     LLVMTypeRef types[2] = {weft_vector_type(e->f64, width), LLVMTypeOf(places)};
     LLVMValueRef args[4] = {places, LLVMConstInt(e->i32, sizeof(double), false),
                             LLVMConstAllOnes(weft_vector_type(e->i1, width)), LLVMGetPoison(types[0])};
     return weft_intrinsic_call(e, "llvm.masked.gather", 2, types, 4, args);
 }
 
-/* A gather, which LLVM makes of single loads where the processor has no fast one; it is left out where all lanes read
- * the first row of a table that most elements read. */
+static LLVMValueRef look_up(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows,
+                            uint32_t width)
+{
+    LLVMTypeRef row_type = LLVMArrayType2(e->f64, table->columns), wide = weft_vector_type(e->i64, width);
+    LLVMValueRef global = find_table(e, table);
+    LLVMValueRef indices[2] = {LLVMBuildZExt(e->builder, rows, wide, ""), weft_int(e, column)};
+    bool gathers = width > 1 && weft_processor_find()->gathers;
+    return (gathers ? gather_lanes : load_lanes)(e, row_type, global, indices, width);
+}
+
+/* Nothing is looked up where all lanes read the first row of a table that most elements read. */
 LLVMValueRef weft_lookup_emit(weft_emitter *e, uint32_t level, const weft_inst *inst, LLVMValueRef rows)
 {
     const weft_table *table = weft_table_of(inst->buffer);

@@ -7,7 +7,8 @@
 
 typedef struct weft_processor {
     char *triple, *cpu, *features;
-    char *name; /* what objects depend on */
+    char *name;   /* what objects depend on */
+    bool gathers; /* faster than it loads lane by lane */
 } weft_processor;
 
 /* The host, or the level that WEFT_ISA names. Found once, kept for the life of the process. NULL when out of memory. */
