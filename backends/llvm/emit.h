@@ -110,6 +110,9 @@ uint32_t weft_predicates_level(weft_emitter *e, uint32_t count, const weft_expr 
 bool weft_predicates_vary(weft_emitter *e, uint32_t count, const weft_expr *predicates);
 /* The lanes of a vector whose number is below `count`, an i64 that fits 32 bits. */
 LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count);
+/* A vector of `type` from pointers to its elements; zeros where `mask` has no lane. */
+LLVMValueRef weft_gather_emit(weft_emitter *e, LLVMTypeRef type, uint32_t alignment, LLVMValueRef pointers,
+                              LLVMValueRef mask);
 /* Fills value->parts at `level`. */
 void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value);
 /* At the top scope. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include "backends/llvm/target.h"
 #include "runtime/base/isa.h"
 
 /* ---- conditions ---- */
@@ -190,20 +191,27 @@ static weft_expr varying_terms(weft_emitter *e, weft_expr index)
     return total;
 }
 
+/* How many elements lanes without a stride are from the pointer that they share, which goes to *out_base. */
+static LLVMValueRef varying_offsets(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part,
+                                    LLVMValueRef *out_base)
+{
+    weft_expr moving = varying_terms(e, access->index), still = weft_expr_sub(e->exprs, access->index, moving);
+    if (access->first == NULL) access->first = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), still, 0);
+    *out_base = access->first;
+    LLVMValueRef offsets = weft_index_lanes(e, moving, part);
+    weft_scope_move(e, access->level);
+    return offsets;
+}
+
 /* Pointers to each lane of a part, by chains of adds where there is a stride. */
 static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part,
                           LLVMValueRef *out_pointers)
 {
     uint32_t width = e->lane.width;
     if (access->step.kind == WEFT_LANE_STRIDE_ANY) {
-        weft_expr moving = varying_terms(e, access->index), still = weft_expr_sub(e->exprs, access->index, moving);
-        if (access->first == NULL)
-            access->first = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), still, 0);
-        LLVMValueRef base = access->first;
-        LLVMValueRef lanes = weft_index_lanes(e, moving, part);
-        weft_scope_move(e, access->level);
+        LLVMValueRef base, offsets = varying_offsets(e, access, buffer, part, &base);
         for (uint32_t i = 0; i < width; i++)
-            out_pointers[i] = offset_pointer(e, access->type, base, weft_element(e, lanes, width, i));
+            out_pointers[i] = offset_pointer(e, access->type, base, weft_element(e, offsets, width, i));
         return;
     }
     bool constant = access->step.kind == WEFT_LANE_STRIDE_CONSTANT;
@@ -349,6 +357,54 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     return access->step.step < 0 ? reverse(e, value) : value;
 }
 
+/* The same for any step, with the computed offset. */
+static LLVMValueRef lane_offsets(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part,
+                                 LLVMValueRef *out_base)
+{
+    LLVMValueRef offsets, numbers[WEFT_MAX_WIDTH];
+    if (access->step.kind == WEFT_LANE_STRIDE_ANY) {
+        offsets = varying_offsets(e, access, buffer, part, out_base);
+    } else {
+        bool constant = access->step.kind == WEFT_LANE_STRIDE_CONSTANT;
+        LLVMValueRef stride = constant ? NULL : weft_index_emit(e, access->step.stride, 0);
+        *out_base = part_pointer(e, access, buffer, part);
+        for (uint32_t i = 0; i < e->lane.width; i++)
+            numbers[i] = weft_int(e, constant ? steps_to(access, i) : (int64_t)i);
+        offsets = LLVMConstVector(numbers, e->lane.width);
+        if (!constant) offsets = LLVMBuildMul(e->builder, offsets, weft_splat(e, stride, e->lane.width), "");
+    }
+    if (access->offset == NULL) return offsets;
+    LLVMValueRef value = access->offset->parts[access->offset->varying ? part : 0];
+    if (access->offset->varying) return LLVMBuildAdd(e->builder, offsets, value, "");
+    *out_base = offset_pointer(e, access->type, *out_base, value);
+    return offsets;
+}
+
+LLVMValueRef weft_gather_emit(weft_emitter *e, LLVMTypeRef type, uint32_t alignment, LLVMValueRef pointers,
+                              LLVMValueRef mask)
+{
+    LLVMTypeRef types[2] = {type, LLVMTypeOf(pointers)};
+    LLVMValueRef args[4] = {pointers, LLVMConstInt(e->i32, alignment, false), mask, LLVMConstNull(type)};
+    return weft_intrinsic_call(e, "llvm.masked.gather", 2, types, 4, args);
+}
+
+static LLVMValueRef load_gathered(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
+{
+    LLVMValueRef base, offsets = lane_offsets(e, access, buffer, part, &base), mask = part_mask(e, access, part);
+    LLVMTypeRef type = weft_vector_type(access->type, e->lane.width), masks = weft_vector_type(e->i1, e->lane.width);
+    if (mask == NULL) mask = LLVMConstAllOnes(masks);
+    if (access->condition.scalar != NULL)
+        mask = LLVMBuildSelect(e->builder, access->condition.scalar, mask, LLVMConstNull(masks), "");
+    LLVMValueRef pointers = offset_pointer(e, access->type, base, offsets);
+    return weft_gather_emit(e, type, weft_dtype_info_of(access->dtype)->alignment, pointers, mask);
+}
+
+/* Sixteen elements of four bytes take half of the time that single loads take, eight of eight bytes the same. */
+static bool is_gathered(const weft_emitter *e, const weft_access *access)
+{
+    return e->lane.width > 1 && !e->gpu && weft_processor_find()->gathers && weft_dtype_size(access->dtype) == 4;
+}
+
 static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
     LLVMValueRef pointers[WEFT_MAX_WIDTH];
@@ -393,6 +449,7 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
                               : is_contiguous(e, &access) ? load_contiguous(e, &access, inst->buffer, part)
+                              : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
                                                           : load_elements(e, &access, inst->buffer, part);
         value->parts[part] = weft_from_memory(e, inst->dtype, loaded);
     }

@@ -52,10 +52,8 @@ static LLVMValueRef gather_lanes(weft_emitter *e, LLVMTypeRef row_type, LLVMValu
                                  uint32_t width)
 {
     LLVMValueRef places = LLVMBuildInBoundsGEP2(e->builder, row_type, global, indices, 2, "");
-    LLVMTypeRef types[2] = {weft_vector_type(e->f64, width), LLVMTypeOf(places)};
-    LLVMValueRef args[4] = {places, LLVMConstInt(e->i32, sizeof(double), false),
-                            LLVMConstAllOnes(weft_vector_type(e->i1, width)), LLVMGetPoison(types[0])};
-    return weft_intrinsic_call(e, "llvm.masked.gather", 2, types, 4, args);
+    LLVMValueRef all = LLVMConstAllOnes(weft_vector_type(e->i1, width));
+    return weft_gather_emit(e, weft_vector_type(e->f64, width), sizeof(double), places, all);
 }
 
 static LLVMValueRef look_up(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows,
