@@ -72,7 +72,7 @@ weft_status *weft_infer_axes(const weft_infer_context *context, const char *name
     bool seen[WEFT_MAX_RANK] = {false};
     for (size_t i = 0; i < axes.count; i++) {
         int64_t axis = axes.items[i];
-        WEFT_TRY(weft_infer_axis(context, name, axis, rank));
+        WEFT_TRY(weft_infer_axis(context, "axis", axis, rank));
         if (seen[axis]) {
             return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s names axis %" PRId64 " twice", name, axis);
         }
