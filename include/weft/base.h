@@ -63,8 +63,8 @@ weft_code weft_status_code(const weft_status *status);
  * escaped as weft_text_escape does it. */
 const char *weft_status_message(const weft_status *status);
 
-/* Where it happened: for tracing errors the caller's "file:line"; otherwise the public function, the op whose lowering
- * or kernel failed, or the code generator. May be "". */
+/* Where it happened: for tracing errors the caller's "file:line"; otherwise the public function or option, the op whose
+ * lowering or kernel failed, or the code generator. May be "". */
 const char *weft_status_where(const weft_status *status);
 
 /* Frees `status`. NULL is fine. */

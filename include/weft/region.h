@@ -35,7 +35,9 @@ typedef void (*weft_fold_body)(void *context, weft_tensor index, const weft_tens
 
 /*
  * The value of `initial` after `trips` iterations of `body`; `initial` itself if there are none, and then the body's
- * requirements on extents need not hold. At least one tensor is carried. A number of iterations that may be negative
+ * requirements on extents need not hold: those that no values of the symbols meet are an error all the same if `trips`
+ * may be positive, and so are labels of an einsum with several constant extents, and an inferred extent of a reshape
+ * that does not divide. At least one tensor is carried. A number of iterations that may be negative
  * becomes a guard.
  */
 weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body body, void *context,

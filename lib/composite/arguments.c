@@ -115,7 +115,7 @@ bool weft_composite_wants_count(weft_graph *graph, const char *function, const c
     int64_t least, most;
     if (!weft_composite_wants_own(graph, function, name, count)) return false;
     weft_extent_range(count, &least, &most);
-    if (most >= 0) return true;
+    if (most >= 0 || weft_graph_never_runs(weft_graph_current(graph))) return true;
     weft_trace_fail(graph, WEFT_OUT_OF_RANGE, function, "%s is %s, below 0", name, weft_extent_describe(count).text);
     return false;
 }

@@ -177,11 +177,10 @@ static bool check_items(weft_tensor x, weft_index_items items, size_t *out_left)
         added += items.items[i].kind == WEFT_INDEX_NEW_AXIS;
     }
     if (axes > rank || ellipses > 1 || added > WEFT_MAX_RANK) {
-        weft_trace_fail(
-            x.graph, WEFT_INVALID_ARGUMENT, function,
-            "%zu indexed axes, %zu new axes and %zu ellipses for a tensor of rank %zu: at most %zu axes can be "
-            "indexed, and one ellipsis given",
-            axes, added, ellipses, rank, rank);
+        weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function,
+                        "%zu axes of a tensor of rank %zu are indexed, with %zu ellipses and %zu new axes: at most "
+                        "%zu axes, one ellipsis and %d new axes are possible",
+                        axes, rank, ellipses, added, rank, WEFT_MAX_RANK);
         return false;
     }
     *out_left = rank - axes;

@@ -105,6 +105,17 @@ static void print_formula(weft_bytes *text, const weft_formulas *formulas, uint3
     }
 }
 
+/* By itself first: the limit is the formula's, whatever the text has before it. */
+static void add_formula(weft_bytes *text, const weft_formulas *formulas, uint32_t slot)
+{
+    weft_bytes formula;
+    weft_bytes_init(&formula, text->allocator);
+    print_formula(&formula, formulas, slot, 0);
+    if (formula.failed) text->failed = true;
+    else weft_bytes_print(text, "%s", formula.data);
+    weft_bytes_finish(&formula);
+}
+
 static void print_origin(weft_bytes *text, const struct binder *binder, size_t symbol)
 {
     const struct origin *origin = &binder->origins[symbol];
@@ -141,7 +152,7 @@ static void print_value(weft_bytes *text, const struct binder *binder, uint32_t 
 {
     const weft_formulas *formulas = &binder->program->formulas;
     const weft_formula *formula = &formulas->items[slot];
-    print_formula(text, formulas, slot, 0);
+    add_formula(text, formulas, slot);
     if (formula->op == WEFT_FORMULA_CONSTANT) return;
     weft_bytes_print(text, " = %" PRId64, binder->values[slot]);
     if (formula->op == WEFT_FORMULA_SYMBOL) {
@@ -207,7 +218,7 @@ static weft_status *check_value(const struct binder *binder, uint32_t slot)
     weft_bytes text;
     weft_bytes_init(&text, binder->allocator);
     weft_bytes_print(&text, "an extent cannot be computed: ");
-    print_formula(&text, &binder->program->formulas, slot, 0);
+    add_formula(&text, &binder->program->formulas, slot);
     weft_bytes_print(&text, divides && binder->values[formula->b] == 0 ? " divides by zero" : " overflows 64 bits");
     print_origins(&text, binder, slot);
     return fail(binder, WEFT_OUT_OF_RANGE, &text);

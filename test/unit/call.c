@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
+#include <string.h>
 #include <weft/array.h>
 #include "test/fake.h"
 
@@ -174,6 +175,25 @@ static void test_guards(void **state)
     weft_program_release(p);
 }
 
+/* Whatever comes before them, formulas are printed whole. */
+static void test_long_messages(void **state)
+{
+    (void)state;
+    char message[300];
+    memset(message, 'm', sizeof message - 1);
+    message[sizeof message - 1] = '\0';
+    weft_program *p = weft_fake_program();
+    uint32_t j = weft_fake_symbol(p, "j", 0, 100), l = weft_fake_symbol(p, "l", 0, 100);
+    weft_fake_input(p, "a", WEFT_F32, 1, &j);
+    weft_fake_input(p, "b", WEFT_F32, 1, &l);
+    weft_fake_output(p, "c", WEFT_F32, 1, &j);
+    weft_fake_guard(p, true, j, l, message);
+    weft_array *a = ARRAY(3), *b = ARRAY(4);
+    weft_test_fails(run(p, a, b, NULL, (weft_run){0}), WEFT_SHAPE_MISMATCH,
+                    "mm: j = 3 (bound by input \"a\" axis 0) must equal l = 4 (bound by input \"b\" axis 0)");
+    weft_program_release(p);
+}
+
 /* A term with a negative factor is taken away, not added. */
 static void test_differences(void **state)
 {
@@ -320,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_arrays, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_explicit_extents, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_guards, open_executor, close_executor),
+        cmocka_unit_test_setup_teardown(test_long_messages, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_differences, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_formulas_in_sentences, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_registering, open_executor, close_executor),
