@@ -47,8 +47,10 @@ weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent)
 weft_extent weft_extent_from(weft_graph *graph, weft_expr expr)
 {
     int64_t value;
-    if (expr == WEFT_EXPR_NONE) {
-        weft_graph_fail(graph, weft_expr_context_take_error(graph->exprs));
+    /* Without memory for a simplification there may be an expression, but not the canonical one. */
+    weft_status *error = weft_expr_context_take_error(graph->exprs);
+    if (expr == WEFT_EXPR_NONE || error != NULL) {
+        weft_graph_fail(graph, error);
         return weft_extent_invalid(graph);
     }
     if (weft_expr_is_constant(graph->exprs, expr, &value)) return weft_extent_of(value);

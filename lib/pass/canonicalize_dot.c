@@ -91,6 +91,7 @@ static bool is_turned(weft_tensor a, weft_tensor b, weft_dot_axes axes)
 
 static weft_tensor arranged_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
 {
+    if (!weft_tensor_is_valid(a) || !weft_tensor_is_valid(b)) return weft_tensor_failed(a.graph);
     if (is_turned(a, b, axes)) {
         weft_tensor first = b;
         b = a;

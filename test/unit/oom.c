@@ -110,9 +110,35 @@ static void views_of_programs_of_many_extents(void **state)
     weft_test_fail_each(view_chain, &links);
 }
 
+/* Products of short floats, which a pass widens and turns; windows, whose extents are quotients. */
+static weft_status *compile_products_and_windows(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_graph *graph;
+    weft_program *program = NULL;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    weft_extent n = weft_symbol(graph, "n", 0, 512);
+    weft_tensor x = weft_input(graph, "x", WEFT_F16, WEFT_SHAPE(n, 3)),
+                y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(n));
+    weft_tensor padded = weft_pad(y, 0, WEFT_SHAPE(1), WEFT_SHAPE(1));
+    weft_tensor sums = weft_reduce_sum(weft_window(padded, 0, weft_extent_of(3), 2, 1), WEFT_INTS(1), false);
+    weft_tensor product = weft_matmul(x, weft_transpose(x, 0, 1));
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(product, sums), NULL, &program);
+    weft_graph_destroy(graph);
+    weft_program_release(program);
+    return status;
+}
+
+static void passes_may_have_no_memory(void **state)
+{
+    (void)state;
+    weft_test_fail_each(compile_products_and_windows, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail),
-                                       cmocka_unit_test(views_of_programs_of_many_extents)};
+                                       cmocka_unit_test(views_of_programs_of_many_extents),
+                                       cmocka_unit_test(passes_may_have_no_memory)};
     return cmocka_run_group_tests_name("oom", tests, NULL, NULL);
 }
