@@ -316,9 +316,8 @@ weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step
     const weft_node *node = weft_graph_node(builder->graph, planned->node);
     if (node->op->kernel == NULL) {
         const weft_allocator *allocator = builder->request->allocator;
-        weft_status *status =
-            weft_status_create(allocator, WEFT_UNSUPPORTED, NULL,
-                               "%s was not lowered for these operands and has no kernel", node->op->name);
+        weft_status *status = weft_status_create(allocator, WEFT_UNSUPPORTED, NULL,
+                                                 "the op was not lowered for these operands and has no kernel");
         return weft_node_error(node, allocator, status);
     }
     uint32_t count = node->input_count + node->output_count;

@@ -267,9 +267,10 @@ void weft_graph_set_trips(weft_graph *region, weft_extent trips)
 }
 
 /* The name behind a value: its own, or that of the tensor it is a view of; NULL when there is none. */
-static const char *value_name(const weft_graph *graph, weft_value value)
+static const char *value_name(const weft_graph *graph, weft_value value, bool *out_is_view)
 {
     const weft_node *node = weft_graph_node(graph, value.node);
+    *out_is_view = node->name == NULL;
     while (node->name == NULL && node->op->op_class == WEFT_CLASS_MOVEMENT && node->input_count > 0) {
         node = weft_graph_node(graph, node->inputs[0].node);
     }
@@ -286,8 +287,11 @@ static char *message_create(weft_graph *graph, const char *sentence)
     weft_bytes_print(&text, "%s", sentence);
     size_t named = 0;
     for (size_t i = 0; graph->rule != NULL && i < graph->rule->input_count; i++) {
-        const char *name = value_name(graph, graph->rule->inputs[i]);
-        if (name != NULL) weft_bytes_print(&text, "%soperand %zu is %s", named++ == 0 ? " (" : ", ", i, name);
+        bool is_view;
+        const char *name = value_name(graph, graph->rule->inputs[i], &is_view);
+        if (name == NULL) continue;
+        weft_bytes_print(&text, "%soperand %zu is %s%s", named++ == 0 ? " (" : ", ", i, is_view ? "a view of " : "",
+                         name);
     }
     if (named > 0) weft_bytes_print(&text, ")");
     char *message = text.failed ? NULL : weft_arena_string(&root->arena, text.data, text.size);

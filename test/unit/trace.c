@@ -209,7 +209,7 @@ static void undecided_extents_become_guards(void **state)
     expect_type(weft_div(f.x, z), "f32[n, 4]");
     expect_guard(
         "n", "==", "m",
-        "div: axis 0 of operand 0 has extent n but axis 0 of operand 1 has m (operand 0 is x, operand 1 is z)");
+        "div: axis 0 of operand 0 has extent n but axis 0 of operand 1 has m (operand 0 is x, operand 1 is a view of z)");
 }
 
 static void equal_guards_are_one(void **state)
@@ -563,7 +563,7 @@ static void a_symbolic_product_names_inputs_and_axes(void **state)
     (void)state;
     expect_type(weft_matmul(weft_transpose(f.x, 0, 1), f.s), "f32[4, 3]");
     expect_guard("n", "==", "m",
-                 "dot: contracted axis 1 of a has extent n but axis 0 of b has m (operand 0 is x, operand 1 is s)");
+                 "dot: contracted axis 1 of a has extent n but axis 0 of b has m (operand 0 is a view of x, operand 1 is s)");
 }
 
 static void compositions(void **state)
