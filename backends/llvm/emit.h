@@ -135,7 +135,8 @@ LLVMValueRef weft_function_call(weft_emitter *e, weft_scalar_op op, weft_dtype d
 LLVMValueRef weft_masked_load(weft_emitter *e, weft_dtype dtype, LLVMTypeRef type, LLVMValueRef pointer,
                               LLVMValueRef mask);
 /* ---- emit_table.c ---- */
-/* The elements of a table for `rows`, a scalar or a vector. */
+/* The elements of a table for `rows`, a scalar or a vector, at `level`: its code goes on in another block where there
+ * is a branch. */
 LLVMValueRef weft_lookup_emit(weft_emitter *e, uint32_t level, const weft_inst *inst, LLVMValueRef rows);
 
 /* ---- emit_inst.c: instructions of a stage ---- */

@@ -34,8 +34,8 @@ static LLVMValueRef find_table(weft_emitter *e, const weft_table *table)
     return global != NULL ? global : create_table(e, table, name, type);
 }
 
-static LLVMValueRef load_lanes(weft_emitter *e, LLVMTypeRef row_type, LLVMValueRef global, LLVMValueRef *indices,
-                               uint32_t width)
+static LLVMValueRef load_rows(weft_emitter *e, LLVMTypeRef row_type, LLVMValueRef global, LLVMValueRef *indices,
+                              uint32_t width)
 {
     LLVMValueRef rows = indices[0], result = LLVMGetPoison(weft_vector_type(e->f64, width));
     for (uint32_t lane = 0; lane < width; lane++) {
@@ -48,12 +48,12 @@ static LLVMValueRef load_lanes(weft_emitter *e, LLVMTypeRef row_type, LLVMValueR
     return result;
 }
 
-static LLVMValueRef gather_lanes(weft_emitter *e, LLVMTypeRef row_type, LLVMValueRef global, LLVMValueRef *indices,
-                                 uint32_t width)
+static LLVMValueRef gather_rows(weft_emitter *e, LLVMTypeRef row_type, LLVMValueRef global, LLVMValueRef *indices,
+                                uint32_t width)
 {
-    LLVMValueRef places = LLVMBuildInBoundsGEP2(e->builder, row_type, global, indices, 2, "");
+    LLVMValueRef pointers = LLVMBuildInBoundsGEP2(e->builder, row_type, global, indices, 2, "");
     LLVMValueRef all = LLVMConstAllOnes(weft_vector_type(e->i1, width));
-    return weft_gather_emit(e, weft_vector_type(e->f64, width), sizeof(double), places, all);
+    return weft_gather_emit(e, weft_vector_type(e->f64, width), sizeof(double), pointers, all);
 }
 
 static LLVMValueRef look_up(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows,
@@ -63,7 +63,7 @@ static LLVMValueRef look_up(weft_emitter *e, const weft_table *table, uint32_t c
     LLVMValueRef global = find_table(e, table);
     LLVMValueRef indices[2] = {LLVMBuildZExt(e->builder, rows, wide, ""), weft_int(e, column)};
     bool gathers = width > 1 && weft_processor_find()->gathers;
-    return (gathers ? gather_lanes : load_lanes)(e, row_type, global, indices, width);
+    return (gathers ? gather_rows : load_rows)(e, row_type, global, indices, width);
 }
 
 /* Nothing is looked up where all lanes read the first row of a table that most elements read. */

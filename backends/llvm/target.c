@@ -63,7 +63,7 @@ static void find_host(void)
     host.features = forced ? strdup("") : LLVMGetHostCPUFeatures();
     if (host.cpu == NULL || host.features == NULL) return;
     drop_half_precision(host.features);
-    /* Of eight lanes; those of AMD are made of more single steps. A level alone does not say. */
+    /* As measured on Sapphire Rapids; on processors of AMD it was not. A level alone does not say. */
     host.gathers = strstr(host.features, "+avx512f") != NULL && strncmp(host.cpu, "znver", 5) != 0;
     host.name = create_name();
     host_found = host.name != NULL;

@@ -162,7 +162,8 @@ static weft_status *fill_values(weft_einsum_plan *plan, const einsum_planner *pl
     plan->log2_seconds = b.costs[0].major;
     plan->log10_flops = fmax(b.costs[1].major * log10(2), 0);
     plan->log2_size = fmax(b.costs[1].minor, 0);
-    if (x->sliced.count > 0 && b.whole > -INFINITY) plan->log10_overhead = fmax(0, b.costs[1].major - b.whole) * log10(2);
+    if (x->sliced.count > 0 && b.whole > -INFINITY)
+        plan->log10_overhead = fmax(0, b.costs[1].major - b.whole) * log10(2);
     if (x->network.operand_count > 1) return NULL;
     for (size_t i = 0; i < x->problem.output.count; i++)
         plan->log2_size += x->problem.log2_extents[x->problem.output.items[i]];

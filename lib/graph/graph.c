@@ -116,10 +116,13 @@ weft_status *weft_node_error(const weft_node *node, const weft_allocator *alloca
 {
     if (status == NULL || weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
     const char *name = node->name != NULL ? node->name : node->op->name;
-    weft_status *named =
-        weft_status_create(allocator, weft_status_code(status), NULL, "%s: %s", name, weft_status_message(status));
+    weft_code code = weft_status_code(status);
+    const char *sentence = weft_status_message(status), *file = node->location.file;
+    weft_status *named = file == NULL ? weft_status_create(allocator, code, NULL, "%s: %s", name, sentence)
+                                      : weft_status_create(allocator, code, NULL, "%s: %s (%s:%d)", name, sentence,
+                                                           file, node->location.line);
     weft_status_destroy(status);
-    return weft_status_of_op(named, NULL, node->location.file, node->location.line);
+    return named;
 }
 
 void weft_graph_locate(weft_graph *graph, weft_location location)
