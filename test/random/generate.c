@@ -28,18 +28,19 @@ size_t weft_test_times_made(const draw_call *call)
     return times_made[call - calls];
 }
 
-/* Beyond this the strides of an array without elements may overflow. */
-#define MOST_EXTENT INT32_MAX
+/* Beyond this the strides of an array may overflow, which generated code refuses even of one without elements. */
+#define MOST_STRIDE 0x1p58
 
 /* How many elements a shape has at most; HUGE_VAL for one that is not to be. */
 static double count_of(weft_shape shape)
 {
-    double count = 1;
+    double count = 1, stride = 1;
     for (size_t i = 0; i < shape.rank; i++) {
-        if (draw_most(shape.extents[i]) > MOST_EXTENT) return HUGE_VAL;
-        count *= (double)draw_most(shape.extents[i]);
+        double extent = (double)draw_most(shape.extents[i]);
+        count *= extent;
+        stride *= extent > 1 ? extent : 1;
     }
-    return count;
+    return stride > MOST_STRIDE ? HUGE_VAL : count;
 }
 
 /* What a node costs: the elements of its results, and of a product some of its multiplications. */

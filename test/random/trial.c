@@ -11,10 +11,12 @@
 #include "test/conform/number.h"
 #include "test/random/bounds.h"
 #include "test/random/draw.h"
+#include "test/random/memory.h"
 
 enum { EXECUTORS = 3 };
 
 static weft_executor *executors[EXECUTORS]; /* of 1, 2 and 3 threads, which share what they compile */
+static weft_test_memory memory;             /* theirs, whose requests may be made to fail */
 static weft_test_device *device;
 static weft_cache *own_kernels[EXECUTORS];
 
@@ -41,6 +43,7 @@ typedef struct arrangement {
     const char *name;
     const weft_test_subject *subject;
     bool plain, specialize, relaid, donated, on_device, same_bits;
+    bool is_short;  /* of memory */
     size_t threads; /* 0: any */
 } arrangement;
 
@@ -322,6 +325,24 @@ static bool judge(trial *t, const arrangement *a, weft_status *status, weft_arra
     return true;
 }
 
+/* One request fails, often one while code is generated: the run is out of memory, or goes on without. */
+static bool run_short(trial *t, const weft_test_run *how, weft_array **outputs)
+{
+    size_t most = (size_t)1 << weft_test_below(&t->state, 12), request = weft_test_below(&t->state, most);
+    atomic_store(&memory.left, request);
+    weft_status *status = weft_test_run_program(how, t->output_count, outputs);
+    bool failed = atomic_exchange(&memory.left, SIZE_MAX) == SIZE_MAX;
+    weft_code code = weft_status_code(status);
+    if (code == WEFT_OUT_OF_MEMORY ? !failed : !may_end(t, code)) return fail_by(t, "without memory", status);
+    weft_status_destroy(status);
+    for (size_t i = 0; i < t->output_count; i++) {
+        if (code != WEFT_OK && outputs[i] != NULL) return fail(t, "without memory: output %zu of a run that failed", i);
+        if (code == WEFT_OK && t->expected_code == WEFT_OK && !compare(t, "without memory", i, outputs[i]))
+            return false;
+    }
+    return true;
+}
+
 static bool run(trial *t, const arrangement *a)
 {
     weft_array *outputs[WEFT_TEST_OUTPUTS] = {NULL};
@@ -341,7 +362,8 @@ static bool run(trial *t, const arrangement *a)
                          .inputs = copied ? &copies : &t->inputs,
                          .specialize = a->specialize,
                          .donated = donated};
-    if (good) good = judge(t, a, weft_test_run_program(&how, t->output_count, outputs), outputs);
+    if (good && a->is_short) good = run_short(t, &how, outputs);
+    else if (good) good = judge(t, a, weft_test_run_program(&how, t->output_count, outputs), outputs);
     for (size_t i = 0; i < t->output_count; i++) {
         if (good && places[i].array != NULL && !weft_test_place_is_clean(&places[i]))
             good = fail(t, "%s: output %zu: written between its elements", a->name, i);
@@ -357,6 +379,7 @@ static bool run_all(trial *t)
 {
     size_t first = 1 + weft_test_below(&t->state, EXECUTORS), other = 1 + first % EXECUTORS;
     const arrangement runs[] = {
+        {"without memory", &t->subject, .threads = first, .is_short = true},
         {"generated code", &t->subject, .threads = first},
         {"another number of threads", &t->subject, .threads = other, .same_bits = true},
         {"specialised", &t->subject, .specialize = true, .same_bits = true},
@@ -366,7 +389,7 @@ static bool run_all(trial *t)
         {"without passes", &t->subject, .plain = true},
         {"on a device", &t->subject, .relaid = chance(t, 2), .donated = chance(t, 2), .on_device = true},
     };
-    static const size_t chances[] = {1, 3, 5, 3, 4, 5, 8, 4};
+    static const size_t chances[] = {4, 1, 3, 5, 3, 4, 5, 8, 4};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         bool symbolic = t->binding.count > 0, wanted = chance(t, chances[i]);
         if (!symbolic && (runs[i].subject == &t->fixed || runs[i].specialize)) continue;
@@ -446,8 +469,9 @@ bool weft_test_try(uint64_t seed, const char *text, char *out_problem, size_t si
     snprintf(out_problem, size, "no problem was named");
     if (!weft_test_subject_create("random", text, &t.subject, out_problem, size)) return false;
     t.output_count = t.subject.module->outputs.count;
-    bool good =
-        t.output_count > WEFT_TEST_OUTPUTS || t.subject.plain->input_count > WEFT_TEST_INPUTS || try_binding(&t);
+    bool good = !chance(&t, 4) || weft_test_compile_short(&t.state, text, out_problem, size);
+    good = good &&
+           (t.output_count > WEFT_TEST_OUTPUTS || t.subject.plain->input_count > WEFT_TEST_INPUTS || try_binding(&t));
     if (good && t.binding.count > 0 && chance(&t, 3)) good = try_binding(&t);
     weft_test_subject_destroy(&t.subject);
     return good;
@@ -476,12 +500,13 @@ static weft_machine machine_of(unsigned number)
 
 bool weft_test_trials_begin(void)
 {
+    weft_test_memory_init(&memory, weft_test_guarded_allocator());
     device = weft_test_device_create("device", weft_runtime_llvm());
     if (device == NULL) return false;
     for (unsigned i = 0; i < EXECUTORS; i++) {
         const weft_machine machine = machine_of(i);
         const weft_executor_options options = {
-            .allocator = weft_test_guarded_allocator(), .threads = i + 1, .buffer_capacity = 1, .machine = &machine};
+            .allocator = &memory.allocator, .threads = i + 1, .buffer_capacity = 1, .machine = &machine};
         weft_status *status = weft_executor_create_standard(&options, &executors[i]);
         if (status == NULL) status = weft_executor_register_extension(executors[i], weft_einsum_extension());
         if (status == NULL) status = weft_executor_register_runtime(executors[i], weft_test_device_runtime(device));
@@ -496,7 +521,7 @@ bool weft_test_trials_begin(void)
     return true;
 }
 
-void weft_test_trials_end(void)
+bool weft_test_trials_end(void)
 {
     /* What one has compiled may be kept by the cache of another. */
     for (unsigned i = 0; i < EXECUTORS; i++) weft_executor_clear(executors[i]);
@@ -507,4 +532,5 @@ void weft_test_trials_end(void)
     }
     weft_test_device_destroy(device);
     device = NULL;
+    return atomic_load(&memory.blocks) == 0;
 }

@@ -10,7 +10,8 @@
 
 /* Makes the executors that the trials of this process use. */
 bool weft_test_trials_begin(void);
-void weft_test_trials_end(void);
+/* False when something of theirs was not freed. */
+bool weft_test_trials_end(void);
 
 /*
  * Whether the runtimes agree on the program. `seed` chooses the values of symbols, the data, the layouts and what is

@@ -14,6 +14,7 @@
 enum {
     MOST_JOBS = 256,
     PER_PROCESS = 200, /* programs, before what it has cached is dropped with it */
+    LEAKED = 4,        /* status of a process whose executors have not freed all */
 };
 /* Seconds of a processor, and of the clock, that a program may take. */
 #define MOST_WORK 40.0
@@ -80,8 +81,7 @@ static void work(int out, uint64_t first, uint64_t last, const char *text)
         bool good = try_one(out, seed, text, problem, sizeof problem);
         say(out, seed, good ? GOOD : BAD, problem);
     }
-    weft_test_trials_end();
-    _exit(0);
+    _exit(weft_test_trials_end() ? 0 : LEAKED);
 }
 
 /* Without processes nothing is tried, which must not look as if all went well. */
@@ -117,6 +117,7 @@ static uint64_t finish(worker *w, const char *why, weft_test_finder find, void *
     const char *phase = w->busy && !w->traced ? WEFT_TEST_TRACING : "";
     if (why != NULL) snprintf(problem, sizeof problem, "%s%s", phase, why);
     else if (WIFSIGNALED(outcome)) snprintf(problem, sizeof problem, "%ssignal %d", phase, WTERMSIG(outcome));
+    else if (WEXITSTATUS(outcome) == LEAKED) snprintf(problem, sizeof problem, "memory of the executors was not freed");
     else snprintf(problem, sizeof problem, "%sthe process ended with status %d", phase, WEXITSTATUS(outcome));
     if (w->busy) find(context, w->seed, problem);
     else if (WIFSIGNALED(outcome) || WEXITSTATUS(outcome) != 0) find(context, w->last - 1, problem);
