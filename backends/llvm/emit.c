@@ -151,9 +151,11 @@ weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel
     e.builder = LLVMCreateBuilderInContext(e.context);
     fill_types(&e);
     weft_status *status = emit_function(&e, symbol);
-    weft_status *sticky = weft_expr_context_take_error(e.exprs);
-    if (status == NULL) status = sticky;
-    else weft_status_destroy(sticky);
+    weft_status *cause = weft_expr_context_take_error(e.exprs); /* of an expression that is missing */
+    if (cause != NULL) {
+        weft_status_destroy(status);
+        status = cause;
+    }
     LLVMDisposeBuilder(e.builder);
     weft_free(allocator, e.memo, e.memo_capacity * sizeof *e.memo);
     weft_arena_finish(&e.arena);

@@ -61,7 +61,8 @@ bool weft_extent_is_static(weft_extent extent, int64_t *out_value);
 bool weft_extent_equal(weft_extent a, weft_extent b);
 /* Proven inclusive range; INT64_MIN or INT64_MAX where unbounded. */
 void weft_extent_range(weft_extent extent, int64_t *out_min, int64_t *out_max);
-/* Writes at most `size` bytes with the terminating NUL, like snprintf; returns the length of the whole text. */
+/* Writes at most `size` bytes with the terminating NUL, like snprintf; returns the length of the whole text. "?" of an
+ * invalid extent, and where there is no memory to print one. */
 size_t weft_extent_print(weft_extent extent, char *out_text, size_t size);
 /* Parses an expression over symbols that exist in `graph`: "(n + 3) / 4". */
 weft_status *weft_extent_parse(weft_graph *graph, const char *text, weft_extent *out_extent) WEFT_MUST_USE;

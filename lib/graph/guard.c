@@ -25,7 +25,9 @@ bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a
     weft_expr difference = weft_expr_sub(graph->exprs, y, x);
     if (difference != WEFT_EXPR_NONE) return weft_expr_always_nonnegative(graph->exprs, difference);
     /* A difference that overflows proves nothing, and is no error of the caller's. */
-    weft_status_destroy(weft_expr_context_take_error(graph->exprs));
+    weft_status *error = weft_expr_context_take_error(graph->exprs);
+    if (weft_status_code(error) == WEFT_OUT_OF_MEMORY) weft_graph_fail(graph, error);
+    else weft_status_destroy(error);
     return false;
 }
 
@@ -337,6 +339,12 @@ weft_status *weft_guard_settle_when(weft_graph *graph, weft_guard_kind kind, wef
         return NULL;
     }
     if (is_refuted(graph->exprs, kind, x, y)) return otherwise;
+    /* Out of memory nothing is known, and a guard that always holds would stay. */
+    weft_status *error = weft_expr_context_take_error(graph->exprs);
+    if (error != NULL) {
+        weft_status_destroy(otherwise);
+        return error;
+    }
     weft_guard guard = {.kind = kind, .a = x, .b = y, .when = when, .of_rule = graph->rule != NULL};
     weft_status *status = guard_record(graph, guard, weft_status_message(otherwise));
     weft_status_destroy(otherwise);

@@ -142,10 +142,10 @@ static bound quotient(bound a, bound b)
 
 /* ---- by class of ops ---- */
 
-/* exp, or a function that grows no faster. */
+/* exp, or a function that grows no faster; exp2 does, but is larger where both are less than 1. */
 static bound growing(weft_dtype dtype, bound x, double low)
 {
-    double most = exp(low == 0 ? x.high : size_of(x));
+    double most = exp(low == 0 ? fmax(x.high, 0.6931 * x.high) : size_of(x));
     if (x.error > 0.01 || !(most < size_limit(dtype))) return unknown;
     return between(low * most, most * 1.01, false, most * (1.02 * x.error + 4 * epsilon_of(dtype)));
 }
