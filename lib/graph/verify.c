@@ -179,8 +179,9 @@ static weft_status *verify_graph(weft_graph *graph, size_t count, const weft_val
 weft_status *weft_graph_verify(weft_graph *graph, size_t count, const weft_value *outputs)
 {
     weft_status *status = verify_graph(graph, count, outputs);
-    if (status != NULL || weft_graph_error(graph) == NULL) return status;
+    const weft_status *error = weft_graph_error(graph);
+    if (status != NULL || error == NULL) return status;
+    if (weft_status_code(error) == WEFT_OUT_OF_MEMORY) return weft_status_out_of_memory();
     /* A rule may also have raised its error through weft_require_equal and its like. */
-    return weft_status_create(graph->allocator, WEFT_INTERNAL, "weft_graph_verify", "%s",
-                              weft_status_message(weft_graph_error(graph)));
+    return weft_status_create(graph->allocator, WEFT_INTERNAL, "weft_graph_verify", "%s", weft_status_message(error));
 }

@@ -50,6 +50,7 @@ static weft_status *run_pass(const pass_row *pass, weft_graph *graph, const weft
 {
     keep_guards(graph);
     WEFT_TRY(pass->run(graph, policy, count, outputs));
+    if (weft_status_code(weft_graph_error(graph)) == WEFT_OUT_OF_MEMORY) return weft_status_out_of_memory();
 #ifndef NDEBUG
     weft_status *broken = weft_graph_verify(graph, count, outputs);
     if (broken == NULL || weft_status_code(broken) == WEFT_OUT_OF_MEMORY) return broken;
