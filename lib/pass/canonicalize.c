@@ -94,14 +94,20 @@ static weft_tensor drop_broadcast(const weft_rewrite_site *site)
     return same && counts_up(site->node->attrs[1].ints) ? input_of(site) : weft_site_leave();
 }
 
+/* An extent that a guard makes one does not broadcast; what becomes one that way stays. */
 static weft_tensor merge_broadcasts(const weft_rewrite_site *site)
 {
     weft_tensor x = input_of(site);
     if (!weft_tensor_is_op(x, WEFT_OP_broadcast)) return weft_site_leave();
     weft_ints outer = site->node->attrs[1].ints, inner = weft_tensor_node(x)->attrs[1].ints;
+    weft_tensor base = weft_tensor_operand(x, 0);
     int64_t axes[WEFT_MAX_RANK];
-    for (size_t i = 0; i < inner.count; i++) axes[i] = outer.items[inner.items[i]];
-    return weft_broadcast_in_dim(weft_tensor_operand(x, 0), shape_of(site), (weft_ints){inner.count, axes});
+    for (size_t i = 0; i < inner.count; i++) {
+        bool is_one = weft_extent_is(weft_tensor_extent(base, (int64_t)i), 1);
+        if (!is_one && weft_extent_is(weft_tensor_extent(x, inner.items[i]), 1)) return weft_site_leave();
+        axes[i] = outer.items[inner.items[i]];
+    }
+    return weft_broadcast_in_dim(base, shape_of(site), (weft_ints){inner.count, axes});
 }
 
 /* ---- slice ---- */
