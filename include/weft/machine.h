@@ -21,7 +21,7 @@ enum { WEFT_MACHINE_RATES = 4, WEFT_MACHINE_CACHES = 2 };
 typedef struct weft_machine {
     size_t size; /* sizeof(weft_machine); 0 stands for it */
     weft_device_kind device;
-    uint32_t vector_bytes; /* of a vector register, a power of two from 16 to 128 */
+    uint32_t vector_bytes; /* of a vector register, a power of two from 16 to 64 */
     uint32_t registers;    /* vector registers, 8 to 1024 */
     uint32_t line_bytes;   /* of a cache line, a power of two from 16 to 1024 */
     /* Bytes of data in the first- and the second-level cache, 4 KiB to 1 GiB. */

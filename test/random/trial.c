@@ -486,7 +486,7 @@ static weft_machine machine_of(unsigned number)
     weft_machine machine = *weft_machine_host();
     if (number == 1) {
         machine.cache_bytes[0] = machine.cache_bytes[1] = 4096;
-        machine.vector_bytes = 128;
+        machine.vector_bytes = 64;
         machine.line_bytes = 1024;
         machine.fork_join_seconds = 0;
     } else if (number == 2) {

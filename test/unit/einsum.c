@@ -113,7 +113,7 @@ static void report_mistakes(void **state)
          SHAPES(DIMS(2)),
          {.machine = &(weft_machine){.device = WEFT_DEVICE_CPU, .vector_bytes = 3}},
          WEFT_INVALID_ARGUMENT,
-         "vector_bytes of the machine is 3, not a power of two from 16 to 128"},
+         "vector_bytes of the machine is 3, not a power of two from 16 to 64"},
         {"->", {0}, {0}, WEFT_INVALID_ARGUMENT, "no operands are given"},
         {"...i->i",
          SHAPES(DIMS(2, 3)),

@@ -60,7 +60,7 @@ static void sizes_have_bounds(void **state)
     REFUSES(vector_bytes, 0);
     REFUSES(vector_bytes, 48);
     REFUSES(vector_bytes, 8);
-    REFUSES(vector_bytes, 256);
+    REFUSES(vector_bytes, 128);
     REFUSES(registers, 7);
     REFUSES(registers, 2000);
     REFUSES(line_bytes, 8);
@@ -210,7 +210,7 @@ static void machines_compute_the_same_bits(void **state)
     machines[1].registers = 1024;
     machines[2].vector_bytes = 16;
     machines[2].fork_join_seconds = 0;
-    machines[3].vector_bytes = 128;
+    machines[3].vector_bytes = 64;
     machines[3].line_bytes = 1024;
     machines[3].fork_join_seconds = 1;
     weft_array *x;
