@@ -32,6 +32,88 @@ bool weft_gemm_supports(weft_dtype dtype)
     return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_C64 || dtype == WEFT_C128;
 }
 
+/* ---- which axes are rows, columns and terms ---- */
+
+/* The matrices of a call, and the axes that are left to its batch. */
+struct matrices {
+    weft_gemm_axes a_rows, a_terms, b_columns, b_terms, c_rows, c_columns;
+    int64_t batch; /* products */
+    size_t batch_rank;
+    int64_t extents[WEFT_MAX_RANK], a_strides[WEFT_MAX_RANK], b_strides[WEFT_MAX_RANK], c_strides[WEFT_MAX_RANK];
+};
+
+/* Only what is looked at is set: this is done for each product, also for small ones. */
+static void start_axes(weft_gemm_axes *axes, int64_t count, int64_t stride)
+{
+    axes->count = axes->each = count;
+    axes->stride = stride;
+    axes->rank = 0;
+}
+
+static bool continues(const weft_gemm_axes *axes, int64_t stride)
+{
+    return axes->rank == 0 && (axes->each == 1 || stride == axes->each * axes->stride);
+}
+
+/*
+ * Whether an axis of the batch along which one operand does not move is better one more axis of rows or columns, `own`
+ * of which there are, though these are packed then: small products cost more than what they compute, and each goes
+ * through all of the other operand.
+ */
+static bool is_worth_joining(int64_t own, int64_t other, int64_t terms)
+{
+    enum { SMALL = 32 * 32 * 32, FEW = 128, SHORT = 16 };
+    return (double)own * (double)other * (double)terms < SMALL || (own < FEW && other >= SHORT);
+}
+
+static bool join(weft_gemm_axes *operand, weft_gemm_axes *c, int64_t extent, const int64_t *strides, int64_t other,
+                 int64_t terms)
+{
+    bool is_free = continues(operand, strides[0]) && continues(c, strides[1]);
+    if (!is_free && !is_worth_joining(c->each, other, terms)) return false;
+    weft_gemm_axes_add(operand, extent, strides[0]);
+    weft_gemm_axes_add(c, extent, strides[1]);
+    return true;
+}
+
+/* Where C does not move, terms are added up; where one operand does not, there may be more rows or columns. */
+static void add_axis(struct matrices *m, const weft_gemm_call *call, size_t axis)
+{
+    int64_t extent = call->batch[axis], a = call->a_batch[axis], b = call->b_batch[axis], c = call->c_batch[axis];
+    if (extent == 1 || c == 0) {
+        weft_gemm_axes_add(&m->a_terms, extent, a);
+        weft_gemm_axes_add(&m->b_terms, extent, b);
+        return;
+    }
+    const int64_t terms = m->a_terms.count;
+    if (b == 0 && a != 0 && join(&m->a_rows, &m->c_rows, extent, (const int64_t[]){a, c}, call->n, terms)) return;
+    if (a == 0 && b != 0 && join(&m->b_columns, &m->c_columns, extent, (const int64_t[]){b, c}, call->m, terms)) return;
+    m->batch *= extent;
+    m->extents[m->batch_rank] = extent;
+    m->a_strides[m->batch_rank] = a;
+    m->b_strides[m->batch_rank] = b;
+    m->c_strides[m->batch_rank++] = c;
+}
+
+/* From the innermost axis outwards. False where C has no elements. */
+static bool find_matrices(struct matrices *m, const weft_gemm_call *call)
+{
+    m->batch = 1;
+    m->batch_rank = 0;
+    start_axes(&m->a_rows, call->m, call->a_row);
+    start_axes(&m->a_terms, call->k, call->a_column);
+    start_axes(&m->b_columns, call->n, call->b_column);
+    start_axes(&m->b_terms, call->k, call->b_row);
+    start_axes(&m->c_rows, call->m, call->c_row);
+    start_axes(&m->c_columns, call->n, call->c_column);
+    bool is_empty = call->m == 0 || call->n == 0;
+    for (size_t axis = call->batch_rank; axis-- > 0;) {
+        is_empty |= call->batch[axis] == 0 && call->c_batch[axis] != 0;
+        add_axis(m, call, axis);
+    }
+    return !is_empty;
+}
+
 /* ---- the grid ---- */
 
 /* The side that is so short that the other operand is read in place (gemm_rows.h). */
@@ -39,11 +121,11 @@ enum few { FEW_NONE, FEW_ROWS, FEW_COLUMNS };
 
 struct grid {
     const weft_gemm_call *call;
+    const struct matrices *matrices;
     const weft_machine *machine;
     const weft_gemm_kernel *kernel;
     bool transposed; /* C' = B' * A' is computed */
     enum few few;
-    int64_t batch;         /* product of the batch extents */
     int64_t units[2];      /* blocks begin at multiples of these rows and columns */
     int64_t rows, columns; /* blocks along M and N */
     size_t bytes;          /* to pack the operands of a block */
@@ -54,11 +136,11 @@ struct grid {
 };
 
 /* Element offset of product `index` of the batch. */
-static int64_t batch_offset(const weft_gemm_call *call, const int64_t *strides, int64_t index)
+static int64_t batch_offset(const struct matrices *m, const int64_t *strides, int64_t index)
 {
     int64_t offset = 0;
-    for (size_t axis = call->batch_rank; axis-- > 0; index /= call->batch[axis])
-        offset += index % call->batch[axis] * strides[axis];
+    for (size_t axis = 0; axis < m->batch_rank; index /= m->extents[axis++])
+        offset += index % m->extents[axis] * strides[axis];
     return offset;
 }
 
@@ -74,45 +156,47 @@ static int64_t block_begin(int64_t extent, int64_t unit, int64_t count, int64_t 
 static weft_gemm_block block_of(const struct grid *grid, int64_t product, const int64_t *begin, const int64_t *end)
 {
     const weft_gemm_call *call = grid->call;
-    bool complex = is_complex(call->dtype);
+    const struct matrices *m = grid->matrices;
+    bool complex = is_complex(call->dtype), transposed = grid->transposed;
     int64_t size = (int64_t)weft_dtype_size(call->dtype);
-    int64_t a = call->a_offset + batch_offset(call, call->a_batch, product) + begin[0] * call->a_row;
-    int64_t b = call->b_offset + batch_offset(call, call->b_batch, product) + begin[1] * call->b_column;
-    int64_t c = call->c_offset + batch_offset(call, call->c_batch, product) + begin[0] * call->c_row +
-                begin[1] * call->c_column;
+    int64_t a = call->a_offset + batch_offset(m, m->a_strides, product);
+    int64_t b = call->b_offset + batch_offset(m, m->b_strides, product);
+    int64_t c = call->c_offset + batch_offset(m, m->c_strides, product);
     weft_gemm_side sides[2] = {{.data = grid->a + a * size,
+                                .lines = &m->a_rows,
+                                .terms = &m->a_terms,
+                                .first = begin[0],
                                 .count = end[0] - begin[0],
-                                .stride = call->a_row,
-                                .term_stride = call->a_column,
                                 .complex = complex,
                                 .size = real_size(call->dtype)},
                                {.data = grid->b + b * size,
+                                .lines = &m->b_columns,
+                                .terms = &m->b_terms,
+                                .first = begin[1],
                                 .count = end[1] - begin[1],
-                                .stride = call->b_column,
-                                .term_stride = call->b_row,
                                 .complex = complex,
                                 .doubled = complex,
                                 .size = real_size(call->dtype)}};
     return (weft_gemm_block){.kernel = grid->kernel,
                              .cache_bytes = (int64_t)grid->machine->cache_bytes[1],
-                             .left = sides[grid->transposed],
-                             .right = sides[!grid->transposed],
-                             .terms = call->k,
+                             .left = sides[transposed],
+                             .right = sides[!transposed],
+                             .terms = m->a_terms.count,
                              .c = grid->c + c * size,
-                             .c_left = grid->transposed ? call->c_column : call->c_row,
-                             .c_right = grid->transposed ? call->c_row : call->c_column,
-                             .few_left = grid->few == (grid->transposed ? FEW_COLUMNS : FEW_ROWS),
-                             .few_right = grid->few == (grid->transposed ? FEW_ROWS : FEW_COLUMNS)};
+                             .c_left = transposed ? &m->c_columns : &m->c_rows,
+                             .c_right = transposed ? &m->c_rows : &m->c_columns,
+                             .few_left = grid->few == (transposed ? FEW_COLUMNS : FEW_ROWS),
+                             .few_right = grid->few == (transposed ? FEW_ROWS : FEW_COLUMNS)};
 }
 
 /* Block (row, column) of the grid. */
 static weft_gemm_block find_block(const struct grid *grid, int64_t product, int64_t row, int64_t column)
 {
-    const weft_gemm_call *call = grid->call;
-    int64_t begin[2] = {block_begin(call->m, grid->units[0], grid->rows, row),
-                        block_begin(call->n, grid->units[1], grid->columns, column)};
-    int64_t end[2] = {block_begin(call->m, grid->units[0], grid->rows, row + 1),
-                      block_begin(call->n, grid->units[1], grid->columns, column + 1)};
+    int64_t m = grid->matrices->c_rows.count, n = grid->matrices->c_columns.count;
+    int64_t begin[2] = {block_begin(m, grid->units[0], grid->rows, row),
+                        block_begin(n, grid->units[1], grid->columns, column)};
+    int64_t end[2] = {block_begin(m, grid->units[0], grid->rows, row + 1),
+                      block_begin(n, grid->units[1], grid->columns, column + 1)};
     return block_of(grid, product, begin, end);
 }
 
@@ -120,7 +204,7 @@ static void clear(const weft_gemm_block *block, size_t size)
 {
     for (int64_t i = 0; i < block->left.count; i++)
         for (int64_t j = 0; j < block->right.count; j++)
-            memset(block->c + (i * block->c_left + j * block->c_right) * (int64_t)size, 0, size);
+            memset(weft_gemm_block_element(block, block->left.first + i, block->right.first + j), 0, size);
 }
 
 static void run_range(const struct grid *grid, int64_t begin, int64_t end, char *memory)
@@ -162,35 +246,36 @@ static double padded(int64_t extent, int64_t unit)
 }
 
 /* Cycles for one term of all elements to copy an operand: numbers that are adjacent are copied as registers. */
-static double packing(const struct grid *grid, int64_t count, int64_t stride, int64_t term_stride, bool wide,
+static double packing(const struct grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms, bool wide,
                       int64_t uses)
 {
-    const weft_gemm_side side = {.count = count,
-                                 .stride = stride,
-                                 .term_stride = term_stride,
+    const weft_gemm_side side = {.lines = lines,
+                                 .terms = terms,
+                                 .count = lines->count,
                                  .complex = is_complex(grid->call->dtype),
                                  .size = real_size(grid->call->dtype)};
-    if (!weft_gemm_packs(grid->kernel, &side, grid->call->k, wide, uses, (int64_t)grid->machine->cache_bytes[1]))
+    if (!weft_gemm_packs(grid->kernel, &side, terms->count, wide, uses, (int64_t)grid->machine->cache_bytes[1]))
         return 0;
-    return (double)count * (stride == 1 ? 0.25 : 1);
+    return (double)lines->count * (lines->stride == 1 ? 0.25 : 1);
 }
 
 /* Cycles for one term with the kernel's vectors along the rows of C, or along its columns: two registers of products
  * in each, what is copied, and C if its tiles are transposed in a buffer, once for each block of terms. */
 static double cycles(const struct grid *grid, bool by_rows)
 {
-    const weft_gemm_call *call = grid->call;
+    const struct matrices *matrices = grid->matrices;
     const weft_gemm_kernel *kernel = grid->kernel;
-    int64_t wide = by_rows ? call->n : call->m, narrow = by_rows ? call->m : call->n;
+    int64_t m = matrices->c_rows.count, n = matrices->c_columns.count, k = matrices->a_terms.count;
+    int64_t wide = by_rows ? n : m, narrow = by_rows ? m : n;
     int64_t vector = weft_gemm_vector(kernel);
     int64_t across = kernel->by_columns ? kernel->columns : kernel->rows;
     double products = kernel->tile != NULL ? padded(wide, vector / WEFT_GEMM_VECTORS) * (double)narrow
                                            : padded(wide, vector) * padded(narrow, across);
-    bool transposes = (by_rows ? call->c_column : call->c_row) != 1;
-    int64_t terms = call->k < 1 ? 1 : call->k < kernel->terms ? call->k : kernel->terms;
-    double moves = transposes ? 2 * (double)call->m * (double)call->n / (double)terms : 0;
-    return products / (double)vector + moves + packing(grid, call->n, call->b_column, call->b_row, by_rows, call->m) +
-           packing(grid, call->m, call->a_row, call->a_column, !by_rows, call->n);
+    bool transposes = (by_rows ? matrices->c_columns.stride : matrices->c_rows.stride) != 1;
+    int64_t terms = k < 1 ? 1 : k < kernel->terms ? k : kernel->terms;
+    double moves = transposes ? 2 * (double)m * (double)n / (double)terms : 0;
+    return products / (double)vector + moves + packing(grid, &matrices->b_columns, &matrices->b_terms, by_rows, m) +
+           packing(grid, &matrices->a_rows, &matrices->a_terms, !by_rows, n);
 }
 
 static bool has_row_vectors(const struct grid *grid)
@@ -208,28 +293,35 @@ static void find_units(struct grid *grid)
     if (is_complex(call->dtype)) grid->units[1] /= 2;
 }
 
-/* Whether the other operand, with these strides, is read in place for so many rows or columns. */
-static bool is_few(int64_t count, int64_t stride, int64_t term_stride)
+/* Whether the other operand, which lies like this, is read in place for so many rows or columns. */
+static bool is_few(int64_t count, const weft_gemm_axes *lines, const weft_gemm_axes *terms)
 {
-    return (stride == 1 && count <= WEFT_GEMM_FEW_ROWS) || (term_stride == 1 && count <= WEFT_GEMM_FEW_ROWS / 2);
+    return (lines->stride == 1 && count <= WEFT_GEMM_FEW_ROWS) ||
+           (terms->stride == 1 && count <= WEFT_GEMM_FEW_ROWS / 2);
 }
 
-static enum few find_few(const weft_gemm_call *call)
+static bool is_joined(const struct matrices *m)
 {
-    if (weft_gemm_rows_find() == NULL) return FEW_NONE;
-    if (is_complex(call->dtype)) return call->m <= WEFT_GEMM_FEW_ROWS && call->b_column == 1 ? FEW_ROWS : FEW_NONE;
-    if (is_few(call->m, call->b_column, call->b_row)) return FEW_ROWS;
-    return is_few(call->n, call->a_row, call->a_column) ? FEW_COLUMNS : FEW_NONE;
+    return m->a_rows.rank + m->a_terms.rank + m->b_columns.rank + m->b_terms.rank + m->c_rows.rank + m->c_columns.rank >
+           0;
+}
+
+static enum few find_few(const struct matrices *m, weft_dtype dtype)
+{
+    if (weft_gemm_rows_find() == NULL || is_joined(m)) return FEW_NONE;
+    if (is_complex(dtype))
+        return m->c_rows.count <= WEFT_GEMM_FEW_ROWS && m->b_columns.stride == 1 ? FEW_ROWS : FEW_NONE;
+    if (is_few(m->c_rows.count, &m->b_columns, &m->b_terms)) return FEW_ROWS;
+    return is_few(m->c_columns.count, &m->a_rows, &m->a_terms) ? FEW_COLUMNS : FEW_NONE;
 }
 
 /* Cuts one product into `parts` blocks so that as little as possible is read twice. */
 static void cut(struct grid *grid, int64_t parts)
 {
-    const weft_gemm_call *call = grid->call;
-    double least = 0;
+    double m = (double)grid->matrices->c_rows.count, n = (double)grid->matrices->c_columns.count, least = 0;
     for (int64_t rows = 1; rows <= parts; rows++) {
         if (parts % rows != 0) continue;
-        double packed = (double)call->m * (double)(parts / rows) + (double)call->n * (double)rows;
+        double packed = m * (double)(parts / rows) + n * (double)rows;
         if (rows > 1 && packed >= least) continue;
         least = packed;
         grid->rows = rows;
@@ -240,7 +332,7 @@ static void cut(struct grid *grid, int64_t parts)
 /* The bytes of the block that needs most; a smaller block may be cut differently and pack more at once. */
 static void find_bytes(struct grid *grid)
 {
-    if (grid->call->k == 0) return;
+    if (grid->matrices->a_terms.count == 0) return;
     for (int64_t row = 0; row < grid->rows; row++)
         for (int64_t column = 0; column < grid->columns; column++) {
             weft_gemm_block block = find_block(grid, 0, row, column);
@@ -250,39 +342,47 @@ static void find_bytes(struct grid *grid)
         }
 }
 
-/* Of one product, or of the whole batch. */
-static double product_ns(const weft_machine *machine, const weft_gemm_call *call, double count)
+/* Of so many products. */
+static double product_ns(const weft_machine *machine, const struct matrices *m, weft_dtype dtype, double count)
 {
-    return count * weft_machine_product_ns(machine, call->dtype, (double)call->m, (double)call->n, (double)call->k);
+    return count * weft_machine_product_ns(machine, dtype, (double)m->c_rows.count, (double)m->c_columns.count,
+                                           (double)m->a_terms.count);
 }
 
 double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads)
 {
-    double count = 1, each = 1e9 * machine->dispatch_seconds;
-    for (size_t axis = 0; axis < call->batch_rank; axis++) count *= (double)call->batch[axis];
-    double work = product_ns(machine, call, count);
+    struct matrices matrices;
+    if (!find_matrices(&matrices, call)) return 0;
+    double count = (double)matrices.batch, each = 1e9 * machine->dispatch_seconds;
+    double work = product_ns(machine, &matrices, call->dtype, count);
     if (threads == 1 || weft_machine_is_serial_product(machine, work)) return count * each + work;
     double share = count > (double)threads ? count / (double)threads : 1;
-    bool whole = count < (double)threads && weft_machine_is_serial_product(machine, product_ns(machine, call, 1));
+    bool whole = count < (double)threads &&
+                 weft_machine_is_serial_product(machine, product_ns(machine, &matrices, call->dtype, 1));
     return share * each + work / (whole ? count : (double)threads) + 1e9 * machine->fork_join_seconds;
 }
 
 weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_gemm_call *call, const void *a,
                            const void *b, void *c)
 {
-    struct grid grid = {
-        .call = call, .machine = weft_pool_machine(pool), .batch = 1, .a = a, .b = b, .c = c, .store = store};
-    for (size_t axis = 0; axis < call->batch_rank; axis++) grid.batch *= call->batch[axis];
-    if (grid.batch == 0 || call->m == 0 || call->n == 0) return NULL;
+    struct matrices matrices;
+    if (!find_matrices(&matrices, call)) return NULL;
+    struct grid grid = {.call = call,
+                        .matrices = &matrices,
+                        .machine = weft_pool_machine(pool),
+                        .a = a,
+                        .b = b,
+                        .c = c,
+                        .store = store};
     grid.kernel = weft_gemm_kernel_find(real_size(call->dtype));
-    grid.few = find_few(call);
+    grid.few = find_few(&matrices, call->dtype);
     find_units(&grid);
-    int64_t threads = (int64_t)weft_pool_width(pool);
-    double each = product_ns(grid.machine, call, 1), all = product_ns(grid.machine, call, (double)grid.batch);
+    int64_t threads = (int64_t)weft_pool_width(pool), batch = matrices.batch;
+    double each = product_ns(grid.machine, &matrices, call->dtype, 1), all = each * (double)batch;
     bool serial = threads == 1 || weft_machine_is_serial_product(grid.machine, all);
-    bool whole = serial || grid.batch >= threads || weft_machine_is_serial_product(grid.machine, each);
-    cut(&grid, whole ? 1 : (threads + grid.batch - 1) / grid.batch);
-    int64_t tasks = grid.batch * grid.rows * grid.columns;
+    bool whole = serial || batch >= threads || weft_machine_is_serial_product(grid.machine, each);
+    cut(&grid, whole ? 1 : (threads + batch - 1) / batch);
+    int64_t tasks = batch * grid.rows * grid.columns;
     find_bytes(&grid);
     if (serial) run_blocks(&grid, 0, tasks);
     else weft_pool_run(pool, tasks, 1, run_blocks, &grid);

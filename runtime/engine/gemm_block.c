@@ -79,9 +79,9 @@ static int64_t limit(const weft_gemm_block *block, bool left)
 static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
-    int64_t distance = llabs(side->term_stride) * (int64_t)side->size;
-    if (!wide && side->term_stride == 1) return 256;
-    if (side->stride != 1 || (distance != 0 && distance % PAGE == 0)) return 0;
+    int64_t distance = llabs(side->terms->stride) * (int64_t)side->size;
+    if (!wide && side->terms->stride == 1) return 256;
+    if (side->lines->stride != 1 || (distance != 0 && distance % PAGE == 0)) return 0;
     if (!wide) return 80;
     return (distance != 0 && distance % FEW_SETS == 0) || distance > PAGE ? 64 : 192;
 }
@@ -91,12 +91,13 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
 {
     enum { FAR = 1024 }; /* bytes between two lines from which on nothing fetches the next one ahead of time */
     int64_t size = (int64_t)side->size;
-    if (kernel->tile == NULL || side->complex || uses >= uses_worth_packing(side, wide)) return true;
-    bool is_far = side->stride == 1 && llabs(side->term_stride) * size > FAR;
+    if (kernel->tile == NULL || side->complex || weft_gemm_side_is_joined(side)) return true;
+    if (uses >= uses_worth_packing(side, wide)) return true;
+    bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > FAR;
     return is_far && side->count * terms * size > cache_bytes / 2 && uses >= kernel->far;
 }
 
-/* Rows or columns [first, first + count) of an operand, and the terms from `term` on. */
+/* Rows or columns [first, first + count) of a matrix, and the terms from `term` on. */
 struct part {
     const weft_gemm_side *side;
     bool wide, packs;
@@ -132,24 +133,38 @@ static int64_t part_bytes(const struct part *part)
 
 /* ---- few rows ---- */
 
+/* Bytes of an element of C. */
+static int64_t element_size(const weft_gemm_block *block)
+{
+    return parts_of(block) * (int64_t)block->left.size;
+}
+
+char *weft_gemm_block_element(const weft_gemm_block *block, int64_t i, int64_t j)
+{
+    int64_t offset = weft_gemm_axes_offset(block->c_left, i) + weft_gemm_axes_offset(block->c_right, j);
+    return block->c + offset * element_size(block);
+}
+
 static void run_rows(const weft_gemm_block *block, char *sums)
 {
     bool left = block->few_left;
     const weft_gemm_side *rows = left ? &block->left : &block->right, *matrix = left ? &block->right : &block->left;
-    weft_gemm_rows product = {.rows = rows->data,
-                              .matrix = matrix->data,
-                              .c = block->c,
+    const weft_gemm_axes *c_row = left ? block->c_left : block->c_right,
+                         *c_column = left ? block->c_right : block->c_left;
+    weft_gemm_rows product = {.rows = weft_gemm_side_at(rows, rows->first, 0),
+                              .matrix = weft_gemm_side_at(matrix, matrix->first, 0),
+                              .c = weft_gemm_block_element(block, block->left.first, block->right.first),
                               .row_count = rows->count,
                               .column_count = matrix->count,
                               .terms = block->terms,
                               .block = block->kernel->terms / parts_of(block),
                               .complex = rows->complex,
-                              .row_stride = rows->stride,
-                              .row_term_stride = rows->term_stride,
-                              .matrix_stride = matrix->stride,
-                              .matrix_term_stride = matrix->term_stride,
-                              .c_row = left ? block->c_left : block->c_right,
-                              .c_column = left ? block->c_right : block->c_left,
+                              .row_stride = rows->lines->stride,
+                              .row_term_stride = rows->terms->stride,
+                              .matrix_stride = matrix->lines->stride,
+                              .matrix_term_stride = matrix->terms->stride,
+                              .c_row = c_row->stride,
+                              .c_column = c_column->stride,
                               .size = rows->size};
     weft_gemm_rows_find()(&product, sums);
 }
@@ -172,9 +187,7 @@ struct panel {
 
 static const char *element_at(const struct part *part, int64_t index)
 {
-    const weft_gemm_side *side = part->side;
-    int64_t element = (side->complex ? 2 : 1) * (int64_t)side->size;
-    return side->data + ((part->first + index) * side->stride + part->term * side->term_stride) * element;
+    return weft_gemm_side_at(part->side, part->first + index, part->term);
 }
 
 /* The first row or column that is packed. What does not fill the vectors of a kernel always is. */
@@ -188,7 +201,7 @@ static void pack(const struct part *part, int64_t terms)
 {
     int64_t from = packed_from(part);
     if (from < part->count)
-        weft_gemm_pack(part->side, element_at(part, from), part->count - from, terms, part->width, part->memory,
+        weft_gemm_pack(part->side, part->first + from, part->count - from, part->term, terms, part->width, part->memory,
                        part->bytes);
 }
 
@@ -197,7 +210,7 @@ static struct panel panel_at(const struct part *part, int64_t index, int64_t pan
 {
     if (part->packs) return (struct panel){part->memory + panel * part->bytes, 1, part->width};
     if (index >= packed_from(part)) return (struct panel){part->memory, 1, part->width};
-    return (struct panel){element_at(part, index), part->side->stride, part->side->term_stride};
+    return (struct panel){element_at(part, index), part->side->lines->stride, part->side->terms->stride};
 }
 
 /* ---- tiles ---- */
@@ -208,6 +221,8 @@ struct tile {
     int64_t along, across;
     int64_t along_stride, across_stride;
     int64_t pitch; /* of the buffer, in bytes */
+    bool is_split; /* its elements lie at several strides */
+    int64_t i, j;  /* its first row of the left operand, and column of the right one */
 };
 
 /* From C to the buffer, or back; extents and strides with the inner loop second. Inlined with a constant size. */
@@ -226,7 +241,7 @@ static inline __attribute__((always_inline)) void move(char *c, const int64_t *s
 }
 
 /* The inner loop goes along the shorter stride of C. */
-static void move_tile(const struct tile *tile, char *buffer, bool store, int64_t size)
+static void move_part(const struct tile *tile, char *buffer, bool store, int64_t size)
 {
     bool along = llabs(tile->along_stride) <= llabs(tile->across_stride);
     const int64_t extents[2] = {along ? tile->across : tile->along, along ? tile->along : tile->across};
@@ -240,6 +255,30 @@ static void move_tile(const struct tile *tile, char *buffer, bool store, int64_t
     }
 }
 
+/* In parts whose elements lie at one stride each way. */
+static void move_tile(const weft_gemm_block *block, const struct tile *tile, char *buffer, bool store)
+{
+    int64_t size = element_size(block);
+    bool by_columns = block->kernel->by_columns;
+    if (!tile->is_split) {
+        move_part(tile, buffer, store, size);
+        return;
+    }
+    int64_t rows = by_columns ? tile->along : tile->across, columns = by_columns ? tile->across : tile->along;
+    for (int64_t i = 0, row_run; i < rows; i += row_run) {
+        row_run = weft_gemm_axes_run(block->c_left, tile->i + i, rows - i);
+        for (int64_t j = 0, column_run; j < columns; j += column_run) {
+            column_run = weft_gemm_axes_run(block->c_right, tile->j + j, columns - j);
+            struct tile part = *tile;
+            part.c = weft_gemm_block_element(block, tile->i + i, tile->j + j);
+            part.along = by_columns ? row_run : column_run;
+            part.across = by_columns ? column_run : row_run;
+            int64_t along = by_columns ? i : j, across = by_columns ? j : i;
+            move_part(&part, buffer + along * size + across * tile->pitch, store, size);
+        }
+    }
+}
+
 /* Through `buffer` where the kernel cannot write the tile as it lies. */
 static void run_strided(const weft_gemm_block *block, const struct tile *tile, const struct panel *wide,
                         const struct panel *narrow, int64_t terms, bool add, char *buffer)
@@ -247,8 +286,8 @@ static void run_strided(const weft_gemm_block *block, const struct tile *tile, c
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel);
     int64_t lanes = width / WEFT_GEMM_VECTORS, vectors = tile->along > lanes ? WEFT_GEMM_VECTORS : 1;
-    bool direct = tile->along == vectors * lanes && tile->along_stride == size;
-    if (!direct && add) move_tile(tile, buffer, false, size);
+    bool direct = tile->along == vectors * lanes && tile->along_stride == size && !tile->is_split;
+    if (!direct && add) move_tile(block, tile, buffer, false);
     kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
                                         .narrow = narrow->data,
                                         .c = direct ? tile->c : buffer,
@@ -260,7 +299,7 @@ static void run_strided(const weft_gemm_block *block, const struct tile *tile, c
                                         .narrow_stride = narrow->stride,
                                         .c_stride = direct ? tile->across_stride / size : width,
                                         .add = add});
-    if (!direct) move_tile(tile, buffer, true, size);
+    if (!direct) move_tile(block, tile, buffer, true);
 }
 
 /* The same with a kernel for whole tiles of packed operands. */
@@ -272,24 +311,29 @@ static void run_packed(const weft_gemm_block *block, const struct tile *tile, co
     int64_t vector = weft_gemm_vector(kernel);
     int64_t vectors = kernel->by_columns ? kernel->columns : kernel->rows;
     bool whole = tile->along * parts == vector && tile->across == vectors;
-    bool direct = whole && tile->along_stride == element && tile->across_stride > 0;
-    if (!direct && add) move_tile(tile, buffer, false, element);
+    bool direct = whole && tile->along_stride == element && tile->across_stride > 0 && !tile->is_split;
+    if (!direct && add) move_tile(block, tile, buffer, false);
     weft_gemm_tile(kernel, terms * parts, left, right, add, direct ? tile->c : buffer,
                    direct ? tile->across_stride / (int64_t)block->left.size : vector);
-    if (!direct) move_tile(tile, buffer, true, element);
+    if (!direct) move_tile(block, tile, buffer, true);
 }
 
 static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows, int64_t j, int64_t columns)
 {
     bool by_columns = block->kernel->by_columns;
-    int64_t element = parts_of(block) * (int64_t)block->left.size;
-    int64_t left = block->c_left * element, right = block->c_right * element;
-    return (struct tile){.c = block->c + i * left + j * right,
+    int64_t element = element_size(block);
+    int64_t left = block->c_left->stride * element, right = block->c_right->stride * element;
+    bool is_split =
+        weft_gemm_axes_run(block->c_left, i, rows) < rows || weft_gemm_axes_run(block->c_right, j, columns) < columns;
+    return (struct tile){.c = weft_gemm_block_element(block, i, j),
                          .along = by_columns ? rows : columns,
                          .across = by_columns ? columns : rows,
                          .along_stride = by_columns ? left : right,
                          .across_stride = by_columns ? right : left,
-                         .pitch = weft_gemm_vector(block->kernel) * (int64_t)block->left.size};
+                         .pitch = weft_gemm_vector(block->kernel) * (int64_t)block->left.size,
+                         .is_split = is_split,
+                         .i = i,
+                         .j = j};
 }
 
 static void run_tiles(const weft_gemm_block *block, const struct part *left, const struct part *right, int64_t terms,
@@ -321,7 +365,7 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
 static struct part part_of(const struct part *whole, int64_t first, int64_t term)
 {
     struct part part = *whole;
-    part.first = first;
+    part.first = whole->side->first + first;
     part.count = least(whole->count, whole->side->count - first);
     part.term = term;
     return part;

@@ -7,18 +7,21 @@
 
 typedef struct weft_gemm_block {
     const weft_gemm_kernel *kernel;
-    int64_t cache_bytes;        /* of the second level */
-    weft_gemm_side left, right; /* of a complex product, the one along the kernel's vectors is doubled */
-    int64_t terms;              /* > 0 */
-    char *c;                    /* first element */
-    int64_t c_left, c_right;    /* elements from one row of the left operand to the next, one column of the right one */
-    bool few_left, few_right;   /* the rows of the product, or its columns, are those of weft_gemm_rows */
+    int64_t cache_bytes;                    /* of the second level */
+    weft_gemm_side left, right;             /* of a complex product, the one along the kernel's vectors is doubled */
+    int64_t terms;                          /* > 0 */
+    char *c;                                /* element (0, 0) of the matrix */
+    const weft_gemm_axes *c_left, *c_right; /* how rows of the left operand, and columns of the right one, lie in it */
+    bool few_left, few_right;               /* the rows of the product, or its columns, are those of weft_gemm_rows */
 } weft_gemm_block;
 
 /* Whether an operand of so many terms is copied before it is read: `wide` is the one along the kernel's vectors, `uses`
  * the rows or columns of the other one, `cache_bytes` those of the second level. */
 bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide, int64_t uses,
                      int64_t cache_bytes);
+
+/* Where C has row `i` of the left operand by column `j` of the right one. */
+char *weft_gemm_block_element(const weft_gemm_block *block, int64_t i, int64_t j);
 
 /* Bytes that weft_gemm_block_run needs to pack operands. */
 size_t weft_gemm_block_bytes(const weft_gemm_block *block);

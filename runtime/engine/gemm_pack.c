@@ -52,6 +52,13 @@ static void copy_whole(const struct panel *p, size_t bytes)
     }
 }
 
+/* Rows that are adjacent, fewer than a panel has. */
+static void copy_part(const struct panel *p, size_t size)
+{
+    for (int64_t t = 0; t < p->terms; t++)
+        memcpy(p->out + (size_t)(t * p->width) * size, p->data + t * p->term_stride, (size_t)p->count * size);
+}
+
 typedef uint32_t four __attribute__((vector_size(16)));
 typedef uint64_t two __attribute__((vector_size(16)));
 
@@ -125,6 +132,8 @@ static void pack_real(const struct panel *p, size_t size)
     bool along = p->term_stride == (ptrdiff_t)size;
     if (p->count == p->width && p->stride == (ptrdiff_t)size) {
         copy_whole(p, (size_t)p->width * size);
+    } else if (p->stride == (ptrdiff_t)size && p->count > 1) {
+        copy_part(p, size);
     } else if (size == sizeof(float)) {
         if (along) transpose_f32(p);
         else gather(p, sizeof(float), 0, 0);
@@ -200,32 +209,55 @@ static void pack_complex(const struct panel *p, size_t size, bool doubled)
 
 /* ---- all ---- */
 
-/* One panel, or several whole ones of numbers that are adjacent. */
+/* One panel or part of one, or several whole ones of numbers that are adjacent. */
 static void pack_panels(const struct panel *p, const weft_gemm_side *side)
 {
-    int64_t parts = side->complex ? 2 : 1;
-    bool whole = p->count * (side->doubled ? 2 : 1) == p->width;
-    if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * parts) * side->size);
     if (side->complex) pack_complex(p, side->size, side->doubled);
     else pack_real(p, side->size);
 }
 
-void weft_gemm_pack(const weft_gemm_side *side, const char *data, int64_t count, int64_t terms, int64_t width,
-                    char *panels, int64_t pitch)
+static void clear_if_part(const struct panel *p, const weft_gemm_side *side)
+{
+    bool whole = p->count * (side->doubled ? 2 : 1) == p->width;
+    if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * (side->complex ? 2 : 1)) * side->size);
+}
+
+/* The rows or columns of a panel that lie in a row, for the terms that do. */
+static void pack_joined(const struct panel *whole, const weft_gemm_side *side, int64_t first, int64_t term)
+{
+    int64_t number = (side->doubled ? 2 : 1) * (int64_t)side->size;
+    int64_t row = whole->width * (side->complex ? 2 : 1) * (int64_t)side->size;
+    struct panel part = *whole;
+    for (int64_t t = 0; t < whole->terms; t += part.terms) {
+        part.terms = weft_gemm_axes_run(side->terms, term + t, whole->terms - t);
+        for (int64_t i = 0; i < whole->count; i += part.count) {
+            part.count = weft_gemm_axes_run(side->lines, first + i, whole->count - i);
+            part.data = weft_gemm_side_at(side, first + i, term + t);
+            part.out = whole->out + t * row + i * number;
+            pack_panels(&part, side);
+        }
+    }
+}
+
+void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, int64_t term, int64_t terms,
+                    int64_t width, char *panels, int64_t pitch)
 {
     int64_t each = side->doubled ? width / 2 : width, element = (side->complex ? 2 : 1) * (int64_t)side->size;
+    bool joined = weft_gemm_side_is_joined(side);
     for (int64_t i = 0, together; i < count; i += together * each) {
-        together = side->complex || side->stride != 1 ? 1 : (count - i) / each;
+        together = side->complex || side->lines->stride != 1 || joined ? 1 : (count - i) / each;
         if (together < 1) together = 1;
-        struct panel p = {.data = data + i * side->stride * element,
+        struct panel p = {.data = weft_gemm_side_at(side, first + i, term),
                           .count = count - i < each ? count - i : each,
                           .terms = terms,
                           .width = width,
                           .panels = together,
-                          .stride = side->stride * element,
-                          .term_stride = side->term_stride * element,
+                          .stride = side->lines->stride * element,
+                          .term_stride = side->terms->stride * element,
                           .pitch = pitch,
                           .out = panels + i / each * pitch};
-        pack_panels(&p, side);
+        clear_if_part(&p, side);
+        if (joined) pack_joined(&p, side, first + i, term);
+        else pack_panels(&p, side);
     }
 }

@@ -2,26 +2,39 @@
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_PACK_H
 #define WEFT_RUNTIME_ENGINE_GEMM_PACK_H
 /* Operands of products, copied into the panels that kernels read. */
-#include <weft/base.h>
+#include "runtime/engine/gemm_axes.h"
 
 /*
- * One operand: the rows of the left one, or the columns of the right one. A complex product is a real one with twice
- * the terms: one operand gives re and im of an element as two terms; of the other, `doubled`, each element becomes two
- * numbers, re and im in the first of these terms, -im and re in the second.
+ * One operand: rows of the left one, or columns of the right one. A complex product is a real one with twice the terms:
+ * one operand gives re and im of an element as two terms; of the other, `doubled`, each element becomes two numbers, re
+ * and im in the first of these terms, -im and re in the second.
  */
 typedef struct weft_gemm_side {
-    const char *data;      /* first element */
-    int64_t count;         /* rows or columns */
-    int64_t stride;        /* elements from one of them to the next */
-    int64_t term_stride;   /* elements from one term to the next */
-    bool complex, doubled; /* doubled: complex too */
-    size_t size;           /* bytes of a real number, 4 or 8 */
+    const char *data;            /* row or column 0 at term 0 of the matrix */
+    const weft_gemm_axes *lines; /* how its rows or columns lie; strides in elements */
+    const weft_gemm_axes *terms; /* the same for terms */
+    int64_t first, count;        /* rows or columns that are taken */
+    bool complex, doubled;       /* doubled: complex too */
+    size_t size;                 /* bytes of a real number, 4 or 8 */
 } weft_gemm_side;
 
+/* Whether its rows or columns, or its terms, run over several axes. Then it is packed. */
+static inline bool weft_gemm_side_is_joined(const weft_gemm_side *side)
+{
+    return side->lines->rank + side->terms->rank > 0;
+}
+
+/* Row or column `line` of the matrix at `term`. */
+static inline const char *weft_gemm_side_at(const weft_gemm_side *side, int64_t line, int64_t term)
+{
+    int64_t element = (side->complex ? 2 : 1) * (int64_t)side->size;
+    return side->data + (weft_gemm_axes_offset(side->lines, line) + weft_gemm_axes_offset(side->terms, term)) * element;
+}
+
 /*
- * Packs `terms` terms of `count` rows or columns into panels of `width` numbers for each (real) term, `pitch` bytes
- * from one to the next; zeros where the last one has fewer. `data` is the first element; side->count is not looked at.
+ * Packs `terms` terms from `term` on of `count` rows or columns from `first` on into panels of `width` numbers for each
+ * (real) term, `pitch` bytes from one to the next; zeros where the last one has fewer.
  */
-void weft_gemm_pack(const weft_gemm_side *side, const char *data, int64_t count, int64_t terms, int64_t width,
-                    char *panels, int64_t pitch);
+void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, int64_t term, int64_t terms,
+                    int64_t width, char *panels, int64_t pitch);
 #endif

@@ -258,7 +258,7 @@ static void check_blocks(weft_dtype dtype, int64_t width, int64_t other)
     int64_t terms = weft_gemm_kernel_find(weft_dtype_size(dtype))->terms;
     int64_t fit = (int64_t)(machine->cache_bytes[1] / 4 / weft_dtype_size(dtype)) / terms;
     int64_t apart = (2 * (fit / width) + 1) * width, together = fit / other * other;
-    for (int layout = 0; layout < 4; layout += sparsity > 1 ? 3 : 1) {
+    for (int layout = 0; layout<4; layout += sparsity> 1 ? 3 : 1) {
         check_bits(machine, with_columns(row_major(dtype, apart, together, 2 * terms), layout & 1, layout & 2));
         check_bits(machine, with_columns(row_major(dtype, together, apart, 2 * terms), layout & 1, layout & 2));
     }
@@ -541,6 +541,153 @@ static void test_same_bits_for_small_sizes(void **state)
             check_layouts(dtypes[d], sizes[i % SIZES], sizes[i / SIZES % SIZES], depths[i / SIZES / SIZES]);
 }
 
+/* ---- rows, columns and terms over several axes ---- */
+
+enum kind { ROWS, COLUMNS, TERMS, BATCH, KINDS };
+enum { AXES = 5 };
+
+/* A product whose further axes are of any kind, and lie in any order in the operands that have them. */
+struct joined {
+    struct product product;
+    enum kind kinds[AXES];
+    int64_t extents[AXES], strides[3][AXES]; /* those of the call */
+    int64_t counts[KINDS];                   /* extents of all axes of a kind */
+};
+
+static bool has_axis(int operand, enum kind kind)
+{
+    static const enum kind missing[] = {COLUMNS, ROWS, TERMS};
+    return kind == BATCH || kind != missing[operand];
+}
+
+static void draw_extents(struct joined *j, weft_dtype dtype)
+{
+    weft_gemm_call *call = &j->product.call;
+    *call = (weft_gemm_call){.dtype = dtype, .m = 1 + rand() % 30, .n = 1 + rand() % 40, .k = rand() % 20};
+    j->counts[ROWS] = call->m;
+    j->counts[COLUMNS] = call->n;
+    j->counts[TERMS] = call->k;
+    j->counts[BATCH] = 1;
+    for (size_t i = 0; i < AXES; i++) {
+        j->kinds[i] = (enum kind)(rand() % KINDS);
+        j->extents[i] = rand() % 3 == 0 ? 1 : 1 + rand() % 7;
+        j->counts[j->kinds[i]] *= j->extents[i];
+    }
+    call->batch_rank = AXES;
+    call->batch = j->extents;
+    call->a_batch = j->strides[0];
+    call->b_batch = j->strides[1];
+    call->c_batch = j->strides[2];
+}
+
+/* Strides of the axes of an operand in a random order, often the one of a copy, with a gap between elements or none. */
+static void draw_strides(struct joined *j, int operand)
+{
+    weft_gemm_call *call = &j->product.call;
+    int64_t *inner[3][2] = {
+        {&call->a_row, &call->a_column}, {&call->b_row, &call->b_column}, {&call->c_row, &call->c_column}};
+    int64_t rows = operand == 1 ? call->k : call->m, columns = operand == 0 ? call->k : call->n;
+    int64_t *strides[AXES + 2], extents[AXES + 2], stride = 1 + (rand() % 4 == 0);
+    int order[AXES + 2], swaps = rand() % 2 * rand() % 20;
+    for (int i = 0; i < AXES + 2; i++) {
+        bool outer = i < AXES;
+        strides[i] = outer ? &j->strides[operand][i] : inner[operand][i - AXES];
+        extents[i] = outer ? j->extents[i] : i == AXES ? rows : columns;
+        order[i] = i;
+        if (outer) *strides[i] = 0;
+    }
+    for (; swaps > 0; swaps--) {
+        int a = rand() % (AXES + 2), b = rand() % (AXES + 2), kept = order[a];
+        order[a] = order[b];
+        order[b] = kept;
+    }
+    for (int i = AXES + 2; i-- > 0;) {
+        int axis = order[i];
+        if (axis < AXES && !has_axis(operand, j->kinds[axis])) continue;
+        *strides[axis] = stride;
+        stride *= extents[axis] > 0 ? extents[axis] : 1;
+    }
+    j->product.count[operand] = (size_t)stride;
+}
+
+/* Elements from number 0 of a kind to `number`, in an operand. */
+static int64_t place_of(const struct joined *j, int operand, enum kind kind, int64_t number)
+{
+    const weft_gemm_call *call = &j->product.call;
+    const int64_t inner[3][KINDS] = {
+        {call->a_row, 0, call->a_column, 0}, {0, call->b_column, call->b_row, 0}, {call->c_row, call->c_column, 0, 0}};
+    const int64_t extents[KINDS] = {call->m, call->n, call->k, 1};
+    int64_t offset = number % extents[kind] * inner[operand][kind];
+    number /= extents[kind];
+    for (size_t i = AXES; i-- > 0;) {
+        if (j->kinds[i] != kind) continue;
+        offset += number % j->extents[i] * j->strides[operand][i];
+        number /= j->extents[i];
+    }
+    return offset;
+}
+
+/* Copies a matrix of the batch to a row-major one, or C from it. */
+static void copy_matrix(struct joined *j, int operand, int64_t batch, struct product *plain)
+{
+    static const enum kind sides[3][2] = {{ROWS, TERMS}, {TERMS, COLUMNS}, {ROWS, COLUMNS}};
+    size_t size = weft_dtype_size(plain->call.dtype);
+    int64_t rows = j->counts[sides[operand][0]], columns = j->counts[sides[operand][1]];
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++) {
+            int64_t place = place_of(j, operand, BATCH, batch) + place_of(j, operand, sides[operand][0], r) +
+                            place_of(j, operand, sides[operand][1], c);
+            char *there = (char *)j->product.data[operand] + place * (int64_t)size;
+            char *here = (char *)plain->data[operand] + (r * columns + c) * (int64_t)size;
+            if (operand < 2) memcpy(here, there, size);
+            else assert_memory_equal(here, there, size);
+            if (operand == 2) memset(there, 0xa5, size);
+        }
+}
+
+/* Against row-major products of the copied matrices, bit by bit; nothing between the elements of C is written. */
+static void check_joined(struct joined *j, const weft_machine *machine, char *const *memory)
+{
+    struct product plain = row_major(j->product.call.dtype, j->counts[ROWS], j->counts[COLUMNS], j->counts[TERMS]);
+    size_t size = weft_dtype_size(plain.call.dtype), bytes = j->product.count[2] * size;
+    for (int i = 0; i < 3; i++) {
+        plain.count[i]++;
+        j->product.data[i] = memory[i] + (rand() % 2 != 0 ? BORDERED - j->product.count[i] * size : 0);
+    }
+    product_fill(&plain);
+    product_draw(&j->product);
+    memset(j->product.data[2], 0xa5, bytes);
+    product_run_on(&j->product, machine, (size_t)(1 + rand() % 3));
+    for (int64_t b = 0; b < j->counts[BATCH]; b++) {
+        copy_matrix(j, 0, b, &plain);
+        copy_matrix(j, 1, b, &plain);
+        product_run(&plain, 1);
+        copy_matrix(j, 2, b, &plain);
+    }
+    for (size_t i = 0; i < bytes; i++) assert_int_equal(((unsigned char *)j->product.data[2])[i], 0xa5);
+    product_finish(&plain);
+}
+
+static void test_joined_axes(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory[3];
+    for (size_t i = 0; i < 3; i++) memory[i] = map_bordered(page);
+    for (size_t i = 0; i < 3000; i += sparsity) {
+        struct joined j = {.counts = {0}};
+        weft_machine machine = *weft_machine_reference();
+        machine.fork_join_seconds = 0;
+        machine.cache_bytes[1] = (size_t)4096 << rand() % 8;
+        draw_extents(&j, dtypes[i % 4]);
+        for (int operand = 0; operand < 3; operand++) draw_strides(&j, operand);
+        size_t most = BORDERED / weft_dtype_size(dtypes[i % 4]);
+        if (j.product.count[0] > most || j.product.count[1] > most || j.product.count[2] > most) continue;
+        check_joined(&j, &machine, memory);
+    }
+    for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
+}
+
 /* ---- all ---- */
 
 static void test_dtypes(void **state)
@@ -569,6 +716,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_same_bits_for_any_layout_and_part),
         cmocka_unit_test(test_same_bits_for_small_sizes),
+        cmocka_unit_test(test_joined_axes),
         cmocka_unit_test(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
