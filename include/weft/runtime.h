@@ -75,8 +75,12 @@ typedef struct weft_launch {
     weft_launch_error *error;
 } weft_launch;
 
-/* C[b] = A[b] * B[b]; b runs over `batch_rank` axes. Strides and offsets count elements and may have any sign; those of
- * A and B may be 0. With k = 0 the result is zero. No byte of C except its elements is written. */
+/*
+ * C[b] = A[b] * B[b]; b runs over `batch_rank` axes. Strides and offsets count elements and may have any sign; those of
+ * A and B may be 0. Where that of C is 0 the products along the axis are added up: the terms of an element of C are
+ * those along all such axes and k, in row-major order, k last. Without terms the result is zero. No byte of C except
+ * its elements is written.
+ */
 typedef struct weft_gemm_call {
     size_t size;
     weft_dtype dtype; /* f32, f64, c64, c128 */

@@ -98,56 +98,14 @@ static void find_axes(variant_builder *builder, const planned_step *step, produc
     }
 }
 
-/* Whether the library can walk the operand: along an axis of the product it must move. */
-static bool is_repeated(weft_expr_context *x, const axis_list *list, int operand)
-{
-    int64_t stride;
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (weft_expr_is_constant(x, list->items[i].strides[operand], &stride) && stride == 0) return true;
-    }
-    return false;
-}
-
-/* Gives the operand memory of its own; where it has that already, the product is done by loops. */
-static void force_operand(variant_builder *builder, const planned_step *step, size_t side)
-{
-    uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
-    if (!weft_role_has_memory(builder->fusion->roles[operand])) {
-        weft_fusion_materialize(builder->fusion, operand);
-    } else {
-        builder->fusion->no_library[step->node] = 1;
-        builder->fusion->changed = true;
-    }
-}
-
-/* Whether the contracted (or the free) axes of one side follow each other in its memory like one. */
-static bool is_one_axis(variant_builder *builder, const planned_step *step, size_t side, bool contracted)
-{
-    const weft_node *node = weft_graph_node(builder->graph, step->node);
-    weft_ints batch = node->attrs[side].ints, contract = node->attrs[2 + side].ints;
-    weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
-    const weft_strides *view = side == 0 ? &step->a : &step->b;
-    axis_list axes = {.count = 0};
-    size_t count = contracted ? contract.count : shape.rank;
-    for (size_t i = 0; i < count; i++) {
-        size_t axis = contracted ? (size_t)contract.items[i] : i;
-        if (!contracted && (contains(batch, axis) || contains(contract, axis))) continue;
-        weft_expr stride = view->strides[axis], extent = weft_space_extent(&builder->space, shape.extents[axis]);
-        add_axis(builder->exprs, &axes, (product_axis){{extent, extent, extent}, {stride, stride, stride}});
-    }
-    return axes.count <= 1;
-}
-
-/* Fewer multiplications in one call of the library are not worth it, where copying an operand makes more of them. */
-#define SMALL_CALL (32 * 32 * 32)
-/* An axis shorter than this makes calls slow. */
+/* An axis shorter than this makes rows or columns that are hardly worth a register of numbers. */
 #define SHORT_AXIS 16
 
-/* Of an axis; SMALL_CALL stands for more and for what is not known. */
-static int64_t short_extent(weft_expr_context *x, const product_axis *axis)
+/* Whether it is known to be shorter. */
+static bool is_short(weft_expr_context *x, const product_axis *axis)
 {
     int64_t extent;
-    return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < SMALL_CALL ? extent : SMALL_CALL;
+    return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < SHORT_AXIS;
 }
 
 static bool is_dense(weft_expr_context *x, const product_axis *axis, size_t operand)
@@ -157,38 +115,16 @@ static bool is_dense(weft_expr_context *x, const product_axis *axis, size_t oper
 }
 
 /*
- * Which free axis of a side is the product's; the others are batch axes. The library goes through an operand without an
- * axis of stride one element by element, several times as slowly: then it is one that has it, unless that is short.
- * Else it is the last.
+ * Which free axis of a side is the product's; the others are axes of its batch, which may become rows or columns there.
+ * An operand without an axis of stride one is read element by element, several times as slowly: then it is one that has
+ * it, unless that is short. Else it is the last.
  */
 static uint32_t choose_axis(weft_expr_context *x, const axis_list *list, const axis_list *k, size_t side)
 {
     if (k->count > 0 && is_dense(x, &k->items[k->count - 1], side)) return list->count - 1;
     for (uint32_t i = list->count; i-- > 0;)
-        if (is_dense(x, &list->items[i], side) && short_extent(x, &list->items[i]) >= SHORT_AXIS) return i;
+        if (is_dense(x, &list->items[i], side) && !is_short(x, &list->items[i])) return i;
     return list->count - 1;
-}
-
-static int64_t chosen_extent(weft_expr_context *x, const product *p, size_t side)
-{
-    const axis_list *list = side == 0 ? &p->m : &p->n;
-    return list->count == 0 ? 1 : short_extent(x, &list->items[choose_axis(x, list, &p->k, side)]);
-}
-
-/*
- * Whether the free axes of one side, not being one, make the product into many small or narrow ones, each of which goes
- * through all of the other operand, and a copy fixes that. Never where it would become a loop instead: known extents
- * must not change the bits of a product.
- */
-static bool is_cut_up(variant_builder *builder, const planned_step *step, const product *p, size_t side)
-{
-    weft_expr_context *x = builder->exprs;
-    uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
-    if (weft_role_has_memory(builder->fusion->roles[operand])) return false;
-    if (is_one_axis(builder, step, side, false)) return false;
-    int64_t k = p->k.count == 0 ? 1 : short_extent(x, &p->k.items[p->k.count - 1]);
-    int64_t own = chosen_extent(x, p, side), other = chosen_extent(x, p, 1 - side);
-    return own * other * k < SMALL_CALL || (own < SHORT_AXIS && other >= SHORT_AXIS);
 }
 
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step)
@@ -199,21 +135,16 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
         bool found = weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
                                     node->inputs[side], views[side]);
         WEFT_TRY(weft_expr_context_take_error(builder->exprs));
-        if (!found) force_operand(builder, step, side);
+        if (found) continue;
+        uint32_t operand = node->inputs[side].node;
+        if (weft_role_has_memory(builder->fusion->roles[operand]))
+            return weft_status_create(builder->request->allocator, WEFT_INTERNAL, __func__,
+                                      "operand %zu of a product has memory, but no strides", side);
+        weft_fusion_materialize(builder->fusion, operand);
     }
     if (builder->fusion->changed) return NULL;
     weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
                    (weft_value){step->node, 0}, &step->c);
-    product p;
-    find_axes(builder, step, &p);
-    if (!is_one_axis(builder, step, 0, true) || is_repeated(builder->exprs, &p.m, 0) ||
-        is_repeated(builder->exprs, &p.k, 0) || is_cut_up(builder, step, &p, 0)) {
-        force_operand(builder, step, 0);
-    }
-    if (!is_one_axis(builder, step, 1, true) || is_repeated(builder->exprs, &p.n, 1) ||
-        is_repeated(builder->exprs, &p.k, 1) || is_cut_up(builder, step, &p, 1)) {
-        force_operand(builder, step, 1);
-    }
     return weft_expr_context_take_error(builder->exprs);
 }
 

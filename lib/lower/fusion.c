@@ -66,7 +66,6 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     weft_arena_init(&fusion->arena, allocator);
     fusion->roles = weft_allocate_zeroed(allocator, count);
     fusion->materialized = weft_allocate_zeroed(allocator, count);
-    fusion->no_library = weft_allocate_zeroed(allocator, count);
     fusion->fused_row = weft_allocate_zeroed(allocator, count);
     fusion->reachable = weft_allocate_zeroed(allocator, count);
     fusion->indexed = weft_allocate_zeroed(allocator, count);
@@ -74,7 +73,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->recompute_count = weft_allocate_zeroed(allocator, count * sizeof(double));
     fusion->inner = weft_allocate_zeroed(allocator, count * sizeof(uint64_t));
-    bool fine = fusion->roles != NULL && fusion->materialized != NULL && fusion->no_library != NULL;
+    bool fine = fusion->roles != NULL && fusion->materialized != NULL;
     fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
     fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL;
     fine = fine && fusion->reachable != NULL && fusion->indexed != NULL;
@@ -92,7 +91,6 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_expr_context_destroy(fusion->exprs);
     weft_free(fusion->allocator, fusion->roles, count);
     weft_free(fusion->allocator, fusion->materialized, count);
-    weft_free(fusion->allocator, fusion->no_library, count);
     weft_free(fusion->allocator, fusion->fused_row, count);
     weft_free(fusion->allocator, fusion->reachable, count);
     weft_free(fusion->allocator, fusion->indexed, count);
@@ -176,7 +174,7 @@ static weft_role role_of_root(const weft_fusion *fusion, uint32_t n)
     if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
     if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
-    if (is_dot && !fusion->no_library[n] && weft_product_is_library(graph, node)) return WEFT_ROLE_GEMM;
+    if (is_dot && weft_product_is_library(graph, node)) return WEFT_ROLE_GEMM;
     return WEFT_ROLE_KERNEL;
 }
 

@@ -26,7 +26,6 @@ typedef struct weft_fusion {
     const weft_compiled *compiled;
     uint8_t *roles;        /* weft_role of each node */
     uint8_t *materialized; /* nodes that must have memory; grows, see weft_fusion_materialize */
-    uint8_t *no_library;   /* products the library cannot read as they lie: done by loops */
     uint8_t *fused_row; /* nodes computed, without memory between, from a reduction along memory that may be a stage */
     uint8_t *reachable; /* nodes of which one element can be computed at a place that data decide */
     uint8_t *indexed;   /* nodes of which that is done */

@@ -11,7 +11,7 @@ bool weft_gemm_supports(weft_dtype dtype);
 /* About how many nanoseconds weft_gemm_run takes with that many threads of the machine. */
 double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads);
 /*
- * C[b] = A[b] * B[b]; C is only written. With k = 0 it becomes zero. Each element's bits depend on its row of A, its
+ * C[b] = A[b] * B[b]; C is only written. Without terms it becomes zero. Each element's bits depend on its row of A, its
  * column of B and the engine, not on strides, m, n or the pool. No byte but those of the elements is touched. Operands
  * are packed into blocks of `store`; WEFT_OUT_OF_MEMORY without them, and C is unspecified then.
  */

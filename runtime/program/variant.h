@@ -56,7 +56,8 @@ typedef enum weft_step_kind {
     WEFT_STEP_REGION  /* fold, while or cond: runs the steps after it, many times or some of them */
 } weft_step_kind;
 
-/* C[b] = A[b] * B[b] with any strides; b runs over `batch_rank` axes. All fields are slots. */
+/* C[b] = A[b] * B[b] with any strides; b runs over `batch_rank` axes, along those where C does not move they are added
+ * up (weft_gemm_call). All fields are slots. */
 typedef struct weft_gemm {
     weft_dtype dtype;
     uint32_t m, n, k;
