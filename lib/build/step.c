@@ -98,20 +98,45 @@ static void find_axes(variant_builder *builder, const planned_step *step, produc
     }
 }
 
-/* An axis shorter than this makes rows or columns that are hardly worth a register of numbers. */
+/* Whether the contracted (or the free) axes of one side follow each other in its memory like one. */
+static bool is_one_axis(variant_builder *builder, const planned_step *step, size_t side, bool contracted)
+{
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    weft_ints batch = node->attrs[side].ints, contract = node->attrs[2 + side].ints;
+    weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
+    const weft_strides *view = side == 0 ? &step->a : &step->b;
+    axis_list axes = {.count = 0};
+    size_t count = contracted ? contract.count : shape.rank;
+    for (size_t i = 0; i < count; i++) {
+        size_t axis = contracted ? (size_t)contract.items[i] : i;
+        if (!contracted && (contains(batch, axis) || contains(contract, axis))) continue;
+        weft_expr stride = view->strides[axis], extent = weft_space_extent(&builder->space, shape.extents[axis]);
+        add_axis(builder->exprs, &axes, (product_axis){{extent, extent, extent}, {stride, stride, stride}});
+    }
+    return axes.count <= 1;
+}
+
+/* Fewer multiplications in one product are not worth it, where copying an operand makes more of them. */
+#define SMALL_PRODUCT (32 * 32 * 32)
+/* An axis shorter than this makes products slow. */
 #define SHORT_AXIS 16
 
-/* Whether it is known to be shorter. */
-static bool is_short(weft_expr_context *x, const product_axis *axis)
+/* Of an axis; SMALL_PRODUCT stands for more and for what is not known. */
+static int64_t short_extent(weft_expr_context *x, const product_axis *axis)
 {
     int64_t extent;
-    return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < SHORT_AXIS;
+    return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < SMALL_PRODUCT ? extent : SMALL_PRODUCT;
 }
 
 static bool is_dense(weft_expr_context *x, const product_axis *axis, size_t operand)
 {
     int64_t stride;
     return weft_expr_is_constant(x, axis->strides[operand], &stride) && stride == 1;
+}
+
+static bool ends_densely(weft_expr_context *x, const axis_list *list, size_t operand)
+{
+    return list->count > 0 && is_dense(x, &list->items[list->count - 1], operand);
 }
 
 /*
@@ -121,10 +146,41 @@ static bool is_dense(weft_expr_context *x, const product_axis *axis, size_t oper
  */
 static uint32_t choose_axis(weft_expr_context *x, const axis_list *list, const axis_list *k, size_t side)
 {
-    if (k->count > 0 && is_dense(x, &k->items[k->count - 1], side)) return list->count - 1;
+    if (ends_densely(x, k, side)) return list->count - 1;
     for (uint32_t i = list->count; i-- > 0;)
-        if (is_dense(x, &list->items[i], side) && !is_short(x, &list->items[i])) return i;
+        if (is_dense(x, &list->items[i], side) && short_extent(x, &list->items[i]) >= SHORT_AXIS) return i;
     return list->count - 1;
+}
+
+static int64_t chosen_extent(weft_expr_context *x, const product *p, size_t side)
+{
+    const axis_list *list = side == 0 ? &p->m : &p->n;
+    return list->count == 0 ? 1 : short_extent(x, &list->items[choose_axis(x, list, &p->k, side)]);
+}
+
+/* Whether the free axes of one side, not being one, make the product into many small or narrow ones, each of which goes
+ * through all of the other operand. */
+static bool is_cut_up(variant_builder *builder, const planned_step *step, const product *p, size_t side)
+{
+    weft_expr_context *x = builder->exprs;
+    if (is_one_axis(builder, step, side, false)) return false;
+    int64_t k = p->k.count == 0 ? 1 : short_extent(x, &p->k.items[p->k.count - 1]);
+    int64_t own = chosen_extent(x, p, side), other = chosen_extent(x, p, 1 - side);
+    return own * other * k < SMALL_PRODUCT || (own < SHORT_AXIS && other >= SHORT_AXIS);
+}
+
+/*
+ * Whether an operand that is not one matrix is better copied, which goes through it in the order of its memory. As it
+ * lies it is packed along the last of its contracted axes, or the last of the others in C: one of these has to be
+ * dense.
+ */
+static bool is_worth_copying(variant_builder *builder, const planned_step *step, const product *p, size_t side)
+{
+    weft_expr_context *x = builder->exprs;
+    uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
+    if (weft_role_has_memory(builder->fusion->roles[operand])) return false;
+    if (is_one_axis(builder, step, side, true) && !is_cut_up(builder, step, p, side)) return false;
+    return !ends_densely(x, &p->k, side) && !ends_densely(x, side == 0 ? &p->m : &p->n, side);
 }
 
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step)
@@ -145,6 +201,11 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
     if (builder->fusion->changed) return NULL;
     weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
                    (weft_value){step->node, 0}, &step->c);
+    product p;
+    find_axes(builder, step, &p);
+    for (size_t side = 0; side < 2; side++)
+        if (is_worth_copying(builder, step, &p, side))
+            weft_fusion_materialize(builder->fusion, node->inputs[side].node);
     return weft_expr_context_take_error(builder->exprs);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/engine/gemm.h"
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include "runtime/base/machine.h"
 #include "runtime/engine/gemm_block.h"
@@ -66,11 +67,13 @@ static bool is_worth_joining(int64_t own, int64_t other, int64_t terms)
     return (double)own * (double)other * (double)terms < SMALL || (own < FEW && other >= SHORT);
 }
 
+/* In the order of C, whose elements are adjacent then as long as rows or columns are. */
 static bool join(weft_gemm_axes *operand, weft_gemm_axes *c, int64_t extent, const int64_t *strides, int64_t other,
                  int64_t terms)
 {
     bool is_free = continues(operand, strides[0]) && continues(c, strides[1]);
-    if (!is_free && !is_worth_joining(c->each, other, terms)) return false;
+    bool is_outer = llabs(strides[1]) >= llabs(c->stride);
+    if (!is_free && !(is_outer && is_worth_joining(c->each, other, terms))) return false;
     weft_gemm_axes_add(operand, extent, strides[0]);
     weft_gemm_axes_add(c, extent, strides[1]);
     return true;

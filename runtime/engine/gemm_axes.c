@@ -21,3 +21,25 @@ int64_t weft_gemm_axes_offset(const weft_gemm_axes *axes, int64_t number)
         offset += number % axes->extents[i] * axes->strides[i];
     return offset;
 }
+
+void weft_gemm_walk_start(weft_gemm_walk *walk, const weft_gemm_axes *axes, int64_t number)
+{
+    walk->axes = axes;
+    walk->offset = weft_gemm_axes_offset(axes, number);
+    walk->length = axes->each - number % axes->each;
+    number /= axes->each;
+    for (size_t i = 0; i < axes->rank; number /= axes->extents[i++]) walk->places[i] = number % axes->extents[i];
+}
+
+void weft_gemm_walk_next(weft_gemm_walk *walk)
+{
+    const weft_gemm_axes *axes = walk->axes;
+    walk->offset -= (axes->each - walk->length) * axes->stride;
+    walk->length = axes->each;
+    for (size_t i = 0; i < axes->rank; i++) {
+        walk->offset += axes->strides[i];
+        if (++walk->places[i] < axes->extents[i]) return;
+        walk->offset -= axes->extents[i] * axes->strides[i];
+        walk->places[i] = 0;
+    }
+}

@@ -34,4 +34,14 @@ static inline int64_t weft_gemm_axes_run(const weft_gemm_axes *axes, int64_t num
     int64_t left = axes->each - number % axes->each;
     return left < most ? left : most;
 }
+/* Numbers from one on, run by run. */
+typedef struct weft_gemm_walk {
+    const weft_gemm_axes *axes;
+    int64_t offset;                /* elements from number 0 to the first of the run */
+    int64_t length;                /* of the run */
+    int64_t places[WEFT_MAX_RANK]; /* along the axes but the last */
+} weft_gemm_walk;
+
+void weft_gemm_walk_start(weft_gemm_walk *walk, const weft_gemm_axes *axes, int64_t number);
+void weft_gemm_walk_next(weft_gemm_walk *walk);
 #endif

@@ -222,20 +222,37 @@ static void clear_if_part(const struct panel *p, const weft_gemm_side *side)
     if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * (side->complex ? 2 : 1)) * side->size);
 }
 
-/* The rows or columns of a panel that lie in a row, for the terms that do. */
-static void pack_joined(const struct panel *whole, const weft_gemm_side *side, int64_t first, int64_t term)
+static int64_t least(int64_t a, int64_t b)
 {
-    int64_t number = (side->doubled ? 2 : 1) * (int64_t)side->size;
-    int64_t row = whole->width * (side->complex ? 2 : 1) * (int64_t)side->size;
-    struct panel part = *whole;
-    for (int64_t t = 0; t < whole->terms; t += part.terms) {
-        part.terms = weft_gemm_axes_run(side->terms, term + t, whole->terms - t);
-        for (int64_t i = 0; i < whole->count; i += part.count) {
-            part.count = weft_gemm_axes_run(side->lines, first + i, whole->count - i);
-            part.data = weft_gemm_side_at(side, first + i, term + t);
-            part.out = whole->out + t * row + i * number;
-            pack_panels(&part, side);
-        }
+    return a < b ? a : b;
+}
+
+/* Rows or columns of a panel in one run, for all terms, run by run. */
+static void pack_terms(const struct panel *lines, const weft_gemm_side *side, int64_t term)
+{
+    int64_t element = (side->complex ? 2 : 1) * (int64_t)side->size, row = lines->width * element;
+    weft_gemm_walk terms;
+    struct panel part = *lines;
+    weft_gemm_walk_start(&terms, side->terms, term);
+    for (int64_t t = 0; t < lines->terms; t += part.terms, weft_gemm_walk_next(&terms)) {
+        part.terms = least(terms.length, lines->terms - t);
+        part.data = lines->data + terms.offset * element;
+        part.out = lines->out + t * row;
+        pack_panels(&part, side);
+    }
+}
+
+static void pack_joined(const struct panel *panel, const weft_gemm_side *side, int64_t first, int64_t term)
+{
+    int64_t element = (side->complex ? 2 : 1) * (int64_t)side->size;
+    struct panel part = *panel;
+    weft_gemm_walk lines;
+    weft_gemm_walk_start(&lines, side->lines, first);
+    for (int64_t i = 0; i < panel->count; i += part.count, weft_gemm_walk_next(&lines)) {
+        part.count = least(lines.length, panel->count - i);
+        part.data = side->data + lines.offset * element;
+        part.out = panel->out + i * (side->doubled ? 2 : 1) * (int64_t)side->size;
+        pack_terms(&part, side, term);
     }
 }
 
