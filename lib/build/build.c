@@ -123,7 +123,7 @@ static size_t step_bound(const variant_builder *builder)
 static weft_status *check_products(variant_builder *builder)
 {
     for (uint32_t n = 0; n < builder->graph->node_count; n++) {
-        planned_step unused = {.kind = WEFT_STEP_GEMM, .node = n};
+        planned_step unused = {.kind = WEFT_STEP_GEMM, .node = n, .target = builder->first_memory[n]};
         if (builder->fusion->roles[n] == WEFT_ROLE_GEMM) WEFT_TRY(weft_builder_plan_gemm(builder, &unused));
     }
     return NULL;
@@ -203,7 +203,9 @@ static weft_status *fill_region(const planned_step *planned, weft_step *out_step
 static weft_status *fill_step(variant_builder *builder, const planned_step *planned, weft_step **next)
 {
     weft_step *step = (*next)++;
-    const weft_node *node = weft_graph_node(builder->graph, planned->node);
+    bool is_product = planned->kind == WEFT_STEP_GEMM;
+    uint32_t number = is_product ? weft_fusion_dot(builder->fusion, planned->node) : planned->node;
+    const weft_node *node = weft_graph_node(builder->graph, number);
     const char *name = node->name != NULL ? node->name : node->op->name;
     step->kind = planned->kind;
     step->name = weft_arena_string(&builder->variant->arena, name, strlen(name));

@@ -49,18 +49,37 @@ static void add_axis(weft_expr_context *x, axis_list *list, product_axis axis)
     }
 }
 
-/* The free axes of one side, which follow each other in the result from axis `next` on. */
-static void add_free(variant_builder *builder, const weft_node *node, size_t side, const weft_strides *view,
-                     const weft_strides *result, size_t next, axis_list *list)
+static const weft_node *dot_of(const variant_builder *builder, const planned_step *step)
 {
+    return weft_graph_node(builder->graph, weft_fusion_dot(builder->fusion, step->node));
+}
+
+/* The axis of the dot that is axis `i` of the result in memory. */
+static size_t axis_of_result(const variant_builder *builder, const planned_step *step, size_t i)
+{
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    return weft_op_id_of(node->op) == WEFT_OP_permute ? (size_t)node->attrs[0].ints.items[i] : i;
+}
+
+/* The free axes of one side, in the order of the result in memory. In the dot they follow each other from axis `next`
+ * on. */
+static void add_free(variant_builder *builder, const planned_step *step, size_t side, size_t next, axis_list *list)
+{
+    const weft_node *node = dot_of(builder, step);
+    const weft_strides *view = side == 0 ? &step->a : &step->b;
     weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
     weft_expr zero = weft_expr_constant(builder->exprs, 0);
-    for (size_t i = 0; i < shape.rank; i++) {
-        if (contains(node->attrs[side].ints, i) || contains(node->attrs[2 + side].ints, i)) continue;
-        weft_expr extent = weft_space_extent(&builder->space, shape.extents[i]);
-        product_axis axis = {{extent, extent, extent}, {zero, zero, result->strides[next++]}};
-        axis.strides[side] = view->strides[i];
-        add_axis(builder->exprs, list, axis);
+    size_t free_axes[WEFT_MAX_RANK], count = 0, rank = node->types[0].shape.rank;
+    for (size_t i = 0; i < shape.rank; i++)
+        if (!contains(node->attrs[side].ints, i) && !contains(node->attrs[2 + side].ints, i)) free_axes[count++] = i;
+    for (size_t i = 0; i < rank; i++) {
+        size_t axis = axis_of_result(builder, step, i);
+        if (axis < next || axis >= next + count) continue;
+        size_t own = free_axes[axis - next];
+        weft_expr extent = weft_space_extent(&builder->space, shape.extents[own]);
+        product_axis free_axis = {{extent, extent, extent}, {zero, zero, step->c.strides[axis]}};
+        free_axis.strides[side] = view->strides[own];
+        add_axis(builder->exprs, list, free_axis);
     }
 }
 
@@ -68,7 +87,7 @@ static void add_free(variant_builder *builder, const weft_node *node, size_t sid
 static product_axis shared_axis(variant_builder *builder, const planned_step *step, size_t a, size_t b,
                                 weft_expr c_stride)
 {
-    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    const weft_node *node = dot_of(builder, step);
     weft_shape a_shape = weft_value_type(builder->graph, node->inputs[0])->shape;
     weft_shape b_shape = weft_value_type(builder->graph, node->inputs[1])->shape;
     weft_expr a_extent = weft_space_extent(&builder->space, a_shape.extents[a]);
@@ -78,7 +97,7 @@ static product_axis shared_axis(variant_builder *builder, const planned_step *st
 
 static void find_axes(variant_builder *builder, const planned_step *step, product *out_product)
 {
-    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    const weft_node *node = dot_of(builder, step);
     weft_expr_context *x = builder->exprs;
     size_t a_rank = weft_value_type(builder->graph, node->inputs[0])->shape.rank;
     const weft_ints *batch = &node->attrs[0].ints, *contract = &node->attrs[2].ints;
@@ -89,8 +108,8 @@ static void find_axes(variant_builder *builder, const planned_step *step, produc
                  shared_axis(builder, step, (size_t)batch->items[i], (size_t)batch_b.items[i], step->c.strides[i]));
     }
     size_t free_a = a_rank - batch->count - contract->count;
-    add_free(builder, node, 0, &step->a, &step->c, batch->count, &out_product->m);
-    add_free(builder, node, 1, &step->b, &step->c, batch->count + free_a, &out_product->n);
+    add_free(builder, step, 0, batch->count, &out_product->m);
+    add_free(builder, step, 1, batch->count + free_a, &out_product->n);
     for (size_t i = 0; i < contract->count; i++) {
         add_axis(x, &out_product->k,
                  shared_axis(builder, step, (size_t)contract->items[i], (size_t)contract_b.items[i],
@@ -98,18 +117,16 @@ static void find_axes(variant_builder *builder, const planned_step *step, produc
     }
 }
 
-/* Whether the contracted (or the free) axes of one side follow each other in its memory like one. */
-static bool is_one_axis(variant_builder *builder, const planned_step *step, size_t side, bool contracted)
+/* Whether the contracted axes of one side follow each other in its memory like one. */
+static bool has_one_contracted_axis(variant_builder *builder, const planned_step *step, size_t side)
 {
-    const weft_node *node = weft_graph_node(builder->graph, step->node);
-    weft_ints batch = node->attrs[side].ints, contract = node->attrs[2 + side].ints;
+    const weft_node *node = dot_of(builder, step);
+    weft_ints contract = node->attrs[2 + side].ints;
     weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
     const weft_strides *view = side == 0 ? &step->a : &step->b;
     axis_list axes = {.count = 0};
-    size_t count = contracted ? contract.count : shape.rank;
-    for (size_t i = 0; i < count; i++) {
-        size_t axis = contracted ? (size_t)contract.items[i] : i;
-        if (!contracted && (contains(batch, axis) || contains(contract, axis))) continue;
+    for (size_t i = 0; i < contract.count; i++) {
+        size_t axis = (size_t)contract.items[i];
         weft_expr stride = view->strides[axis], extent = weft_space_extent(&builder->space, shape.extents[axis]);
         add_axis(builder->exprs, &axes, (product_axis){{extent, extent, extent}, {stride, stride, stride}});
     }
@@ -160,10 +177,9 @@ static int64_t chosen_extent(weft_expr_context *x, const product *p, size_t side
 
 /* Whether the free axes of one side, not being one, make the product into many small or narrow ones, each of which goes
  * through all of the other operand. */
-static bool is_cut_up(variant_builder *builder, const planned_step *step, const product *p, size_t side)
+static bool is_cut_up(weft_expr_context *x, const product *p, size_t side)
 {
-    weft_expr_context *x = builder->exprs;
-    if (is_one_axis(builder, step, side, false)) return false;
+    if ((side == 0 ? p->m : p->n).count <= 1) return false;
     int64_t k = p->k.count == 0 ? 1 : short_extent(x, &p->k.items[p->k.count - 1]);
     int64_t own = chosen_extent(x, p, side), other = chosen_extent(x, p, 1 - side);
     return own * other * k < SMALL_PRODUCT || (own < SHORT_AXIS && other >= SHORT_AXIS);
@@ -177,16 +193,16 @@ static bool is_cut_up(variant_builder *builder, const planned_step *step, const 
 static bool is_worth_copying(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
     weft_expr_context *x = builder->exprs;
-    uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
+    uint32_t operand = dot_of(builder, step)->inputs[side].node;
     if (weft_role_has_memory(builder->fusion->roles[operand])) return false;
-    if (is_one_axis(builder, step, side, true) && !is_cut_up(builder, step, p, side)) return false;
+    if (has_one_contracted_axis(builder, step, side) && !is_cut_up(x, p, side)) return false;
     return !ends_densely(x, &p->k, side) && !ends_densely(x, side == 0 ? &p->m : &p->n, side);
 }
 
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step)
 {
-    const weft_node *node = weft_graph_node(builder->graph, step->node);
-    weft_strides *views[2] = {&step->a, &step->b};
+    const weft_node *node = dot_of(builder, step);
+    weft_strides *views[2] = {&step->a, &step->b}, result;
     for (size_t side = 0; side < 2; side++) {
         bool found = weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
                                     node->inputs[side], views[side]);
@@ -200,7 +216,10 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
     }
     if (builder->fusion->changed) return NULL;
     weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
-                   (weft_value){step->node, 0}, &step->c);
+                   (weft_value){step->node, 0}, &result);
+    step->c = result;
+    for (size_t i = 0; i < node->types[0].shape.rank; i++)
+        step->c.strides[axis_of_result(builder, step, i)] = result.strides[i];
     product p;
     find_axes(builder, step, &p);
     for (size_t side = 0; side < 2; side++)
@@ -245,7 +264,7 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
     product_axis n = take_axis(builder, &p.n, choose_axis(builder->exprs, &p.n, &p.k, 1), &p.batch);
     product_axis k = take_axis(builder, &p.k, p.k.count - 1, &p.batch);
     weft_gemm *gemm = &out_step->gemm;
-    gemm->dtype = weft_graph_node(builder->graph, planned->node)->types[0].dtype;
+    gemm->dtype = dot_of(builder, planned)->types[0].dtype;
     gemm->batch_rank = p.batch.count;
     WEFT_TRY(slots_of(builder, &p.batch, -1, &gemm->batch));
     WEFT_TRY(slots_of(builder, &p.batch, 0, &gemm->a_batch));

@@ -511,6 +511,39 @@ static weft_status *assign_all(weft_fusion *fusion, const uint8_t *live, uint8_t
     return NULL;
 }
 
+static bool is_output(const weft_compiled *compiled, uint32_t n)
+{
+    for (size_t i = 0; i < compiled->output_count; i++)
+        if (compiled->outputs[i].node == n) return true;
+    return false;
+}
+
+/* Whether a product that only this permute reads is computed in the order of the result: if its elements are adjacent
+ * there along rows or columns, and along enough of them. */
+static bool permutes_product(const weft_fusion *fusion, uint32_t permute)
+{
+    enum { ADJACENT = 16 };
+    const weft_compiled *compiled = fusion->compiled;
+    const weft_node *node = weft_graph_node(compiled->graph, permute);
+    if (weft_op_id_of(node->op) != WEFT_OP_permute || fusion->roles[permute] != WEFT_ROLE_KERNEL) return false;
+    uint32_t dot = node->inputs[0].node;
+    if (fusion->roles[dot] != WEFT_ROLE_GEMM || fusion->roots[dot] != permute + 1 || is_output(compiled, dot))
+        return false;
+    weft_ints order = node->attrs[0].ints, batch = weft_graph_node(compiled->graph, dot)->attrs[0].ints;
+    if (order.count == 0 || (size_t)order.items[order.count - 1] < batch.count) return false;
+    int64_t adjacent;
+    return !weft_extent_is_static(node->types[0].shape.extents[order.count - 1], &adjacent) || adjacent >= ADJACENT;
+}
+
+static void join_permutes(weft_fusion *fusion)
+{
+    for (uint32_t n = 0; n < fusion->compiled->graph->node_count; n++) {
+        if (!permutes_product(fusion, n)) continue;
+        fusion->roles[n] = WEFT_ROLE_GEMM;
+        fusion->roles[weft_graph_node(fusion->compiled->graph, n)->inputs[0].node] = WEFT_ROLE_INLINE;
+    }
+}
+
 weft_status *weft_fusion_fill(weft_fusion *fusion)
 {
     const weft_compiled *compiled = fusion->compiled;
@@ -525,6 +558,7 @@ weft_status *weft_fusion_fill(weft_fusion *fusion)
     weft_status *status = assign_all(fusion, live, live + count);
     weft_free(fusion->allocator, live, 3 * count);
     WEFT_TRY(status);
+    join_permutes(fusion);
     fusion->changed = false;
     /* A size that overflows is merely not proven, but out of memory nothing is known. */
     status = weft_expr_context_take_error(fusion->exprs);

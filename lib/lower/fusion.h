@@ -4,8 +4,7 @@
 /*
  * Fusion: which nodes of a program get memory, which engine computes each of those, and which are fused into the
  * kernels that read them. It depends on the graph alone, never on layouts, threads or specialised extents, so that
- * every variant of a program computes the same bits; except for a product whose operands lie so that the library cannot
- * read them, which is done by loops.
+ * every variant of a program computes the same bits.
  */
 #include "lib/pass/compile.h"
 
@@ -15,7 +14,7 @@ typedef enum weft_role {
     WEFT_ROLE_STAGE,  /* a reduction inside the one kernel that reads it */
     WEFT_ROLE_LEAF,   /* an input or a constant of many elements: has memory already */
     WEFT_ROLE_KERNEL, /* root of a generated kernel */
-    WEFT_ROLE_GEMM,   /* a dot for the library */
+    WEFT_ROLE_GEMM,   /* a dot for the library, or a permute of one, which computes it in that order */
     WEFT_ROLE_SORT,   /* sorted by the runtime */
     WEFT_ROLE_HOST,   /* an extension's kernel */
     WEFT_ROLE_REGION  /* fold, while or cond: a step around those of its regions */
@@ -57,6 +56,13 @@ void weft_fusion_materialize(weft_fusion *fusion, uint32_t node);
 /* The same for a STAGE. When the fusion plan has been filled many times, for other stages of the same kernel too: twice
  * as many with each fill. */
 void weft_fusion_materialize_stage(weft_fusion *fusion, uint32_t node);
+
+/* The dot that a node of role GEMM is, or permutes. */
+static inline uint32_t weft_fusion_dot(const weft_fusion *fusion, uint32_t node)
+{
+    const weft_node *root = weft_graph_node(fusion->compiled->graph, node);
+    return weft_op_id_of(root->op) == WEFT_OP_dot ? node : root->inputs[0].node;
+}
 
 /* How many elements a shape has, over fusion->exprs. */
 weft_expr weft_fusion_count(const weft_fusion *fusion, weft_shape shape);
