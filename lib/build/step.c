@@ -199,6 +199,20 @@ static bool is_worth_copying(variant_builder *builder, const planned_step *step,
     return !ends_densely(x, &p->k, side) && !ends_densely(x, side == 0 ? &p->m : &p->n, side);
 }
 
+/* Whether a product writes its result in an order in which one operand is neither read along adjacent elements nor
+ * packed along adjacent terms: permuting the result afterwards costs less. */
+static bool is_better_permuted(variant_builder *builder, const planned_step *step, const product *p)
+{
+    weft_expr_context *x = builder->exprs;
+    if (weft_op_id_of(weft_graph_node(builder->graph, step->node)->op) == WEFT_OP_dot) return false;
+    const axis_list *lists[] = {&p->m, &p->n};
+    for (size_t side = 0; side < 2; side++) {
+        const axis_list *list = lists[side];
+        if (list->count > 1 && !ends_densely(x, &p->k, side) && !ends_densely(x, list, side)) return true;
+    }
+    return false;
+}
+
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step)
 {
     const weft_node *node = dot_of(builder, step);
@@ -222,7 +236,8 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
         step->c.strides[axis_of_result(builder, step, i)] = result.strides[i];
     product p;
     find_axes(builder, step, &p);
-    for (size_t side = 0; side < 2; side++)
+    if (is_better_permuted(builder, step, &p)) weft_fusion_keep_order(builder->fusion, step->node);
+    for (size_t side = 0; side < 2 && !builder->fusion->changed; side++)
         if (is_worth_copying(builder, step, &p, side))
             weft_fusion_materialize(builder->fusion, node->inputs[side].node);
     return weft_expr_context_take_error(builder->exprs);

@@ -66,6 +66,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     weft_arena_init(&fusion->arena, allocator);
     fusion->roles = weft_allocate_zeroed(allocator, count);
     fusion->materialized = weft_allocate_zeroed(allocator, count);
+    fusion->keeps_order = weft_allocate_zeroed(allocator, count);
     fusion->fused_row = weft_allocate_zeroed(allocator, count);
     fusion->reachable = weft_allocate_zeroed(allocator, count);
     fusion->indexed = weft_allocate_zeroed(allocator, count);
@@ -73,7 +74,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->recompute_count = weft_allocate_zeroed(allocator, count * sizeof(double));
     fusion->inner = weft_allocate_zeroed(allocator, count * sizeof(uint64_t));
-    bool fine = fusion->roles != NULL && fusion->materialized != NULL;
+    bool fine = fusion->roles != NULL && fusion->materialized != NULL && fusion->keeps_order != NULL;
     fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
     fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL;
     fine = fine && fusion->reachable != NULL && fusion->indexed != NULL;
@@ -91,6 +92,7 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_expr_context_destroy(fusion->exprs);
     weft_free(fusion->allocator, fusion->roles, count);
     weft_free(fusion->allocator, fusion->materialized, count);
+    weft_free(fusion->allocator, fusion->keeps_order, count);
     weft_free(fusion->allocator, fusion->fused_row, count);
     weft_free(fusion->allocator, fusion->reachable, count);
     weft_free(fusion->allocator, fusion->indexed, count);
@@ -120,6 +122,12 @@ void weft_fusion_materialize(weft_fusion *fusion, uint32_t node)
 {
     if (!fusion->materialized[node]) fusion->changed = true;
     fusion->materialized[node] = 1;
+}
+
+void weft_fusion_keep_order(weft_fusion *fusion, uint32_t permute)
+{
+    fusion->keeps_order[permute] = 1;
+    fusion->changed = true;
 }
 
 void weft_fusion_materialize_stage(weft_fusion *fusion, uint32_t node)
@@ -526,6 +534,7 @@ static bool permutes_product(const weft_fusion *fusion, uint32_t permute)
     const weft_compiled *compiled = fusion->compiled;
     const weft_node *node = weft_graph_node(compiled->graph, permute);
     if (weft_op_id_of(node->op) != WEFT_OP_permute || fusion->roles[permute] != WEFT_ROLE_KERNEL) return false;
+    if (fusion->keeps_order[permute]) return false;
     uint32_t dot = node->inputs[0].node;
     if (fusion->roles[dot] != WEFT_ROLE_GEMM || fusion->roots[dot] != permute + 1 || is_output(compiled, dot))
         return false;

@@ -25,6 +25,7 @@ typedef struct weft_fusion {
     const weft_compiled *compiled;
     uint8_t *roles;        /* weft_role of each node */
     uint8_t *materialized; /* nodes that must have memory; grows, see weft_fusion_materialize */
+    uint8_t *keeps_order;  /* permutes that are not computed with the product they permute; grows, see below */
     uint8_t *fused_row; /* nodes computed, without memory between, from a reduction along memory that may be a stage */
     uint8_t *reachable; /* nodes of which one element can be computed at a place that data decide */
     uint8_t *indexed;   /* nodes of which that is done */
@@ -52,6 +53,9 @@ bool weft_fusion_has_changed(const weft_fusion *fusion);
 weft_fusion *weft_fusion_of_region(const weft_fusion *fusion, uint32_t node, uint32_t region);
 /* Forces a node into memory: called when it cannot be computed in place; the fusion plan is then filled again. */
 void weft_fusion_materialize(weft_fusion *fusion, uint32_t node);
+
+/* Forces a permute of role GEMM, which would make the product slow, to be a kernel after it. */
+void weft_fusion_keep_order(weft_fusion *fusion, uint32_t permute);
 
 /* The same for a STAGE. When the fusion plan has been filled many times, for other stages of the same kernel too: twice
  * as many with each fill. */

@@ -58,13 +58,14 @@ static bool continues(const weft_gemm_axes *axes, int64_t stride)
 
 /*
  * Whether an axis of the batch along which one operand does not move is better one more axis of rows or columns, `own`
- * of which there are, though these are packed then: small products cost more than what they compute, and each goes
- * through all of the other operand.
+ * of which there are. Otherwise each of many products goes through all of the other operand, which costs the more the
+ * fewer rows it serves; but these are packed then, and tiles of C have seams, which costs the more the fewer terms
+ * there are. Measured on Sapphire Rapids.
  */
 static bool is_worth_joining(int64_t own, int64_t other, int64_t terms)
 {
-    enum { SMALL = 32 * 32 * 32, FEW = 128, SHORT = 16 };
-    return (double)own * (double)other * (double)terms < SMALL || (own < FEW && other >= SHORT);
+    enum { SMALL = 16 * 16 * 16, FEW = 128, SHORT = 16, MANY_TERMS = 64 };
+    return (double)own * (double)other * (double)terms < SMALL || (own < FEW && other >= SHORT && terms >= MANY_TERMS);
 }
 
 /* In the order of C, whose elements are adjacent then as long as rows or columns are. */

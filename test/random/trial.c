@@ -32,7 +32,7 @@ typedef struct trial {
     weft_array *expected[WEFT_TEST_OUTPUTS];
     weft_array *first[WEFT_TEST_OUTPUTS]; /* what the first run gave */
     weft_code expected_code;
-    bool sees_bits, is_split;
+    bool sees_bits;
     bool certain; /* whether data are bad is known */
     char *problem;
     size_t size;
@@ -161,16 +161,6 @@ static bool is_einsum(const weft_graph *graph, const weft_node *node)
     return weft_op_id_of(node->op) == WEFT_OP_EXTENSION;
 }
 
-/* Whether a product may be the library's or loops, by how axes that it takes as one lie. */
-static bool is_split(const weft_graph *graph, const weft_node *node)
-{
-    if (weft_op_id_of(node->op) != WEFT_OP_dot) return false;
-    size_t summed = node->attrs[2].ints.count, batch = node->attrs[0].ints.count;
-    for (int i = 0; i < 2; i++)
-        if (summed > 1 || weft_value_type(graph, node->inputs[i])->shape.rank > batch + summed + 1) return true;
-    return false;
-}
-
 /* The bits of a NaN are nobody's promise. */
 static bool sees_bits(const weft_graph *graph, const weft_node *node)
 {
@@ -250,7 +240,6 @@ static bool expect(trial *t)
     bool good = status == NULL ? ask_reference(t, module) : fail_by(t, "lowering", status);
     if (module != NULL) t->is_ordered = has(module->graph, is_ordered) || has(t->subject.module->graph, is_einsum);
     if (module != NULL) t->sees_bits = has(module->graph, sees_bits);
-    if (module != NULL) t->is_split = has(module->graph, is_split);
     weft_module_destroy(module);
     weft_program_release(lowered);
     return good;
@@ -384,7 +373,7 @@ static bool run_all(trial *t)
         {"another number of threads", &t->subject, .threads = other, .same_bits = true},
         {"specialised", &t->subject, .specialize = true, .same_bits = true},
         {"with static extents", &t->fixed, .same_bits = !t->is_ordered},
-        {"in other layouts", &t->subject, .relaid = true, .same_bits = !t->is_split},
+        {"in other layouts", &t->subject, .relaid = true, .same_bits = true},
         {"donated", &t->subject, .donated = true, .same_bits = true},
         {"without passes", &t->subject, .plain = true},
         {"on a device", &t->subject, .relaid = chance(t, 2), .donated = chance(t, 2), .on_device = true},
