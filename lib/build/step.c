@@ -9,8 +9,9 @@ typedef struct product_axis {
     weft_expr extents[3], strides[3];
 } product_axis;
 
+/* The axes of the result and the contracted ones, at most. */
 typedef struct axis_list {
-    product_axis items[WEFT_MAX_RANK];
+    product_axis items[2 * WEFT_MAX_RANK];
     uint32_t count;
 } axis_list;
 

@@ -308,6 +308,37 @@ static void no_rank_is_too_high_to_be_refused(void **state)
     weft_graph_destroy(graph);
 }
 
+/* No axis follows another one in memory: with the contracted ones there are more than an array may have. */
+static void products_may_have_more_axes_than_arrays(void **state)
+{
+    (void)state;
+    enum { RANK = 62 };
+    weft_graph *graph = graph_create();
+    weft_extent n = weft_symbol(graph, "n", 1, 2), extents[RANK];
+    int64_t axes[RANK / 2], shape[RANK];
+    for (int i = 0; i < RANK; i++) {
+        extents[i] = n;
+        shape[i] = 1;
+        axes[i / 2] = i;
+    }
+    weft_tensor a = weft_input(graph, "a", WEFT_F32, (weft_shape){RANK, extents});
+    weft_tensor b = weft_input(graph, "b", WEFT_F32, (weft_shape){RANK, extents});
+    const weft_ints contracted = {RANK / 2, axes};
+    weft_program *program = compile(graph, weft_tensordot(a, b, contracted, contracted));
+    weft_executor *executor = executor_create();
+    float x = 3, y = 5;
+    weft_array *inputs[2], *output = NULL;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, RANK, shape, NULL, &x, NULL, NULL, &inputs[0]));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, RANK, shape, NULL, &y, NULL, NULL, &inputs[1]));
+    weft_test_ok(weft_executor_run(
+        executor, program, &(weft_run){.input_count = 2, .inputs = inputs, .output_count = 1, .outputs = &output}));
+    assert_true(*(const float *)weft_array_data(output) == 15);
+    weft_array_release(output);
+    for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+}
+
 static void an_extent_that_cannot_be_computed_is_explained(void **state)
 {
     (void)state;
@@ -985,6 +1016,7 @@ int main(void)
         cmocka_unit_test(errors_of_runs_say_where),
         cmocka_unit_test(errors_of_generated_code_name_the_op),
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
+        cmocka_unit_test(products_may_have_more_axes_than_arrays),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
         cmocka_unit_test(a_number_of_extents_is_right_or_refused),
         cmocka_unit_test(bytes_other_than_0_are_equally_true),
