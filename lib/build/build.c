@@ -7,9 +7,9 @@
 
 /*
  * A variant is built in attempts. Each fills in the fusion plan, gives memory to values, lowers every kernel and finds
- * the operands of every product; if a value turns out to need memory of its own, that is recorded in the fusion plan,
- * and the next attempt begins with it. Code is generated for the attempt that succeeds. Attempts end because each adds
- * a value.
+ * the operands of every product; if a value turns out to need memory of its own, or a product to be better permuted
+ * afterwards, that is recorded in the fusion plan, and the next attempt begins with it. Code is generated for the
+ * attempt that succeeds. Attempts end because each adds a record.
  */
 
 static void drop_kernels(variant_builder *builder)

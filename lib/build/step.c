@@ -218,27 +218,30 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
 {
     const weft_node *node = dot_of(builder, step);
     weft_strides *views[2] = {&step->a, &step->b}, result;
+    bool all_found = true;
     for (size_t side = 0; side < 2; side++) {
+        uint32_t operand = node->inputs[side].node;
         bool found = weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
                                     node->inputs[side], views[side]);
         WEFT_TRY(weft_expr_context_take_error(builder->exprs));
-        if (found) continue;
-        uint32_t operand = node->inputs[side].node;
-        if (weft_role_has_memory(builder->fusion->roles[operand]))
-            return weft_status_create(builder->request->allocator, WEFT_INTERNAL, __func__,
-                                      "operand %zu of a product has memory, but no strides", side);
-        weft_fusion_materialize(builder->fusion, operand);
+        if (!found && weft_role_has_memory(builder->fusion->roles[operand])) return weft_status_out_of_memory();
+        if (!found) weft_fusion_materialize(builder->fusion, operand);
+        all_found = all_found && found;
     }
-    if (builder->fusion->changed) return NULL;
-    weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
-                   (weft_value){step->node, 0}, &result);
+    if (!all_found) return NULL;
+    if (!weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
+                        (weft_value){step->node, 0}, &result))
+        return weft_status_out_of_memory();
     step->c = result;
     for (size_t i = 0; i < node->types[0].shape.rank; i++)
         step->c.strides[axis_of_result(builder, step, i)] = result.strides[i];
     product p;
     find_axes(builder, step, &p);
-    if (is_better_permuted(builder, step, &p)) weft_fusion_keep_order(builder->fusion, step->node);
-    for (size_t side = 0; side < 2 && !builder->fusion->changed; side++)
+    if (is_better_permuted(builder, step, &p)) {
+        weft_fusion_keep_order(builder->fusion, step->node);
+        return weft_expr_context_take_error(builder->exprs);
+    }
+    for (size_t side = 0; side < 2; side++)
         if (is_worth_copying(builder, step, &p, side))
             weft_fusion_materialize(builder->fusion, node->inputs[side].node);
     return weft_expr_context_take_error(builder->exprs);

@@ -551,6 +551,10 @@ static void join_permutes(weft_fusion *fusion)
         fusion->roles[n] = WEFT_ROLE_GEMM;
         fusion->roles[weft_graph_node(fusion->compiled->graph, n)->inputs[0].node] = WEFT_ROLE_INLINE;
     }
+    for (uint32_t n = 0; n < fusion->compiled->graph->node_count; n++) {
+        uint32_t root = fusion->roots[n];
+        if (root != 0 && weft_fusion_is_permuted(fusion, root - 1)) fusion->roots[n] = fusion->roots[root - 1];
+    }
 }
 
 weft_status *weft_fusion_fill(weft_fusion *fusion)

@@ -34,7 +34,7 @@ typedef struct weft_fusion {
     double *recompute_count; /* how often a kernel that reads the node would compute each of its elements */
     uint64_t *inner;         /* the axes of each node that are read along a reduction of the kernel that reads it */
     uint32_t fills;          /* so far */
-    bool changed;            /* something was materialized since the last fill */
+    bool changed;            /* something was materialized, or keeps its order, since the last fill */
     weft_arena arena;
     weft_expr_context *exprs;    /* for sizes: those of the graph are read by other threads */
     struct weft_fusion *regions; /* of all regions of the live nodes, linked through `next` */
@@ -47,7 +47,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
 void weft_fusion_finish(weft_fusion *fusion);
 /* Assigns the roles, in regions too. */
 weft_status *weft_fusion_fill(weft_fusion *fusion) WEFT_MUST_USE;
-/* Whether something was materialized since the last fill, in regions too. */
+/* Whether something was materialized, or keeps its order, since the last fill, in regions too. */
 bool weft_fusion_has_changed(const weft_fusion *fusion);
 /* The fusion plan of region number `region` of node `node`. */
 weft_fusion *weft_fusion_of_region(const weft_fusion *fusion, uint32_t node, uint32_t region);
@@ -66,6 +66,13 @@ static inline uint32_t weft_fusion_dot(const weft_fusion *fusion, uint32_t node)
 {
     const weft_node *root = weft_graph_node(fusion->compiled->graph, node);
     return weft_op_id_of(root->op) == WEFT_OP_dot ? node : root->inputs[0].node;
+}
+
+/* Whether a node is a dot that the permute which reads it computes. */
+static inline bool weft_fusion_is_permuted(const weft_fusion *fusion, uint32_t node)
+{
+    return fusion->roles[node] == WEFT_ROLE_INLINE &&
+           weft_op_id_of(weft_graph_node(fusion->compiled->graph, node)->op) == WEFT_OP_dot;
 }
 
 /* How many elements a shape has, over fusion->exprs. */

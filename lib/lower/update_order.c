@@ -162,7 +162,8 @@ static void find_latest(updates *u)
     const uint8_t *roles = u->fusion->roles;
     for (uint32_t n = (uint32_t)u->graph->node_count; n-- > 0;) {
         const weft_node *node = weft_graph_node(u->graph, n);
-        uint32_t reader = weft_role_has_memory(roles[n]) ? n : u->latest[n];
+        bool is_step = weft_role_has_memory(roles[n]) || weft_fusion_is_permuted(u->fusion, n);
+        uint32_t reader = is_step ? n : u->latest[n];
         for (uint32_t i = is_update(node); i < node->input_count && roles[n] != WEFT_ROLE_DEAD; i++)
             if (u->latest[node->inputs[i].node] < reader) u->latest[node->inputs[i].node] = reader;
     }
@@ -195,11 +196,20 @@ static uint32_t last_needed(updates *u, uint32_t n)
     return last;
 }
 
+/* What comes in the place of a node: a permuted product is computed where the product stands, which may be before an
+ * update of what it reads. */
+static uint32_t in_place_of(const updates *u, uint32_t n)
+{
+    if (weft_fusion_is_permuted(u->fusion, n)) return u->fusion->roots[n] - 1;
+    return u->fusion->roles[n] == WEFT_ROLE_GEMM ? weft_fusion_dot(u->fusion, n) : n;
+}
+
 static void order_all(updates *u, uint32_t *out_order)
 {
     size_t first = 0, count = 0, done = 0;
     for (uint32_t n = 0; n < u->graph->node_count; n++) {
-        bool computed = weft_role_has_memory(u->fusion->roles[n]);
+        uint32_t node = in_place_of(u, n);
+        bool computed = weft_role_has_memory(u->fusion->roles[node]);
         if (computed && is_update(weft_graph_node(u->graph, n)) && is_read_later(u, n)) {
             u->waits[n] = 1;
             u->waiting[count++] = n;
@@ -210,7 +220,7 @@ static void order_all(updates *u, uint32_t *out_order)
             u->waits[u->waiting[first]] = 0;
             out_order[done++] = u->waiting[first++];
         }
-        out_order[done++] = n;
+        out_order[done++] = node;
     }
     while (first < count) out_order[done++] = u->waiting[first++];
 }

@@ -99,8 +99,16 @@ static void add_axis(struct matrices *m, const weft_gemm_call *call, size_t axis
     m->c_strides[m->batch_rank++] = c;
 }
 
-/* From the innermost axis outwards. False where C has no elements. */
-static bool find_matrices(struct matrices *m, const weft_gemm_call *call)
+bool weft_gemm_is_empty(const weft_gemm_call *call)
+{
+    bool is_empty = call->m == 0 || call->n == 0;
+    for (size_t axis = 0; axis < call->batch_rank; axis++)
+        is_empty |= call->batch[axis] == 0 && call->c_batch[axis] != 0;
+    return is_empty;
+}
+
+/* From the innermost axis outwards; C has elements. */
+static void find_matrices(struct matrices *m, const weft_gemm_call *call)
 {
     m->batch = 1;
     m->batch_rank = 0;
@@ -110,12 +118,7 @@ static bool find_matrices(struct matrices *m, const weft_gemm_call *call)
     start_axes(&m->b_terms, call->k, call->b_row);
     start_axes(&m->c_rows, call->m, call->c_row);
     start_axes(&m->c_columns, call->n, call->c_column);
-    bool is_empty = call->m == 0 || call->n == 0;
-    for (size_t axis = call->batch_rank; axis-- > 0;) {
-        is_empty |= call->batch[axis] == 0 && call->c_batch[axis] != 0;
-        add_axis(m, call, axis);
-    }
-    return !is_empty;
+    for (size_t axis = call->batch_rank; axis-- > 0;) add_axis(m, call, axis);
 }
 
 /* ---- the grid ---- */
@@ -356,7 +359,8 @@ static double product_ns(const weft_machine *machine, const struct matrices *m, 
 double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads)
 {
     struct matrices matrices;
-    if (!find_matrices(&matrices, call)) return 0;
+    if (weft_gemm_is_empty(call)) return 0;
+    find_matrices(&matrices, call);
     double count = (double)matrices.batch, each = 1e9 * machine->dispatch_seconds;
     double work = product_ns(machine, &matrices, call->dtype, count);
     if (threads == 1 || weft_machine_is_serial_product(machine, work)) return count * each + work;
@@ -370,7 +374,8 @@ weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_
                            const void *b, void *c)
 {
     struct matrices matrices;
-    if (!find_matrices(&matrices, call)) return NULL;
+    if (weft_gemm_is_empty(call)) return NULL;
+    find_matrices(&matrices, call);
     struct grid grid = {.call = call,
                         .matrices = &matrices,
                         .machine = weft_pool_machine(pool),

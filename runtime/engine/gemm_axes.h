@@ -15,11 +15,6 @@ typedef struct weft_gemm_axes {
     int64_t extents[WEFT_MAX_RANK], strides[WEFT_MAX_RANK];
 } weft_gemm_axes;
 
-static inline weft_gemm_axes weft_gemm_axes_of(int64_t count, int64_t stride)
-{
-    return (weft_gemm_axes){.count = count, .each = count, .stride = stride};
-}
-
 /* Adds an axis around all others. Where a step of it is as long as the last axis that becomes longer. Nothing is left
  * of an axis of one element. */
 void weft_gemm_axes_add(weft_gemm_axes *axes, int64_t extent, int64_t stride);
@@ -34,6 +29,7 @@ static inline int64_t weft_gemm_axes_run(const weft_gemm_axes *axes, int64_t num
     int64_t left = axes->each - number % axes->each;
     return left < most ? left : most;
 }
+
 /* Numbers from one on, run by run. */
 typedef struct weft_gemm_walk {
     const weft_gemm_axes *axes;

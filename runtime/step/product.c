@@ -26,7 +26,7 @@ static weft_status *check_slots(const weft_bound_variant *bound, const weft_step
     const uint32_t slots[] = {gemm->m,        gemm->n,        gemm->k,        gemm->a_row,
                               gemm->a_column, gemm->b_row,    gemm->b_column, gemm->c_row,
                               gemm->c_column, gemm->a_offset, gemm->b_offset, gemm->c_offset};
-    if (call->m == 0 || call->n == 0 || weft_has_zero(call->batch, call->batch_rank)) return NULL;
+    if (weft_gemm_is_empty(call)) return NULL;
     WEFT_TRY(weft_bound_check(bound, step, slots, sizeof slots / sizeof *slots));
     WEFT_TRY(weft_bound_check(bound, step, gemm->batch, gemm->batch_rank));
     WEFT_TRY(weft_bound_check(bound, step, gemm->a_batch, gemm->batch_rank));
@@ -64,15 +64,26 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
 
 /* ---- cost, running ---- */
 
+/* Of one operand: of each axis along which it moves. */
+static double elements(const weft_gemm_call *gemm, const int64_t *batch, int64_t rows, int64_t columns)
+{
+    double count = (double)rows * (double)columns;
+    for (size_t i = 0; i < gemm->batch_rank; i++)
+        if (batch[i] != 0) count *= (double)gemm->batch[i];
+    return count;
+}
+
 static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_step *bound_step)
 {
     const weft_gemm_call *gemm = &bound_step->gemm;
     const weft_machine *machine = weft_pool_machine(bound->pool);
-    double m = (double)gemm->m, n = (double)gemm->n, k = (double)gemm->k, batch = 1;
+    double products = (double)gemm->m * (double)gemm->n * (double)gemm->k;
+    double moved = elements(gemm, gemm->a_batch, gemm->m, gemm->k) + elements(gemm, gemm->b_batch, gemm->k, gemm->n) +
+                   elements(gemm, gemm->c_batch, gemm->m, gemm->n);
     bool complex = weft_dtype_info_of(gemm->dtype)->kind == WEFT_KIND_COMPLEX;
-    for (size_t i = 0; i < gemm->batch_rank; i++) batch *= (double)gemm->batch[i];
-    return (weft_step_cost){.bytes = batch * (m * k + k * n + m * n) * (double)weft_dtype_size(gemm->dtype),
-                            .flops = batch * m * n * k * (complex ? 8 : 2),
+    for (size_t i = 0; i < gemm->batch_rank; i++) products *= (double)gemm->batch[i];
+    return (weft_step_cost){.bytes = moved * (double)weft_dtype_size(gemm->dtype),
+                            .flops = products * (complex ? 8 : 2),
                             .is_timed = true,
                             .alone = weft_gemm_estimate(machine, gemm, 1),
                             .together = weft_gemm_estimate(machine, gemm, weft_pool_size(bound->pool))};

@@ -258,7 +258,7 @@ static void check_blocks(weft_dtype dtype, int64_t width, int64_t other)
     int64_t terms = weft_gemm_kernel_find(weft_dtype_size(dtype))->terms;
     int64_t fit = (int64_t)(machine->cache_bytes[1] / 4 / weft_dtype_size(dtype)) / terms;
     int64_t apart = (2 * (fit / width) + 1) * width, together = fit / other * other;
-    for (int layout = 0; layout<4; layout += sparsity> 1 ? 3 : 1) {
+    for (int layout = 0; layout < 4; layout += sparsity > 1 ? 3 : 1) {
         check_bits(machine, with_columns(row_major(dtype, apart, together, 2 * terms), layout & 1, layout & 2));
         check_bits(machine, with_columns(row_major(dtype, together, apart, 2 * terms), layout & 1, layout & 2));
     }
@@ -570,7 +570,7 @@ static void draw_extents(struct joined *j, weft_dtype dtype)
     j->counts[BATCH] = 1;
     for (size_t i = 0; i < AXES; i++) {
         j->kinds[i] = (enum kind)(rand() % KINDS);
-        j->extents[i] = rand() % 3 == 0 ? 1 : 1 + rand() % 7;
+        j->extents[i] = rand() % 40 == 0 ? 0 : rand() % 3 == 0 ? 1 : 1 + rand() % 7;
         j->counts[j->kinds[i]] *= j->extents[i];
     }
     call->batch_rank = AXES;
@@ -580,12 +580,14 @@ static void draw_extents(struct joined *j, weft_dtype dtype)
     call->c_batch = j->strides[2];
 }
 
-/* Strides of the axes of an operand in a random order, often the one of a copy, with a gap between elements or none. */
+/* Strides of the axes of an operand in a random order, often the one of a copy, with a gap between elements or none,
+ * some of them reversed, and of A and B some 0. */
 static void draw_strides(struct joined *j, int operand)
 {
     weft_gemm_call *call = &j->product.call;
     int64_t *inner[3][2] = {
         {&call->a_row, &call->a_column}, {&call->b_row, &call->b_column}, {&call->c_row, &call->c_column}};
+    int64_t *offsets[] = {&call->a_offset, &call->b_offset, &call->c_offset};
     int64_t rows = operand == 1 ? call->k : call->m, columns = operand == 0 ? call->k : call->n;
     int64_t *strides[AXES + 2], extents[AXES + 2], stride = 1 + (rand() % 4 == 0);
     int order[AXES + 2], swaps = rand() % 2 * rand() % 20;
@@ -604,8 +606,11 @@ static void draw_strides(struct joined *j, int operand)
     for (int i = AXES + 2; i-- > 0;) {
         int axis = order[i];
         if (axis < AXES && !has_axis(operand, j->kinds[axis])) continue;
-        *strides[axis] = stride;
+        *strides[axis] = operand < 2 && rand() % 20 == 0 ? 0 : stride;
         stride *= extents[axis] > 0 ? extents[axis] : 1;
+        if (rand() % 6 != 0 || extents[axis] == 0) continue;
+        *offsets[operand] += (extents[axis] - 1) * *strides[axis];
+        *strides[axis] *= -1;
     }
     j->product.count[operand] = (size_t)stride;
 }
@@ -631,11 +636,13 @@ static int64_t place_of(const struct joined *j, int operand, enum kind kind, int
 static void copy_matrix(struct joined *j, int operand, int64_t batch, struct product *plain)
 {
     static const enum kind sides[3][2] = {{ROWS, TERMS}, {TERMS, COLUMNS}, {ROWS, COLUMNS}};
+    const weft_gemm_call *call = &j->product.call;
+    const int64_t offsets[] = {call->a_offset, call->b_offset, call->c_offset};
     size_t size = weft_dtype_size(plain->call.dtype);
     int64_t rows = j->counts[sides[operand][0]], columns = j->counts[sides[operand][1]];
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < columns; c++) {
-            int64_t place = place_of(j, operand, BATCH, batch) + place_of(j, operand, sides[operand][0], r) +
+            int64_t place = offsets[operand] + place_of(j, operand, BATCH, batch) + place_of(j, operand, sides[operand][0], r) +
                             place_of(j, operand, sides[operand][1], c);
             char *there = (char *)j->product.data[operand] + place * (int64_t)size;
             char *here = (char *)plain->data[operand] + (r * columns + c) * (int64_t)size;
@@ -674,7 +681,7 @@ static void test_joined_axes(void **state)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *memory[3];
     for (size_t i = 0; i < 3; i++) memory[i] = map_bordered(page);
-    for (size_t i = 0; i < 3000; i += sparsity) {
+    for (size_t i = 0; i < 1500; i += sparsity) {
         struct joined j = {.counts = {0}};
         weft_machine machine = *weft_machine_reference();
         machine.fork_join_seconds = 0;
