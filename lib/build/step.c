@@ -186,6 +186,20 @@ static bool is_cut_up(weft_expr_context *x, const product *p, size_t side)
     return own * other * k < SMALL_PRODUCT || (own < SHORT_AXIS && other >= SHORT_AXIS);
 }
 
+/* What is copied of an operand: what its windows read, if there are any, which has fewer elements. */
+static uint32_t copied_node(const variant_builder *builder, uint32_t operand)
+{
+    const uint8_t *roles = builder->fusion->roles;
+    uint32_t copied = operand;
+    for (uint32_t n = operand; !weft_role_has_memory(roles[n]);) {
+        const weft_node *node = weft_graph_node(builder->graph, n);
+        if (node->input_count == 0) break;
+        n = node->inputs[0].node;
+        if (weft_op_id_of(node->op) == WEFT_OP_window) copied = n;
+    }
+    return copied;
+}
+
 /*
  * Whether an operand that is not one matrix is better copied, which goes through it in the order of its memory. As it
  * lies it is packed along the last of its contracted axes, or the last of the others in C: one of these has to be
@@ -194,8 +208,8 @@ static bool is_cut_up(weft_expr_context *x, const product *p, size_t side)
 static bool is_worth_copying(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
     weft_expr_context *x = builder->exprs;
-    uint32_t operand = dot_of(builder, step)->inputs[side].node;
-    if (weft_role_has_memory(builder->fusion->roles[operand])) return false;
+    uint32_t copied = copied_node(builder, dot_of(builder, step)->inputs[side].node);
+    if (weft_role_has_memory(builder->fusion->roles[copied])) return false;
     if (has_one_contracted_axis(builder, step, side) && !is_cut_up(x, p, side)) return false;
     return !ends_densely(x, &p->k, side) && !ends_densely(x, side == 0 ? &p->m : &p->n, side);
 }
@@ -243,7 +257,7 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
     }
     for (size_t side = 0; side < 2; side++)
         if (is_worth_copying(builder, step, &p, side))
-            weft_fusion_materialize(builder->fusion, node->inputs[side].node);
+            weft_fusion_materialize(builder->fusion, copied_node(builder, node->inputs[side].node));
     return weft_expr_context_take_error(builder->exprs);
 }
 

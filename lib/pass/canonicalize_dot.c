@@ -11,6 +11,7 @@
 #include <string.h>
 #include "lib/loop/loop.h"
 #include "lib/pass/pass.h"
+#include "lib/trace/trace.h"
 
 static bool contains(weft_ints list, int64_t value)
 {
@@ -107,11 +108,37 @@ static weft_tensor arranged_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes
                                     {axes.contract_b.count, right.contract}});
 }
 
+/* Whether it is a window of something, permuted or reshaped. */
+static bool is_of_window(weft_tensor x)
+{
+    while (weft_tensor_is_op(x, WEFT_OP_permute) || weft_tensor_is_op(x, WEFT_OP_reshape))
+        x = weft_tensor_operand(x, 0);
+    return weft_tensor_is_op(x, WEFT_OP_window);
+}
+
+/* Casts what windows repeat before they do. */
+static weft_tensor widened(weft_tensor x, weft_dtype wide)
+{
+    enum { MOST = 2 * WEFT_MAX_RANK };
+    weft_tensor moved[MOST];
+    size_t count = 0;
+    while (count < MOST && is_of_window(x)) {
+        moved[count++] = x;
+        x = weft_tensor_operand(x, 0);
+    }
+    weft_tensor result = weft_cast(x, wide);
+    while (count > 0 && weft_tensor_is_valid(result)) {
+        const weft_node *node = weft_tensor_node(moved[--count]);
+        result = weft_trace_op(result.graph, weft_op_id_of(node->op), WEFT_TENSORS(result), node->attrs);
+    }
+    return result;
+}
+
 static weft_tensor widened_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
 {
     weft_dtype dtype = weft_tensor_dtype(a), wide = weft_accumulator_dtype(dtype);
     if (dtype == wide) return arranged_dot(a, b, axes);
-    weft_tensor left = weft_cast(a, wide), right = weft_cast(b, wide);
+    weft_tensor left = widened(a, wide), right = widened(b, wide);
     return weft_cast(arranged_dot(left, right, axes), dtype);
 }
 
