@@ -228,6 +228,7 @@ static weft_status *place_computed(variant_builder *builder, uint32_t n)
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     uint32_t width = weft_reduction_components(builder->graph, n, dtypes);
     weft_expr chunks = weft_reduction_chunks(&builder->space, n, &reduction);
+    WEFT_TRY(weft_node_error(node, builder->request->allocator, weft_expr_context_take_error(builder->exprs)));
     for (uint32_t i = 0; i < width; i++) {
         WEFT_TRY(place_temporary(builder, (weft_value){n, 0}, dtypes[i], chunks));
     }
