@@ -161,11 +161,12 @@ static bool is_einsum(const weft_graph *graph, const weft_node *node)
     return weft_op_id_of(node->op) == WEFT_OP_EXTENSION;
 }
 
-/* The bits of a NaN are nobody's promise. */
+/* The bits of a NaN are nobody's promise, its sign included. */
 static bool sees_bits(const weft_graph *graph, const weft_node *node)
 {
-    if (weft_op_id_of(node->op) != WEFT_OP_bitcast) return false;
-    return weft_test_parts(weft_value_type(graph, node->inputs[0])->dtype) > 0;
+    weft_op_id id = weft_op_id_of(node->op);
+    if (id == WEFT_OP_copysign) return true;
+    return id == WEFT_OP_bitcast && weft_test_parts(weft_value_type(graph, node->inputs[0])->dtype) > 0;
 }
 
 /* Whether a graph or a region in it has such a node. */

@@ -1095,6 +1095,8 @@ static void searches_refuse(void **state)
     expect_error(weft_is_close(f.v, f.v, 0, NAN), WEFT_INVALID_ARGUMENT,
                  "is_close: the tolerances are 0 and nan, but may not be negative or NaN");
     expect_error(weft_leaky_relu(f.v, NAN), WEFT_INVALID_ARGUMENT, "leaky_relu: the slope is NaN");
+    expect_error(weft_attention(f.y, f.y, f.y, &(weft_attention_options){.scale = NAN}), WEFT_INVALID_ARGUMENT,
+                 "attention: the scale is NaN");
     expect_error(weft_cross_entropy(f.y, f.i, 0, NULL), WEFT_SHAPE_MISMATCH,
                  "cross_entropy: axis 0 of the target has extent 3, not 4");
     expect_error(weft_nll_loss(f.y, f.v, 1, NULL), WEFT_DTYPE_MISMATCH,

@@ -347,6 +347,7 @@ static void products_may_have_more_axes_than_arrays(void **state)
     for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
     weft_executor_destroy(executor);
     weft_program_release(program);
+    weft_graph_destroy(graph);
 }
 
 static void an_extent_that_cannot_be_computed_is_explained(void **state)
