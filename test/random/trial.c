@@ -316,18 +316,19 @@ static bool judge(trial *t, const arrangement *a, weft_status *status, weft_arra
 }
 
 /* One request fails, often one while code is generated: the run is out of memory, or goes on without. */
-static bool run_short(trial *t, const weft_test_run *how, weft_array **outputs)
+static bool run_short(trial *t, const arrangement *a, const weft_test_run *how, weft_array **outputs)
 {
     size_t most = (size_t)1 << weft_test_below(&t->state, 12), request = weft_test_below(&t->state, most);
     atomic_store(&memory.left, request);
     weft_status *status = weft_test_run_program(how, t->output_count, outputs);
     bool failed = atomic_exchange(&memory.left, SIZE_MAX) == SIZE_MAX;
     weft_code code = weft_status_code(status);
-    if (code == WEFT_OUT_OF_MEMORY ? !failed : !may_end(t, code)) return fail_by(t, "without memory", status);
+    if (may_refuse(t, a, status)) t->expected_code = WEFT_SHAPE_MISMATCH;
+    if (code == WEFT_OUT_OF_MEMORY ? !failed : !may_end(t, code)) return fail_by(t, a->name, status);
     weft_status_destroy(status);
     for (size_t i = 0; i < t->output_count; i++) {
-        if (code != WEFT_OK && outputs[i] != NULL) return fail(t, "without memory: output %zu of a run that failed", i);
-        if (code == WEFT_OK && t->expected_code == WEFT_OK && !compare(t, "without memory", i, outputs[i]))
+        if (code != WEFT_OK && outputs[i] != NULL) return fail(t, "%s: output %zu of a run that failed", a->name, i);
+        if (code == WEFT_OK && t->expected_code == WEFT_OK && !compare(t, a->name, i, outputs[i]))
             return false;
     }
     return true;
@@ -352,7 +353,7 @@ static bool run(trial *t, const arrangement *a)
                          .inputs = copied ? &copies : &t->inputs,
                          .specialize = a->specialize,
                          .donated = donated};
-    if (good && a->is_short) good = run_short(t, &how, outputs);
+    if (good && a->is_short) good = run_short(t, a, &how, outputs);
     else if (good) good = judge(t, a, weft_test_run_program(&how, t->output_count, outputs), outputs);
     for (size_t i = 0; i < t->output_count; i++) {
         if (good && places[i].array != NULL && !weft_test_place_is_clean(&places[i]))
