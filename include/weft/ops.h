@@ -261,8 +261,8 @@ weft_tensor weft_index_select(weft_tensor x, weft_tensor indices, int64_t axis);
 /* Adds to x what lies at each index of `axis` in `updates`, shaped like weft_gather of the same. */
 weft_tensor weft_index_add(weft_tensor x, weft_tensor indices, weft_tensor updates, int64_t axis);
 /* sizes[i] elements of axes[i] from starts[i] on, which is an i64 of rank 0; other axes are taken whole. A start
- * outside [0, extent - size] is an error of the run: nothing is clamped, nothing counts from the end. An update without
- * elements has no such error. */
+ * outside [0, extent - size] is an error of the run: nothing is clamped, nothing counts from the end. A slice or an
+ * update without elements has no such error. */
 weft_tensor weft_dynamic_slice(weft_tensor x, weft_tensors starts, weft_ints axes, weft_shape sizes);
 /* x with `update` in place of the elements from `starts` on along `axes`. `update` has x's dtype and rank, and x's
  * extents along other axes. */

@@ -60,7 +60,7 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_arange,
     }
     if (!is_float(dtype) && !(is_whole(start) && is_whole(step))) {
         return weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "arange",
-                               "start %g and step %g must be integers of 64 bits for dtype %s", start, step,
+                               "start %.17g and step %.17g must be integers of 64 bits for dtype %s", start, step,
                                info->name);
     }
     weft_dtype wide = is_float(dtype) ? WEFT_F64 : WEFT_I64;

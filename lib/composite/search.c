@@ -34,7 +34,7 @@ static weft_tensor compute_quantile(const char *function, weft_tensor x, double 
         return weft_tensor_failed(x.graph);
     }
     if (!(q >= 0 && q <= 1)) {
-        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, function, "the quantile is %g, not in [0, 1]", q);
+        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, function, "the quantile is %.17g, not in [0, 1]", q);
     }
     weft_extent extent = weft_tensor_extent(x, at);
     if (!weft_require_at_most(x.graph, weft_extent_of(1), extent, "%s: axis %" PRId64 " has extent %s, below 1",
@@ -345,11 +345,10 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_histogram, (weft_tensor x, int64_t bins, d
     if (bins < 1 || bins == INT64_MAX) fault = "there may be 1 to 2^63 - 2";
     else if (!(low <= high)) fault = "low must not be above high, and neither may be NaN";
     else if (!isfinite(row.high - row.low)) fault = "their distance must be finite";
-    else if (row.low == row.high)
-        fault = "low and high are equal, and so are low - 0.5 and high + 0.5 in f64";
+    else if (row.low == row.high) fault = "low and high are equal, and so are low - 0.5 and high + 0.5 in f64";
     if (fault != NULL) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "histogram",
-                               "there are %" PRId64 " bins from %g to %g: %s", bins, low, high, fault);
+                               "there are %" PRId64 " bins from %.17g to %.17g: %s", bins, low, high, fault);
     }
     row.dtype = edge_dtype(weft_tensor_dtype(x), row.low, row.high);
     return count_in(&row, x);

@@ -54,8 +54,7 @@ weft_expr weft_expr_fail(weft_expr_context *exprs, weft_code code, const char *f
 weft_expr weft_expr_overflow(weft_expr_context *exprs)
 {
     if (exprs->speculating > 0) return WEFT_EXPR_NONE;
-    return weft_expr_fail(exprs, WEFT_OUT_OF_RANGE,
-                          "an extent expression has a coefficient that does not fit in 64 bits");
+    return weft_expr_fail(exprs, WEFT_OUT_OF_RANGE, "a size, a stride or an offset does not fit in 64 bits");
 }
 
 weft_expr_node *weft_expr_node_of(const weft_expr_context *exprs, weft_expr e)

@@ -101,22 +101,13 @@ static bool scan_operands(lowerer *low, const weft_point *point, const weft_expr
     return true;
 }
 
-/* Whether a value is known to have no elements. In ranges without a point indices say nothing of where it is needed. */
-static bool is_empty(lowerer *low, weft_value value)
-{
-    weft_shape shape = weft_value_type(low->graph, value)->shape;
-    int64_t extent;
-    for (size_t i = 0; i < shape.rank; i++)
-        if (weft_expr_is_constant(low->exprs, weft_space_extent(&low->space, shape.extents[i]), &extent) && extent == 0)
-            return true;
-    return false;
-}
-
 static bool scan_stage(lowerer *low, const weft_point *point)
 {
     stage_plan *known = weft_lowerer_find_stage(low, point->value.node);
     if (known != NULL && same_index(low, &known->point, point)) return true;
-    if (known != NULL || is_empty(low, point->value) || !fits(low, point)) {
+    weft_shape shape = weft_value_type(low->graph, point->value)->shape;
+    /* In ranges without a point indices say nothing of where a value is needed. */
+    if (known != NULL || weft_space_is_empty(&low->space, shape) || !fits(low, point)) {
         weft_fusion_materialize_stage(low->lowering->fusion, point->value.node);
         return false;
     }
@@ -275,7 +266,8 @@ static void lower_final(lowerer *low, const weft_point *point, uint32_t target)
     store(low, buffer, weft_lowerer_address(low, target, point->index), weft_lowerer_outcome(low, plan));
 }
 
-/* The point that runs over a whole value: a variable for each axis, zero where the extent is one. */
+/* The point that runs over a whole value: a variable for each axis, zero where the extent is one. Without elements all
+ * ranges are empty, whose product is the number of iterations. */
 static weft_point whole_point(lowerer *low, weft_value value)
 {
     weft_point point = weft_space_point(&low->space, value);
@@ -284,11 +276,13 @@ static weft_point whole_point(lowerer *low, weft_value value)
         return point;
     }
     weft_shape shape = weft_value_type(low->graph, value)->shape;
+    bool is_empty = weft_space_is_empty(&low->space, shape);
     for (size_t i = 0; i < shape.rank; i++) {
-        weft_expr extent = weft_space_extent(&low->space, shape.extents[i]);
+        weft_expr zero = weft_expr_constant(low->exprs, 0);
+        weft_expr extent = is_empty ? zero : weft_space_extent(&low->space, shape.extents[i]);
         int64_t constant;
         bool one = weft_expr_is_constant(low->exprs, extent, &constant) && constant == 1;
-        point.index[i] = one ? weft_expr_constant(low->exprs, 0) : weft_lowerer_variable(low, extent);
+        point.index[i] = one ? zero : weft_lowerer_variable(low, extent);
         low->variables[i] = point.index[i];
     }
     return point;

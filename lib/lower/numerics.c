@@ -187,6 +187,12 @@ static int64_t count_rows(const weft_graph *graph, const weft_node *dot, size_t 
     return rows;
 }
 
+/* Bytes of a number as it is added up. */
+static int64_t accumulator_size(const weft_node *dot)
+{
+    return (int64_t)weft_dtype_size(weft_accumulator_dtype(dot->types[0].dtype));
+}
+
 /* Whether `operand` has few rows, and the other one can be read once for all of them. */
 static bool has_few_rows(const weft_graph *graph, const weft_node *dot, size_t operand, int64_t terms)
 {
@@ -194,7 +200,7 @@ static bool has_few_rows(const weft_graph *graph, const weft_node *dot, size_t o
     if (count_rows(graph, dot, operand) > FEW_ROWS) return false;
     int64_t elements = multiply_bound(count_rows(graph, dot, matrix), terms);
     bool runs = axis == SIZE_MAX || is_contracted(dot, matrix, axis);
-    return runs || elements <= LARGE_MATRIX_BYTES / (int64_t)weft_dtype_size(dot->types[0].dtype);
+    return runs || elements <= LARGE_MATRIX_BYTES / accumulator_size(dot);
 }
 
 /* Whether lanes go along B as it lies, or as it is copied for a large result. */
@@ -212,7 +218,7 @@ static bool is_small(const weft_graph *graph, const weft_node *dot)
     int64_t multiplications = multiply_bound(size.free, size.terms);
     if (multiplications <= SMALL_PRODUCT) return true;
     if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
-    int64_t element = (int64_t)weft_dtype_size(dot->types[0].dtype);
+    int64_t element = accumulator_size(dot);
     int64_t b_elements = multiply_bound(count_rows(graph, dot, 1), size.terms);
     bool near = size.terms <= SMALL_B_TERMS && b_elements <= SMALL_B_BYTES / element;
     if ((near || multiplications <= MEDIUM_PRODUCT_BYTES / element) && goes_along(graph, dot, &size)) return true;

@@ -42,12 +42,23 @@ static const weft_type *type_of(const weft_space *space, weft_value value)
     return weft_value_type(space->graph, value);
 }
 
+bool weft_space_is_empty(weft_space *space, weft_shape shape)
+{
+    int64_t extent;
+    for (size_t i = 0; i < shape.rank; i++) {
+        weft_expr e = weft_space_extent(space, shape.extents[i]);
+        if (weft_expr_is_constant(space->exprs, e, &extent) && extent == 0) return true;
+    }
+    return false;
+}
+
 weft_expr weft_space_position(weft_space *space, const weft_point *point)
 {
     weft_expr_context *x = space->exprs;
     weft_shape shape = type_of(space, point->value)->shape;
     weft_expr position = weft_expr_constant(x, 0);
-    for (size_t i = 0; i < shape.rank; i++) {
+    size_t rank = weft_space_is_empty(space, shape) ? 0 : shape.rank;
+    for (size_t i = 0; i < rank; i++) {
         position = weft_expr_mul(x, position, weft_space_extent(space, shape.extents[i]));
         position = weft_expr_add(x, position, point->index[i]);
     }
@@ -59,7 +70,8 @@ weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const
     weft_expr_context *x = space->exprs;
     weft_shape shape = type_of(space, memory->value)->shape;
     weft_expr address = weft_expr_constant(x, 0);
-    for (size_t i = 0; i < shape.rank; i++) {
+    size_t rank = weft_space_is_empty(space, shape) ? 0 : shape.rank;
+    for (size_t i = 0; i < rank; i++) {
         weft_expr step = index[i];
         if (memory->stride_prefix == NULL) {
             address = weft_expr_mul(x, address, weft_space_extent(space, shape.extents[i]));

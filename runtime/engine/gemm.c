@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/base/machine.h"
-#include "runtime/engine/gemm_block.h"
+#include "runtime/engine/gemm_float16.h"
 #include "runtime/engine/gemm_rows.h"
 
 /*
@@ -17,9 +17,16 @@
 /* Operands that fit are packed on the stack. */
 enum { STACK_BYTES = 8 << 10 };
 
+static bool is_float16(weft_dtype dtype)
+{
+    return dtype == WEFT_F16 || dtype == WEFT_BF16;
+}
+
+/* Bytes of a real number that kernels add up. */
 static size_t real_size(weft_dtype dtype)
 {
     const weft_dtype_info *info = weft_dtype_info_of(dtype);
+    if (is_float16(dtype)) return sizeof(float);
     return info->kind == WEFT_KIND_COMPLEX ? info->size / 2 : info->size;
 }
 
@@ -30,7 +37,7 @@ static bool is_complex(weft_dtype dtype)
 
 bool weft_gemm_supports(weft_dtype dtype)
 {
-    return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_C64 || dtype == WEFT_C128;
+    return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_C64 || dtype == WEFT_C128 || is_float16(dtype);
 }
 
 /* ---- which axes are rows, columns and terms ---- */
@@ -175,7 +182,8 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .first = begin[0],
                                 .count = end[0] - begin[0],
                                 .complex = complex,
-                                .size = real_size(call->dtype)},
+                                .size = real_size(call->dtype),
+                                .float16 = weft_float16_find(call->dtype)},
                                {.data = grid->b + b * size,
                                 .lines = &m->b_columns,
                                 .terms = &m->b_terms,
@@ -183,13 +191,15 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .count = end[1] - begin[1],
                                 .complex = complex,
                                 .doubled = complex,
-                                .size = real_size(call->dtype)}};
+                                .size = real_size(call->dtype),
+                                .float16 = weft_float16_find(call->dtype)}};
     return (weft_gemm_block){.kernel = grid->kernel,
                              .cache_bytes = (int64_t)grid->machine->cache_bytes[1],
                              .left = sides[transposed],
                              .right = sides[!transposed],
                              .terms = m->a_terms.count,
                              .c = grid->c + c * size,
+                             .c_element = size,
                              .c_left = transposed ? &m->c_columns : &m->c_rows,
                              .c_right = transposed ? &m->c_rows : &m->c_columns,
                              .few_left = grid->few == (transposed ? FEW_COLUMNS : FEW_ROWS),
@@ -207,11 +217,12 @@ static weft_gemm_block find_block(const struct grid *grid, int64_t product, int6
     return block_of(grid, product, begin, end);
 }
 
-static void clear(const weft_gemm_block *block, size_t size)
+static void clear(const weft_gemm_block *block)
 {
     for (int64_t i = 0; i < block->left.count; i++)
         for (int64_t j = 0; j < block->right.count; j++)
-            memset(weft_gemm_block_element(block, block->left.first + i, block->right.first + j), 0, size);
+            memset(weft_gemm_block_element(block, block->left.first + i, block->right.first + j), 0,
+                   (size_t)block->c_element);
 }
 
 static void run_range(const struct grid *grid, int64_t begin, int64_t end, char *memory)
@@ -221,7 +232,8 @@ static void run_range(const struct grid *grid, int64_t begin, int64_t end, char 
         weft_gemm_block block =
             find_block(grid, t / (grid->rows * grid->columns), place / grid->columns, place % grid->columns);
         if (block.left.count <= 0 || block.right.count <= 0) continue;
-        if (block.terms == 0) clear(&block, weft_dtype_size(grid->call->dtype));
+        if (block.terms == 0) clear(&block);
+        else if (block.left.float16 != NULL) weft_gemm_float16_run(&block, memory);
         else weft_gemm_block_run(&block, memory);
     }
 }
@@ -260,7 +272,8 @@ static double packing(const struct grid *grid, const weft_gemm_axes *lines, cons
                                  .terms = terms,
                                  .count = lines->count,
                                  .complex = is_complex(grid->call->dtype),
-                                 .size = real_size(grid->call->dtype)};
+                                 .size = real_size(grid->call->dtype),
+                                 .float16 = weft_float16_find(grid->call->dtype)};
     if (!weft_gemm_packs(grid->kernel, &side, terms->count, wide, uses, (int64_t)grid->machine->cache_bytes[1]))
         return 0;
     return (double)lines->count * (lines->stride == 1 ? 0.25 : 1);
@@ -315,7 +328,7 @@ static bool is_joined(const struct matrices *m)
 
 static enum few find_few(const struct matrices *m, weft_dtype dtype)
 {
-    if (weft_gemm_rows_find() == NULL || is_joined(m)) return FEW_NONE;
+    if (weft_gemm_rows_find() == NULL || is_joined(m) || is_float16(dtype)) return FEW_NONE;
     if (is_complex(dtype))
         return m->c_rows.count <= WEFT_GEMM_FEW_ROWS && m->b_columns.stride == 1 ? FEW_ROWS : FEW_NONE;
     if (is_few(m->c_rows.count, &m->b_columns, &m->b_terms)) return FEW_ROWS;
@@ -336,6 +349,19 @@ static void cut(struct grid *grid, int64_t parts)
     }
 }
 
+/* Blocks of floats of two bytes have sums apart. */
+static void cut_sums(struct grid *grid)
+{
+    int64_t *counts[] = {&grid->rows, &grid->columns};
+    const int64_t extents[] = {grid->matrices->c_rows.count, grid->matrices->c_columns.count};
+    while (is_float16(grid->call->dtype)) {
+        int64_t sizes[2];
+        for (int i = 0; i < 2; i++) sizes[i] = (extents[i] + *counts[i] - 1) / *counts[i];
+        if (sizes[0] <= WEFT_GEMM_FLOAT16_ELEMENTS / sizes[1]) break;
+        *counts[sizes[1] > sizes[0]] *= 2;
+    }
+}
+
 /* The bytes of the block that needs most; a smaller block may be cut differently and pack more at once. */
 static void find_bytes(struct grid *grid)
 {
@@ -344,7 +370,7 @@ static void find_bytes(struct grid *grid)
         for (int64_t column = 0; column < grid->columns; column++) {
             weft_gemm_block block = find_block(grid, 0, row, column);
             if (block.left.count <= 0 || block.right.count <= 0) continue;
-            size_t bytes = weft_gemm_block_bytes(&block);
+            size_t bytes = block.left.float16 != NULL ? weft_gemm_float16_bytes(&block) : weft_gemm_block_bytes(&block);
             if (bytes > grid->bytes) grid->bytes = bytes;
         }
 }
@@ -391,6 +417,7 @@ weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_
     bool serial = threads == 1 || weft_machine_is_serial_product(grid.machine, all);
     bool whole = serial || batch >= threads || weft_machine_is_serial_product(grid.machine, each);
     cut(&grid, whole ? 1 : (threads + batch - 1) / batch);
+    cut_sums(&grid);
     int64_t tasks = batch * grid.rows * grid.columns;
     find_bytes(&grid);
     if (serial) run_blocks(&grid, 0, tasks);

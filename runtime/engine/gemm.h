@@ -6,7 +6,7 @@
 #include "runtime/data/block.h"
 #include "runtime/base/pool.h"
 
-/* f32, f64, c64, c128. */
+/* f16, bf16, f32, f64, c64, c128. */
 bool weft_gemm_supports(weft_dtype dtype);
 /* Whether C has no elements. */
 bool weft_gemm_is_empty(const weft_gemm_call *call);

@@ -91,7 +91,7 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
 {
     enum { FAR = 1024 }; /* bytes between two lines from which on nothing fetches the next one ahead of time */
     int64_t size = (int64_t)side->size;
-    if (kernel->tile == NULL || side->complex || weft_gemm_side_is_joined(side)) return true;
+    if (kernel->tile == NULL || side->complex || side->float16 != NULL || weft_gemm_side_is_joined(side)) return true;
     if (uses >= uses_worth_packing(side, wide)) return true;
     bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > FAR;
     return is_far && side->count * terms * size > cache_bytes / 2 && uses >= kernel->far;
@@ -133,16 +133,11 @@ static int64_t part_bytes(const struct part *part)
 
 /* ---- few rows ---- */
 
-/* Bytes of an element of C. */
-static int64_t element_size(const weft_gemm_block *block)
-{
-    return parts_of(block) * (int64_t)block->left.size;
-}
-
 char *weft_gemm_block_element(const weft_gemm_block *block, int64_t i, int64_t j)
 {
-    int64_t offset = weft_gemm_axes_offset(block->c_left, i) + weft_gemm_axes_offset(block->c_right, j);
-    return block->c + offset * element_size(block);
+    int64_t offset = weft_gemm_axes_offset(block->c_left, i - block->c_first_left) +
+                     weft_gemm_axes_offset(block->c_right, j - block->c_first_right);
+    return block->c + offset * block->c_element;
 }
 
 static void run_rows(const weft_gemm_block *block, char *sums)
@@ -258,7 +253,7 @@ static void move_part(const struct tile *tile, char *buffer, bool store, int64_t
 /* In parts whose elements lie at one stride each way. */
 static void move_tile(const weft_gemm_block *block, const struct tile *tile, char *buffer, bool store)
 {
-    int64_t size = element_size(block);
+    int64_t size = block->c_element;
     bool by_columns = block->kernel->by_columns;
     if (!tile->is_split) {
         move_part(tile, buffer, store, size);
@@ -321,7 +316,7 @@ static void run_packed(const weft_gemm_block *block, const struct tile *tile, co
 static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows, int64_t j, int64_t columns)
 {
     bool by_columns = block->kernel->by_columns;
-    int64_t element = element_size(block);
+    int64_t element = block->c_element;
     int64_t left = block->c_left->stride * element, right = block->c_right->stride * element;
     bool is_split =
         weft_gemm_axes_run(block->c_left, i, rows) < rows || weft_gemm_axes_run(block->c_right, j, columns) < columns;

@@ -10,7 +10,9 @@ typedef struct weft_gemm_block {
     int64_t cache_bytes;                    /* of the second level */
     weft_gemm_side left, right;             /* of a complex product, the one along the kernel's vectors is doubled */
     int64_t terms;                          /* > 0 */
-    char *c;                                /* element (0, 0) of the matrix */
+    char *c;                                /* row `c_first_left` of the left operand by column `c_first_right` */
+    int64_t c_first_left, c_first_right;    /* 0, except in a C of one axis each way */
+    int64_t c_element;                      /* bytes */
     const weft_gemm_axes *c_left, *c_right; /* how rows of the left operand, and columns of the right one, lie in it */
     bool few_left, few_right;               /* the rows of the product, or its columns, are those of weft_gemm_rows */
 } weft_gemm_block;

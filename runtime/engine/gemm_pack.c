@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/engine/gemm_pack.h"
 #include <string.h>
+#include "runtime/engine/vector.h"
 
 /* Functions here are inlined with constant sizes, so that copies become instructions. */
 #define INLINE static inline __attribute__((always_inline))
@@ -18,9 +19,13 @@ struct panel {
 /* Any strides: rows [first, count) of terms [begin, terms). */
 INLINE void gather(const struct panel *p, size_t size, int64_t first, int64_t begin)
 {
-    for (int64_t t = begin; t < p->terms; t++)
-        for (int64_t i = first; i < p->count; i++)
-            memcpy(p->out + (size_t)(t * p->width + i) * size, p->data + i * p->stride + t * p->term_stride, size);
+    const int64_t count = p->count - first, terms = p->terms;
+    const ptrdiff_t stride = p->stride;
+    for (int64_t t = begin; t < terms; t++) {
+        const char *from = p->data + first * stride + t * p->term_stride;
+        char *to = p->out + (size_t)(t * p->width + first) * size;
+        for (int64_t i = 0; i < count; i++) memcpy(to + (size_t)i * size, from + i * stride, size);
+    }
 }
 
 /* Whole rows of panels, adjacent in memory: a few terms of all panels at a time, so that what is read lies in long
@@ -41,6 +46,8 @@ INLINE void copy_runs(const struct panel *p, size_t bytes)
 static void copy_whole(const struct panel *p, size_t bytes)
 {
     switch (bytes) {
+    case 8: copy_runs(p, 8); break;
+    case 12: copy_runs(p, 12); break;
     case 16: copy_runs(p, 16); break;
     case 24: copy_runs(p, 24); break;
     case 32: copy_runs(p, 32); break;
@@ -59,8 +66,50 @@ static void copy_part(const struct panel *p, size_t size)
         memcpy(p->out + (size_t)(t * p->width) * size, p->data + t * p->term_stride, (size_t)p->count * size);
 }
 
+typedef uint16_t eight __attribute__((vector_size(16)));
 typedef uint32_t four __attribute__((vector_size(16)));
 typedef uint64_t two __attribute__((vector_size(16)));
+
+/* Eight rows of eight numbers become columns: neighbours of ever greater distance are exchanged. */
+INLINE void transpose_square(eight *x)
+{
+    enum { SIDE = 8 };
+    UNROLL for (int round = 0; round < 3; round++)
+    {
+        eight y[SIDE];
+        UNROLL for (int r = 0; r < SIDE / 2; r++)
+        {
+            y[2 * r] = __builtin_shufflevector(x[r], x[r + SIDE / 2], 0, 8, 1, 9, 2, 10, 3, 11);
+            y[2 * r + 1] = __builtin_shufflevector(x[r], x[r + SIDE / 2], 4, 12, 5, 13, 6, 14, 7, 15);
+        }
+        memcpy(x, y, sizeof y);
+    }
+}
+
+/* Floats of two bytes with adjacent terms. Where there are fewer rows than eight the last one is read again. */
+static void transpose_16(const struct panel *p)
+{
+    enum { STEP = 8, SIZE = 2 };
+    int64_t terms = p->terms / STEP * STEP;
+    for (int64_t i = 0; i < p->count; i += STEP) {
+        int64_t rows = p->count - i < STEP ? p->count - i : STEP;
+        for (int64_t t = 0; t < terms; t += STEP) {
+            eight x[STEP];
+            const char *from = p->data + i * p->stride + t * SIZE;
+            char *to = p->out + (size_t)(t * p->width + i) * SIZE;
+            for (int r = 0; r < STEP; r++) memcpy(&x[r], from + (r < rows ? r : rows - 1) * p->stride, sizeof x[r]);
+            transpose_square(x);
+            for (int r = 0; r < STEP; r++, to += p->width * SIZE) {
+                const char *column = (const char *)&x[r];
+                if (rows == STEP) memcpy(to, column, STEP * SIZE);
+                if (rows & 4) memcpy(to, column, 4 * SIZE);
+                if (rows & 2) memcpy(to + (rows & 4) * SIZE, column + (rows & 4) * SIZE, 2 * SIZE);
+                if (rows & 1) memcpy(to + (rows & 6) * SIZE, column + (rows & 6) * SIZE, SIZE);
+            }
+        }
+    }
+    gather(p, SIZE, 0, terms);
+}
 
 /* Two rows from `row` on, if there are so many. Returns the row after them. */
 static int64_t transpose_pair_f32(const struct panel *p, int64_t row, int64_t terms)
@@ -134,6 +183,9 @@ static void pack_real(const struct panel *p, size_t size)
         copy_whole(p, (size_t)p->width * size);
     } else if (p->stride == (ptrdiff_t)size && p->count > 1) {
         copy_part(p, size);
+    } else if (size == sizeof(uint16_t)) {
+        if (along) transpose_16(p);
+        else gather(p, sizeof(uint16_t), 0, 0);
     } else if (size == sizeof(float)) {
         if (along) transpose_f32(p);
         else gather(p, sizeof(float), 0, 0);
@@ -209,17 +261,23 @@ static void pack_complex(const struct panel *p, size_t size, bool doubled)
 
 /* ---- all ---- */
 
+/* Bytes of a number as it is copied. */
+static size_t copied_size(const weft_gemm_side *side)
+{
+    return side->float16 != NULL ? sizeof(uint16_t) : side->size;
+}
+
 /* One panel or part of one, or several whole ones of numbers that are adjacent. */
 static void pack_panels(const struct panel *p, const weft_gemm_side *side)
 {
     if (side->complex) pack_complex(p, side->size, side->doubled);
-    else pack_real(p, side->size);
+    else pack_real(p, copied_size(side));
 }
 
 static void clear_if_part(const struct panel *p, const weft_gemm_side *side)
 {
     bool whole = p->count * (side->doubled ? 2 : 1) == p->width;
-    if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * (side->complex ? 2 : 1)) * side->size);
+    if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * (side->complex ? 2 : 1)) * copied_size(side));
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -230,7 +288,7 @@ static int64_t least(int64_t a, int64_t b)
 /* Rows or columns of a panel in one run, for all terms, run by run. */
 static void pack_terms(const struct panel *lines, const weft_gemm_side *side, int64_t term)
 {
-    int64_t element = (side->complex ? 2 : 1) * (int64_t)side->size, row = lines->width * element;
+    int64_t element = weft_gemm_side_element(side), row = lines->width * element;
     weft_gemm_walk terms;
     struct panel part = *lines;
     weft_gemm_walk_start(&terms, side->terms, term);
@@ -244,14 +302,14 @@ static void pack_terms(const struct panel *lines, const weft_gemm_side *side, in
 
 static void pack_joined(const struct panel *panel, const weft_gemm_side *side, int64_t first, int64_t term)
 {
-    int64_t element = (side->complex ? 2 : 1) * (int64_t)side->size;
+    int64_t element = weft_gemm_side_element(side);
     struct panel part = *panel;
     weft_gemm_walk lines;
     weft_gemm_walk_start(&lines, side->lines, first);
     for (int64_t i = 0; i < panel->count; i += part.count, weft_gemm_walk_next(&lines)) {
         part.count = least(lines.length, panel->count - i);
         part.data = side->data + lines.offset * element;
-        part.out = panel->out + i * (side->doubled ? 2 : 1) * (int64_t)side->size;
+        part.out = panel->out + i * (side->doubled ? 2 : 1) * (int64_t)copied_size(side);
         pack_terms(&part, side, term);
     }
 }
@@ -259,11 +317,14 @@ static void pack_joined(const struct panel *panel, const weft_gemm_side *side, i
 void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, int64_t term, int64_t terms,
                     int64_t width, char *panels, int64_t pitch)
 {
-    int64_t each = side->doubled ? width / 2 : width, element = (side->complex ? 2 : 1) * (int64_t)side->size;
+    int64_t each = side->doubled ? width / 2 : width, element = weft_gemm_side_element(side);
     bool joined = weft_gemm_side_is_joined(side);
+    /* Floats of two bytes are copied into the last half of their panel, and widened there. */
+    int64_t half = side->float16 != NULL ? width * terms * element : 0;
     for (int64_t i = 0, together; i < count; i += together * each) {
         together = side->complex || side->lines->stride != 1 || joined ? 1 : (count - i) / each;
         if (together < 1) together = 1;
+        char *panel = panels + i / each * pitch;
         struct panel p = {.data = weft_gemm_side_at(side, first + i, term),
                           .count = count - i < each ? count - i : each,
                           .terms = terms,
@@ -272,9 +333,11 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
                           .stride = side->lines->stride * element,
                           .term_stride = side->terms->stride * element,
                           .pitch = pitch,
-                          .out = panels + i / each * pitch};
+                          .out = panel + half};
         clear_if_part(&p, side);
         if (joined) pack_joined(&p, side, first + i, term);
         else pack_panels(&p, side);
+        for (int64_t k = 0; k < together && half > 0; k++, panel += pitch)
+            side->float16->widen(panel + half, (float *)panel, width * terms);
     }
 }

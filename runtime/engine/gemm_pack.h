@@ -2,12 +2,13 @@
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_PACK_H
 #define WEFT_RUNTIME_ENGINE_GEMM_PACK_H
 /* Operands of products, copied into the panels that kernels read. */
+#include "runtime/engine/float16.h"
 #include "runtime/engine/gemm_axes.h"
 
 /*
  * One operand: rows of the left one, or columns of the right one. A complex product is a real one with twice the terms:
  * one operand gives re and im of an element as two terms; of the other, `doubled`, each element becomes two numbers, re
- * and im in the first of these terms, -im and re in the second.
+ * and im in the first of these terms, -im and re in the second. Floats of two bytes are widened to f32.
  */
 typedef struct weft_gemm_side {
     const char *data;            /* row or column 0 at term 0 of the matrix */
@@ -15,8 +16,15 @@ typedef struct weft_gemm_side {
     const weft_gemm_axes *terms; /* the same for terms */
     int64_t first, count;        /* rows or columns that are taken */
     bool complex, doubled;       /* doubled: complex too */
-    size_t size;                 /* bytes of a real number, 4 or 8 */
+    size_t size;                 /* bytes of a real number that is packed, 4 or 8 */
+    const weft_float16 *float16; /* NULL: numbers are packed as they are */
 } weft_gemm_side;
+
+/* Bytes of an element as it lies. */
+static inline int64_t weft_gemm_side_element(const weft_gemm_side *side)
+{
+    return side->float16 != NULL ? 2 : (side->complex ? 2 : 1) * (int64_t)side->size;
+}
 
 /* Whether its rows or columns, or its terms, run over several axes. Then it is packed. */
 static inline bool weft_gemm_side_is_joined(const weft_gemm_side *side)
@@ -27,8 +35,8 @@ static inline bool weft_gemm_side_is_joined(const weft_gemm_side *side)
 /* Row or column `line` of the matrix at `term`. */
 static inline const char *weft_gemm_side_at(const weft_gemm_side *side, int64_t line, int64_t term)
 {
-    int64_t element = (side->complex ? 2 : 1) * (int64_t)side->size;
-    return side->data + (weft_gemm_axes_offset(side->lines, line) + weft_gemm_axes_offset(side->terms, term)) * element;
+    int64_t offset = weft_gemm_axes_offset(side->lines, line) + weft_gemm_axes_offset(side->terms, term);
+    return side->data + offset * weft_gemm_side_element(side);
 }
 
 /*

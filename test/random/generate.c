@@ -28,7 +28,8 @@ size_t weft_test_times_made(const draw_call *call)
     return times_made[call - calls];
 }
 
-/* Beyond this the strides of an array may overflow, which generated code refuses even of one without elements. */
+/* Beyond this the strides of an array may overflow, which generated code refuses even of one that turns out to have no
+ * elements. */
 #define MOST_STRIDE 0x1p58
 
 /* How many elements a shape has at most; HUGE_VAL for one that is not to be. */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "runtime/base/float_bits.h"
+#include "runtime/engine/float16.h"
 #include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_kernel.h"
 
@@ -19,7 +21,8 @@ struct product {
 /* Of lists of many sizes, one in so many is taken. */
 static size_t sparsity = 1;
 
-static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_C64, WEFT_C128};
+static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_C64, WEFT_C128, WEFT_F16, WEFT_BF16};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* Elements as complex doubles, whatever the dtype. */
 static double complex load(weft_dtype dtype, const void *data, int64_t index)
@@ -28,6 +31,8 @@ static double complex load(weft_dtype dtype, const void *data, int64_t index)
     case WEFT_F32: return ((const float *)data)[index];
     case WEFT_F64: return ((const double *)data)[index];
     case WEFT_C64: return ((const float complex *)data)[index];
+    case WEFT_F16:
+    case WEFT_BF16: return weft_float_decode(dtype, ((const uint16_t *)data)[index]);
     default: return ((const double complex *)data)[index];
     }
 }
@@ -38,6 +43,8 @@ static void store(weft_dtype dtype, void *data, int64_t index, double complex va
     case WEFT_F32: ((float *)data)[index] = (float)creal(value); break;
     case WEFT_F64: ((double *)data)[index] = creal(value); break;
     case WEFT_C64: ((float complex *)data)[index] = (float complex)value; break;
+    case WEFT_F16:
+    case WEFT_BF16: ((uint16_t *)data)[index] = (uint16_t)weft_float_encode(dtype, creal(value)); break;
     default: ((double complex *)data)[index] = value; break;
     }
 }
@@ -104,7 +111,9 @@ static void check_element(const struct product *product, int64_t batch, int64_t 
     for (int64_t k = 0; k < call->k; k++)
         sum += load(call->dtype, product->data[0], a + k * call->a_column) *
                load(call->dtype, product->data[1], b + k * call->b_row);
-    double tolerance = (call->dtype == WEFT_F32 || call->dtype == WEFT_C64 ? 1e-6 : 1e-14) * (double)(call->k + 1);
+    double tolerance = (weft_dtype_component(call->dtype) == WEFT_F64 ? 1e-14 : 1e-6) * (double)(call->k + 1);
+    if (call->dtype == WEFT_F16) tolerance += ldexp(fabs(creal(sum)), -11) + 0x1p-25;
+    if (call->dtype == WEFT_BF16) tolerance += ldexp(fabs(creal(sum)), -8);
     double complex difference = load(call->dtype, product->data[2], c) - sum;
     assert_true(fabs(creal(difference)) <= tolerance && fabs(cimag(difference)) <= tolerance);
 }
@@ -140,7 +149,7 @@ static void test_shapes(void **state)
     (void)state;
     static const int64_t shapes[][3] = {{1, 1, 1}, {1, 17, 5},  {13, 1, 7},    {5, 9, 0},    {0, 4, 3},
                                         {3, 0, 4}, {16, 16, 1}, {97, 101, 33}, {64, 300, 7}, {200, 3, 513}};
-    for (size_t d = 0; d < 4; d++)
+    for (size_t d = 0; d < DTYPES; d++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
             struct product product = row_major(dtypes[d], shapes[i][0], shapes[i][1], shapes[i][2]);
             product_fill(&product);
@@ -181,7 +190,7 @@ static void check_strides(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
 static void test_strides(void **state)
 {
     (void)state;
-    for (size_t d = 0; d < 4; d++) {
+    for (size_t d = 0; d < DTYPES; d++) {
         check_strides(dtypes[d], 37, 29, 41);
         check_strides(dtypes[d], 38, 30, 41);
         check_strides(dtypes[d], 3, 5, 7);
@@ -209,7 +218,7 @@ static void check_batches(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
 static void test_batches(void **state)
 {
     (void)state;
-    for (size_t d = 0; d < 4; d++) {
+    for (size_t d = 0; d < DTYPES; d++) {
         check_batches(dtypes[d], 19, 35, 23);
         check_batches(dtypes[d], 20, 34, 23);
         check_batches(dtypes[d], 3, 5, 4);
@@ -238,9 +247,9 @@ static void test_same_bits_for_any_number_of_threads(void **state)
 {
     (void)state;
     static const int64_t shapes[][3] = {{95, 97, 94}, {150, 333, 700}, {257, 64, 1031}, {2000, 2, 300}, {1, 1500, 300}};
-    for (size_t i = 0; i < 4 * sizeof shapes / sizeof *shapes; i += sparsity)
+    for (size_t i = 0; i < DTYPES * sizeof shapes / sizeof *shapes; i += sparsity)
         check_bits(weft_machine_reference(),
-                   row_major(dtypes[i % 4], shapes[i / 4][0], shapes[i / 4][1], shapes[i / 4][2]));
+                   row_major(dtypes[i % DTYPES], shapes[i / DTYPES][0], shapes[i / DTYPES][1], shapes[i / DTYPES][2]));
 }
 
 static struct product with_columns(struct product product, bool a, bool b)
@@ -283,7 +292,7 @@ static void test_same_bits_for_any_cache(void **state)
     for (size_t i = 0; i < 600; i += sparsity) {
         machine.cache_bytes[1] = (size_t)4096 << rand() % 6;
         int64_t m = 1 + rand() % 200, n = 1 + rand() % 200, k = 1 + rand() % 60;
-        check_bits(&machine, with_columns(row_major(dtypes[i % 4], m, n, k), rand() % 2, rand() % 2));
+        check_bits(&machine, with_columns(row_major(dtypes[i % DTYPES], m, n, k), rand() % 2, rand() % 2));
     }
 }
 
@@ -342,7 +351,7 @@ static void test_no_access_beyond_operands(void **state)
     char *memory[3];
     for (size_t i = 0; i < 3; i++) memory[i] = map_bordered(page);
     for (size_t i = 0; i < SIZES * SIZES * SIZES; i += sparsity)
-        for (size_t d = 0; d < 4; d++)
+        for (size_t d = 0; d < DTYPES; d++)
             check_forms(memory, dtypes[d], sizes[i % SIZES], sizes[i / SIZES % SIZES], sizes[i / SIZES / SIZES]);
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
 }
@@ -410,9 +419,9 @@ static void test_writes_only_elements(void **state)
     for (size_t i = 0; i < 3; i++) memory[i] = map_bordered(page);
     for (size_t i = 0; i < 7 * FORMS; i += sparsity) {
         int64_t m = 1 + (int64_t)i * 11 % MOST, n = 1 + (int64_t)i * 29 % MOST, k = 1 + (int64_t)i * 17 % MOST;
-        for (size_t d = 0; d < 4; d++) check_spread(memory, before, dtypes[d], m, n, k, (int)(i % FORMS));
+        for (size_t d = 0; d < DTYPES; d++) check_spread(memory, before, dtypes[d], m, n, k, (int)(i % FORMS));
     }
-    for (size_t d = 0; d < 4; d++)
+    for (size_t d = 0; d < DTYPES; d++)
         for (int form = 0; form < FORMS; form += 5) check_spread(memory, before, dtypes[d], 7, 9, 530, form);
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
     free(before);
@@ -522,10 +531,10 @@ static void test_same_bits_for_any_layout_and_part(void **state)
                                         {10, 6, 255},  {4, 130, 31},    {63, 95, 61},   {2, 1501, 33},  {1501, 3, 33},
                                         {1, 77, 1030}, {77, 1, 513},    {2, 130, 700},  {131, 4, 515},  {2, 2100, 270},
                                         {70, 300, 90}, {200, 128, 300}, {300, 70, 290}, {130, 260, 33}, {100, 600, 20}};
-    for (size_t i = 0; i < 4 * sizeof shapes / sizeof *shapes; i += sparsity) {
-        const int64_t *shape = shapes[i / 4];
-        check_layouts(dtypes[i % 4], shape[0], shape[1], shape[2]);
-        check_part(dtypes[i % 4], shape[0], shape[1], shape[2]);
+    for (size_t i = 0; i < DTYPES * sizeof shapes / sizeof *shapes; i += sparsity) {
+        const int64_t *shape = shapes[i / DTYPES];
+        check_layouts(dtypes[i % DTYPES], shape[0], shape[1], shape[2]);
+        check_part(dtypes[i % DTYPES], shape[0], shape[1], shape[2]);
     }
 }
 
@@ -642,8 +651,8 @@ static void copy_matrix(struct joined *j, int operand, int64_t batch, struct pro
     int64_t rows = j->counts[sides[operand][0]], columns = j->counts[sides[operand][1]];
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < columns; c++) {
-            int64_t place = offsets[operand] + place_of(j, operand, BATCH, batch) + place_of(j, operand, sides[operand][0], r) +
-                            place_of(j, operand, sides[operand][1], c);
+            int64_t place = offsets[operand] + place_of(j, operand, BATCH, batch) +
+                            place_of(j, operand, sides[operand][0], r) + place_of(j, operand, sides[operand][1], c);
             char *there = (char *)j->product.data[operand] + place * (int64_t)size;
             char *here = (char *)plain->data[operand] + (r * columns + c) * (int64_t)size;
             if (operand < 2) memcpy(here, there, size);
@@ -686,13 +695,66 @@ static void test_joined_axes(void **state)
         weft_machine machine = *weft_machine_reference();
         machine.fork_join_seconds = 0;
         machine.cache_bytes[1] = (size_t)4096 << rand() % 8;
-        draw_extents(&j, dtypes[i % 4]);
+        draw_extents(&j, dtypes[i % DTYPES]);
         for (int operand = 0; operand < 3; operand++) draw_strides(&j, operand);
-        size_t most = BORDERED / weft_dtype_size(dtypes[i % 4]);
+        size_t most = BORDERED / weft_dtype_size(dtypes[i % DTYPES]);
         if (j.product.count[0] > most || j.product.count[1] > most || j.product.count[2] > most) continue;
         check_joined(&j, &machine, memory);
     }
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
+}
+
+/* ---- floats of two bytes ---- */
+
+/* NaNs stay NaNs; any other number is the same bits. */
+static void check_rounded(weft_dtype dtype, const float *numbers, int64_t count)
+{
+    enum { MOST = 256 };
+    uint16_t rounded[MOST];
+    weft_float16_find(dtype)->round(numbers, (char *)rounded, count);
+    for (int64_t i = 0; i < count; i++) {
+        uint16_t expected = (uint16_t)weft_float_encode(dtype, (double)numbers[i]);
+        if (isnan(numbers[i])) assert_true(isnan(weft_float_decode(dtype, rounded[i])));
+        else assert_int_equal(rounded[i], expected);
+    }
+}
+
+static void test_conversions_of_float16(void **state)
+{
+    (void)state;
+    enum { CODES = 1 << 16, MOST = 256 };
+    float *wide = malloc(CODES * sizeof *wide);
+    assert_non_null(wide);
+    for (weft_dtype *dtype = (weft_dtype[]){WEFT_F16, WEFT_BF16, WEFT_BOOL}; *dtype != WEFT_BOOL; dtype++) {
+        uint16_t *codes = (uint16_t *)(wide + CODES / 2);
+        for (int i = 0; i < CODES; i++) codes[i] = (uint16_t)i;
+        weft_float16_find(*dtype)->widen((const char *)codes, wide, CODES);
+        for (int i = 0; i < CODES; i++) {
+            float expected = (float)weft_float_decode(*dtype, (uint64_t)i);
+            if (isnan(expected)) assert_true(isnan(wide[i]));
+            else assert_memory_equal(&wide[i], &expected, sizeof expected);
+        }
+        /* Each number, and those halfway between two and next to that. */
+        for (uint32_t step = 0; step < 1 << 16; step++) {
+            float near[10];
+            uint32_t bits;
+            memcpy(&bits, &wide[step], sizeof bits);
+            for (uint32_t k = 0; k < 10; k++) {
+                uint32_t moved = bits + (k < 5 ? k - 2 : (*dtype == WEFT_F16 ? 0x1000 : 0x8000) + k - 7);
+                memcpy(&near[k], &moved, sizeof moved);
+            }
+            check_rounded(*dtype, near, 10);
+        }
+        for (int i = 0; i < 4000; i++) {
+            float any[MOST];
+            for (int k = 0; k < MOST; k++) {
+                uint32_t bits = (uint32_t)rand() << 16 ^ (uint32_t)rand();
+                memcpy(&any[k], &bits, sizeof bits);
+            }
+            check_rounded(*dtype, any, i % MOST + 1);
+        }
+    }
+    free(wide);
 }
 
 /* ---- all ---- */
@@ -701,7 +763,7 @@ static void test_dtypes(void **state)
 {
     (void)state;
     assert_true(weft_gemm_supports(WEFT_F32) && weft_gemm_supports(WEFT_C128));
-    assert_false(weft_gemm_supports(WEFT_I64) || weft_gemm_supports(WEFT_BF16));
+    assert_false(weft_gemm_supports(WEFT_I64) || weft_gemm_supports(WEFT_BOOL));
     assert_true(strlen(weft_gemm_configuration()) > 0);
     assert_string_not_equal(weft_gemm_configuration(), "generic");
 }
@@ -724,6 +786,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_any_layout_and_part),
         cmocka_unit_test(test_same_bits_for_small_sizes),
         cmocka_unit_test(test_joined_axes),
+        cmocka_unit_test(test_conversions_of_float16),
         cmocka_unit_test(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

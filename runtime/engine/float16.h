@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_ENGINE_FLOAT16_H
+#define WEFT_RUNTIME_ENGINE_FLOAT16_H
+/* Floats of two bytes, f16 and bf16, from and to f32, many at a time; the same bits on each ISA level, except
+ * for NaNs. */
+#include <weft/dtype.h>
+
+typedef struct weft_float16 {
+    /* `count` numbers, at any address. In order, so that what lies in the last half of `to` is widened in place. */
+    void (*widen)(const char *from, float *to, int64_t count);
+    /* To nearest even. */
+    void (*round)(const float *from, char *to, int64_t count);
+} weft_float16;
+
+extern const weft_float16 weft_f16_base, weft_f16_v3, weft_f16_v4, weft_bf16_base, weft_bf16_v3, weft_bf16_v4;
+
+/* For the ISA level of the process; NULL for any other dtype. Static. */
+const weft_float16 *weft_float16_find(weft_dtype dtype);
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_ENGINE_GEMM_FLOAT16_H
+#define WEFT_RUNTIME_ENGINE_GEMM_FLOAT16_H
+/* Products of floats of two bytes: of f32 numbers, into a block of sums, which are rounded once all terms are added. */
+#include "runtime/engine/gemm_block.h"
+
+/* Elements of C at most, so that their sums stay near. */
+enum { WEFT_GEMM_FLOAT16_ELEMENTS = 512 * 512 };
+
+/* As weft_gemm_block_bytes and weft_gemm_block_run, for operands with `float16`. */
+size_t weft_gemm_float16_bytes(const weft_gemm_block *block);
+void weft_gemm_float16_run(const weft_gemm_block *block, char *memory);
+#endif
