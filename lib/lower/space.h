@@ -39,9 +39,11 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent);
 /* The same as a divisor: 1 for a constant 0. One that is zero at run time has no points to divide anything for; code
  * generators see to it that what moves out of the empty loops does not fault. */
 weft_expr weft_space_divisor(weft_space *space, weft_extent extent);
-/* Whether a shape is known to have no elements: then strides may be too large for 64 bits, and nothing is read. */
+/* Whether a shape is known to have no elements. */
 bool weft_space_is_empty(weft_space *space, weft_shape shape);
-/* Row-major position of the element in its value; 0 where that has none. */
+/* Whether it has none and strides that do not fit in 64 bits: then these are 0, and nothing is read. */
+bool weft_space_is_unaddressable(weft_space *space, weft_shape shape);
+/* Row-major position of the element in its value. */
 weft_expr weft_space_position(weft_space *space, const weft_point *point);
 /* Offset of element `index` in `memory`, in elements. */
 weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const weft_expr *index);
