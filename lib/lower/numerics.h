@@ -5,8 +5,7 @@
  * The choices that affect bits: the order in which a reduction combines, and whether a product goes to the library,
  * which combines in its own order. Both depend only on the graph's own extents and the constants here and in order.h,
  * never on the machine, layouts, threads or specialised extents, so that every variant of a program computes the same
- * bits; except for a product whose operands the library cannot read as they lie (fusion.h). The constants are costs
- * of a processor of the year 2020; changing one changes bits.
+ * bits. The constants are costs of a processor of the year 2020; changing one changes bits.
  */
 #include "lib/graph/graph.h"
 

@@ -448,12 +448,12 @@ static weft_status *run_with(const weft_allocator *allocator, void *context)
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {24, 150};
+    static const int64_t sizes[] = {5, 150};
     static const size_t requests[] = {1, 3};
-    for (size_t i = 0; i < 2; i++) {
-        struct product product = row_major(WEFT_F32, sizes[i], sizes[i], sizes[i]);
+    for (size_t i = 0; i < 2 * DTYPES; i++) {
+        struct product product = row_major(dtypes[i / 2], sizes[i % 2], sizes[i % 2], sizes[i % 2]);
         product_fill(&product);
-        assert_int_equal(weft_test_fail_each(run_with, &product), requests[i]);
+        assert_int_equal(weft_test_fail_each(run_with, &product), requests[i % 2]);
         check_product(&product);
         product_finish(&product);
     }
