@@ -424,6 +424,9 @@ static weft_status *verify_inner_range(const verifier *v, uint32_t number)
     const weft_range *range = &stage->ranges[number];
     WEFT_TRY(verify_loop(v, range, kernel->range_count, number));
     const char *name = weft_expr_name(kernel->exprs, range->variable);
+    const weft_range *last = kernel->range_count > 0 ? &kernel->ranges[kernel->range_count - 1] : NULL;
+    if (last != NULL && last->bind == WEFT_BIND_LANE && weft_expr_uses(kernel->exprs, range->extent, last->variable))
+        return broken(v, "the extent of range %s differs between lanes", name);
     if (has_variable(stage->ranges, number, range->variable) ||
         has_variable(kernel->ranges, kernel->range_count, range->variable))
         return broken(v, "two ranges have the variable %s", name);

@@ -96,6 +96,16 @@ static bool is_scan(const weft_kernel *kernel, const weft_stage *stage)
     return false;
 }
 
+/* Whether the last outer range says how far inner ones go, which must be the same for all lanes. */
+static bool bounds_inner_ranges(const weft_kernel *kernel)
+{
+    weft_expr last = kernel->ranges[kernel->range_count - 1].variable;
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        for (uint32_t i = 0; i < kernel->stages[s].range_count; i++)
+            if (weft_expr_uses(kernel->exprs, kernel->stages[s].ranges[i].extent, last)) return true;
+    return false;
+}
+
 /* Whether lanes along the last outer range would jump from row to row of what a scan stores. */
 static bool scans_along_memory(const weft_kernel *kernel)
 {
@@ -312,7 +322,7 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     uint32_t width = gpu ? 1 : vector_width(kernel, machine);
     if (!gpu && (along_reduction(kernel) || kernel->range_count == 0)) {
         bind_inner(kernel, width);
-    } else if (!gpu && !scans_along_memory(kernel)) {
+    } else if (!gpu && !scans_along_memory(kernel) && !bounds_inner_ranges(kernel)) {
         WEFT_TRY(bind_outer(kernel, width, machine));
     }
     bind_rest(kernel, gpu ? WEFT_BIND_GRID : WEFT_BIND_THREAD);

@@ -15,7 +15,7 @@
  */
 
 /* Operands that fit are packed on the stack. */
-enum { STACK_BYTES = 8 << 10 };
+enum { STACK_BYTES = 4 << 10 };
 
 static bool is_float16(weft_dtype dtype)
 {

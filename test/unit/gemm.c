@@ -448,7 +448,7 @@ static weft_status *run_with(const weft_allocator *allocator, void *context)
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {5, 150};
+    static const int64_t sizes[] = {3, 150};
     static const size_t requests[] = {1, 3};
     for (size_t i = 0; i < 2 * DTYPES; i++) {
         struct product product = row_major(dtypes[i / 2], sizes[i % 2], sizes[i % 2], sizes[i % 2]);

@@ -218,8 +218,47 @@ static void test_bits(void **state)
     }
 }
 
+/* ---- parts of different lengths ---- */
+
+static float run_column(weft_program *program, int64_t rows, bool specialize, int threads)
+{
+    weft_array *x, *y = NULL;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, (const int64_t[]){rows, 1}, NULL, numbers, NULL, NULL, &x));
+    weft_run run = {.runtime = "llvm", .input_count = 1, .inputs = &x, .output_count = 1, .outputs = &y};
+    run.specialize = specialize;
+    weft_test_ok(weft_executor_run(executors[threads - 1], program, &run));
+    float result = *(const float *)weft_array_data(y);
+    weft_array_release(x);
+    weft_array_release(y);
+    return result;
+}
+
+/* Of at most one column there is one: its parts are side by side then, the last of them short. What lies after it
+ * would spoil the result. */
+static void test_last_part(void **state)
+{
+    (void)state;
+    enum { ROWS = 131073 };
+    weft_graph *graph;
+    weft_program *program;
+    for (int i = 0; i < ROWS; i++) numbers[i] = next_random();
+    for (int i = ROWS; i < LONG * MANY; i++) numbers[i] = INFINITY;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(ROWS, weft_symbol(graph, "n", 0, 1)));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_reduce_sum(x, WEFT_INTS(0), false)), NULL, &program));
+    float plain = run_column(program, ROWS, false, 1);
+    assert_true(isfinite(plain));
+    for (int threads = 1; threads <= 3; threads++) {
+        float specialized = run_column(program, ROWS, true, threads);
+        assert_memory_equal(&specialized, &plain, sizeof plain);
+    }
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_accuracy), cmocka_unit_test(test_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_accuracy), cmocka_unit_test(test_bits),
+                                       cmocka_unit_test(test_last_part)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
