@@ -260,7 +260,7 @@ typedef struct cutting {
     einsum_sliced sliced;
 } cutting;
 
-/* Copies of short floats, and their sums, are f32. */
+/* Sums of short floats are f32, and copies of small operands. */
 static bool is_widened(const finding *f)
 {
     return f->problem->copied && (f->dtype == WEFT_F16 || f->dtype == WEFT_BF16);

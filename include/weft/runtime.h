@@ -79,12 +79,12 @@ typedef struct weft_launch {
  * C[b] = A[b] * B[b]; b runs over `batch_rank` axes. Strides and offsets count elements and may have any sign; those of
  * A and B may be 0. Where that of C is 0 the products along the axis are added up: the terms of an element of C are
  * those along all such axes and k, in row-major order, k last. There are at most WEFT_MAX_RANK other axes, and as many
- * such ones. Without terms the result is zero. Products of f16 and bf16 are
- * added up in f32 and rounded once. No byte of C except its elements is written.
+ * such ones. Without terms the result is zero. Products of f16 and bf16 are added up in f32 and rounded once. No byte
+ * of C except its elements is written.
  */
 typedef struct weft_gemm_call {
     size_t size;
-    weft_dtype dtype; /* f16, bf16, f32, f64, c64, c128 */
+    weft_dtype dtype; /* f16, bf16, f32, f64, c64, c128: a driver multiplies all of them */
     int64_t m, n, k;
     size_t batch_rank;
     const int64_t *batch;                       /* extents */

@@ -267,7 +267,7 @@ static void lower_final(lowerer *low, const weft_point *point, uint32_t target)
 }
 
 /* The point that runs over a whole value: a variable for each axis, zero where the extent is one. All ranges
- * of one without elements are empty where their product does not fit in 64 bits. */
+ * of an unaddressable value are empty. */
 static weft_point whole_point(lowerer *low, weft_value value)
 {
     weft_point point = weft_space_point(&low->space, value);

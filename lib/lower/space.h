@@ -41,7 +41,7 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent);
 weft_expr weft_space_divisor(weft_space *space, weft_extent extent);
 /* Whether a shape is known to have no elements. */
 bool weft_space_is_empty(weft_space *space, weft_shape shape);
-/* Whether it has none and strides that do not fit in 64 bits: then these are 0, and nothing is read. */
+/* Whether it has none and strides that do not fit in 64 bits, of the widest dtype: then these are 0. */
 bool weft_space_is_unaddressable(weft_space *space, weft_shape shape);
 /* Row-major position of the element in its value. */
 weft_expr weft_space_position(weft_space *space, const weft_point *point);

@@ -43,7 +43,9 @@ static weft_status *import(const weft_allocator *allocator, const char *where, c
     void *data = dl->data == NULL ? NULL : (char *)dl->data + dl->byte_offset;
     const weft_layout layout = {where, dtype, (size_t)dl->ndim, dl->shape, dl->strides, 0, 0, 0};
     WEFT_TRY(weft_array_wrap_layout(allocator, layout, data, release, tensor, &array));
-    array->device = (weft_device){(weft_device_kind)dl->device.device_type, dl->device.device_id};
+    /* There is one CPU, whatever number it has. */
+    int index = dl->device.device_type == kDLCPU ? 0 : dl->device.device_id;
+    array->device = (weft_device){(weft_device_kind)dl->device.device_type, index};
     *out_array = array;
     return NULL;
 }

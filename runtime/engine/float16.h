@@ -6,7 +6,7 @@
 #include <weft/dtype.h>
 
 typedef struct weft_float16 {
-    /* `count` numbers, at any address. In order, so that what lies in the last half of `to` is widened in place. */
+    /* `count` numbers, at any address. `from` may be the last half of `to`. */
     void (*widen)(const char *from, float *to, int64_t count);
     /* To nearest even. */
     void (*round)(const float *from, char *to, int64_t count);

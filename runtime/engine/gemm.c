@@ -14,7 +14,7 @@
  * so that is always B.
  */
 
-/* Operands that fit are packed on the stack. */
+/* Operands that fit are packed on the stack, sums of short floats with them. */
 enum { STACK_BYTES = 4 << 10 };
 
 static bool is_float16(weft_dtype dtype)
@@ -349,7 +349,7 @@ static void cut(struct grid *grid, int64_t parts)
     }
 }
 
-/* Blocks of floats of two bytes have sums apart. */
+/* Cuts further until the f32 sums of a block of f16 or bf16 are few enough. */
 static void cut_sums(struct grid *grid)
 {
     int64_t *counts[] = {&grid->rows, &grid->columns};

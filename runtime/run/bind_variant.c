@@ -71,8 +71,8 @@ static weft_status *fill_output(weft_bound_variant *bound, const weft_program_va
         if (extent == 0) empty = true;
         else overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
     }
-    out_shape->bytes = empty ? 0 : overflow ? SIZE_MAX : (size_t)bytes;
-    return NULL;
+    out_shape->bytes = empty ? 0 : (size_t)bytes;
+    return empty || !overflow ? NULL : weft_bound_variant_too_large(bound, "output \"", value->name, "\"", *out_shape);
 }
 
 static weft_status *fill_values(weft_bound_variant *bound, const weft_call *call)

@@ -202,8 +202,6 @@ static weft_status *create_output(weft_frame *frame, size_t output)
     const weft_bound_variant *bound = frame->bound;
     const weft_output_shape *shape = &bound->outputs[output];
     const weft_allocator *allocator = bound->allocator;
-    if (shape->bytes == SIZE_MAX)
-        return weft_bound_variant_too_large(bound, "output \"", bound->program->outputs[output].name, "\"", *shape);
     weft_block *block;
     weft_status *status = weft_block_acquire(bound->blocks, bound->runtime, shape->bytes, &block);
     if (status != NULL)

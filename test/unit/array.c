@@ -342,7 +342,7 @@ static void imports_take_the_tensor(void **state)
     double data[12];
     int64_t shape[] = {2, 3}, strides[] = {-3, 1};
     DLManagedTensor tensor = {
-        .dl_tensor = {data, {kDLCPU, 0}, 2, {kDLFloat, 64, 1}, shape, strides, 4 * sizeof(double)},
+        .dl_tensor = {data, {kDLCPU, 5}, 2, {kDLFloat, 64, 1}, shape, strides, 4 * sizeof(double)},
         .deleter = count_deleted};
     weft_array *array;
     deleted = 0;
@@ -350,6 +350,7 @@ static void imports_take_the_tensor(void **state)
     assert_ptr_equal(weft_array_data(array), data + 4);
     assert_int_equal(weft_array_strides(array)[0], -3);
     assert_int_equal(weft_array_dtype(array), WEFT_F64);
+    assert_int_equal(weft_array_device(array).index, 0);
     weft_array_release(array);
     assert_int_equal(deleted, 1);
 

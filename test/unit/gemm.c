@@ -246,7 +246,8 @@ static void check_bits(const weft_machine *machine, struct product product)
 static void test_same_bits_for_any_number_of_threads(void **state)
 {
     (void)state;
-    static const int64_t shapes[][3] = {{95, 97, 94}, {150, 333, 700}, {257, 64, 1031}, {2000, 2, 300}, {1, 1500, 300}};
+    static const int64_t shapes[][3] = {{95, 97, 94},   {150, 333, 700}, {257, 64, 1031},
+                                        {2000, 2, 300}, {1, 1500, 300},  {600, 700, 33}};
     for (size_t i = 0; i < DTYPES * sizeof shapes / sizeof *shapes; i += sparsity)
         check_bits(weft_machine_reference(),
                    row_major(dtypes[i % DTYPES], shapes[i / DTYPES][0], shapes[i / DTYPES][1], shapes[i / DTYPES][2]));
@@ -444,19 +445,21 @@ static weft_status *run_with(const weft_allocator *allocator, void *context)
     return status;
 }
 
+static void check_requests(weft_dtype dtype, int64_t size, size_t requests)
+{
+    struct product product = row_major(dtype, size, size, size);
+    product_fill(&product);
+    assert_int_equal(weft_test_fail_each(run_with, &product), requests);
+    check_product(&product);
+    product_finish(&product);
+}
+
 /* Small products need nothing but the store, others say that they get no memory. */
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {3, 150};
-    static const size_t requests[] = {1, 3};
-    for (size_t i = 0; i < 2 * DTYPES; i++) {
-        struct product product = row_major(dtypes[i / 2], sizes[i % 2], sizes[i % 2], sizes[i % 2]);
-        product_fill(&product);
-        assert_int_equal(weft_test_fail_each(run_with, &product), requests[i % 2]);
-        check_product(&product);
-        product_finish(&product);
-    }
+    check_requests(WEFT_F32, 10, 1);
+    for (size_t d = 0; d < DTYPES; d++) check_requests(dtypes[d], 150, 3);
 }
 
 /* ---- the same sums in the same order ---- */

@@ -473,10 +473,11 @@ static void an_output_too_large_is_named(void **state)
         const char *sentence;
     } examples[] = {
         {INT64_C(1) << 31, "output \"out0\", f32[2147483648, 2147483648], has more bytes than 64 bits count"},
-        {INT64_C(1) << 30, "output \"out0\", f32[1073741824, 2147483648], has more bytes than 64 bits count"}};
+        {INT64_C(1) << 30, "output \"out0\", f32[1073741824, 2147483648], has more bytes than 64 bits count"},
+        {INT64_MAX, "output \"out0\", f32[9223372036854775807, 2147483648], has more bytes than 64 bits count"}};
     (void)state;
     weft_graph *graph = graph_create();
-    weft_extent n = weft_symbol(graph, "n", 0, INT64_C(1) << 31);
+    weft_extent n = weft_symbol(graph, "n", 0, INT64_MAX);
     weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE());
     weft_program *program = compile(graph, weft_broadcast(x, WEFT_SHAPE(n, INT64_C(1) << 31)));
     weft_executor *executor = executor_create();

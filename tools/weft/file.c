@@ -112,12 +112,10 @@ static weft_status *read_error(const char *path)
                               strerror(errno));
 }
 
-/* Appends the contents of `file` to a text, which the caller frees on failure too. Ends at a NUL byte, which no text
- * has: devices may have no end. */
+/* Appends the contents of `file` to a text, which the caller frees on failure too. */
 static weft_status *read_text(const char *path, FILE *file, char **text, size_t *length)
 {
     size_t capacity = 0;
-    bool has_nul;
     do {
         if (*length + 1 >= capacity) {
             capacity = capacity == 0 ? 4096 : 2 * capacity;
@@ -125,11 +123,9 @@ static weft_status *read_text(const char *path, FILE *file, char **text, size_t 
             if (grown == NULL) return weft_status_out_of_memory();
             *text = grown;
         }
-        size_t got = fread(*text + *length, 1, capacity - *length - 1, file);
+        *length += fread(*text + *length, 1, capacity - *length - 1, file);
         if (ferror(file)) return read_error(path);
-        has_nul = memchr(*text + *length, 0, got) != NULL;
-        *length += got;
-    } while (!feof(file) && !has_nul);
+    } while (!feof(file));
     (*text)[*length] = 0;
     return NULL;
 }
