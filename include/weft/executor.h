@@ -153,9 +153,9 @@ typedef struct weft_run {
     /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with what it needs in the
      * report; 0: any. Runtime "ref" plans no arena: it takes what it needs under any limit, and its peak_bytes are 0.
      * Not counted either: new outputs, what products pack of their operands (for each thread at most these, and at most
-     * 4.5 times the second-level cache of the machine; 1 MiB more for sums of f16 and bf16), and runs that kernels of
-     * extensions start. Steps run in parallel as far as the limit allows; without a limit, as long as that takes at
-     * most a quarter plus 1 MiB more than running them one after another. */
+     * 4.5 times the second-level cache of the machine; about 1 MiB more for sums of f16 and bf16), and runs that
+     * kernels of extensions start. Steps run in parallel as far as the limit allows; without a limit, as long as that
+     * takes at most a quarter plus 1 MiB more than running them one after another. */
     size_t memory_limit;
     /* By name, unless the count is 0. */
     weft_named_arrays named_inputs;  /* instead of `inputs`: each of the program's once, in any order */

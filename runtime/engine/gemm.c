@@ -349,14 +349,15 @@ static void cut(struct grid *grid, int64_t parts)
     }
 }
 
-/* Cuts further until the f32 sums of a block of f16 or bf16 are few enough. */
+/* Cuts further until the f32 sums of a block of f16 or bf16 are few enough, whose rows are padded to a cache line. */
 static void cut_sums(struct grid *grid)
 {
+    enum { LINE = WEFT_GEMM_ALIGNMENT / sizeof(float) };
     int64_t *counts[] = {&grid->rows, &grid->columns};
     const int64_t extents[] = {grid->matrices->c_rows.count, grid->matrices->c_columns.count};
     while (is_float16(grid->call->dtype)) {
         int64_t sizes[2];
-        for (int i = 0; i < 2; i++) sizes[i] = (extents[i] + *counts[i] - 1) / *counts[i];
+        for (int i = 0; i < 2; i++) sizes[i] = ((extents[i] + *counts[i] - 1) / *counts[i] + LINE - 1) / LINE * LINE;
         if (sizes[0] <= WEFT_GEMM_FLOAT16_ELEMENTS / sizes[1]) break;
         *counts[sizes[1] > sizes[0]] *= 2;
     }

@@ -4,7 +4,7 @@
 /* Products of floats of two bytes: of f32 numbers, into a block of sums, which are rounded once all terms are added. */
 #include "runtime/engine/gemm_block.h"
 
-/* About the most elements of C in a block, so that their sums stay near. */
+/* About the most sums in a block, so that they stay near. */
 enum { WEFT_GEMM_FLOAT16_ELEMENTS = 512 * 512 };
 
 /* As weft_gemm_block_bytes and weft_gemm_block_run, for operands with `float16`. */

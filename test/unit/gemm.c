@@ -247,7 +247,8 @@ static void test_same_bits_for_any_number_of_threads(void **state)
 {
     (void)state;
     static const int64_t shapes[][3] = {{95, 97, 94},   {150, 333, 700}, {257, 64, 1031},
-                                        {2000, 2, 300}, {1, 1500, 300},  {600, 700, 33}};
+                                        {2000, 2, 300}, {1, 1500, 300},  {600, 700, 33},
+                                        {3, 50000, 40}};
     for (size_t i = 0; i < DTYPES * sizeof shapes / sizeof *shapes; i += sparsity)
         check_bits(weft_machine_reference(),
                    row_major(dtypes[i % DTYPES], shapes[i / DTYPES][0], shapes[i / DTYPES][1], shapes[i / DTYPES][2]));
