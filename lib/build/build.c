@@ -85,9 +85,28 @@ static weft_status *plan_kernel(variant_builder *builder, uint32_t n)
     return lower_part(builder, n, WEFT_LOWER_FINAL, target);
 }
 
+/* Whether all results are known to be empty. */
+static bool puts_nothing_out(variant_builder *builder, const weft_node *node)
+{
+    uint32_t i = 0;
+    while (i < node->output_count && weft_space_is_empty(&builder->space, node->types[i].shape)) i++;
+    return i == node->output_count;
+}
+
+/* Whether the node needs no step: nothing to compute, and no updates whose indices would have to be checked. */
+static bool is_idle(variant_builder *builder, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(builder->graph, n);
+    weft_role role = builder->fusion->roles[n];
+    bool is_plain = role == WEFT_ROLE_GEMM || role == WEFT_ROLE_SORT ||
+                    (role == WEFT_ROLE_KERNEL && !weft_indexing_updates(weft_op_id_of(node->op)));
+    return is_plain && puts_nothing_out(builder, node);
+}
+
 static weft_status *plan_node(variant_builder *builder, uint32_t n)
 {
     weft_role role = builder->fusion->roles[n];
+    if (is_idle(builder, n)) return NULL;
     if (role == WEFT_ROLE_KERNEL) return plan_kernel(builder, n);
     if (role == WEFT_ROLE_REGION) return weft_builder_plan_region(builder, n);
     if (role < WEFT_ROLE_GEMM) return NULL;
@@ -101,12 +120,11 @@ static weft_status *plan_node(variant_builder *builder, uint32_t n)
 
 weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target)
 {
+    weft_value value = builder->memories[source].value;
+    if (weft_space_is_empty(&builder->space, weft_value_type(builder->graph, value)->shape)) return NULL;
     planned_step *step = &builder->steps[builder->step_count++];
-    *step = (planned_step){.kind = WEFT_STEP_KERNEL,
-                           .node = builder->memories[source].value.node,
-                           .target = target,
-                           .copies = true,
-                           .source = source};
+    *step = (planned_step){
+        .kind = WEFT_STEP_KERNEL, .node = value.node, .target = target, .copies = true, .source = source};
     return weft_lower_copy(&builder->lowering, source, target, &step->lowered);
 }
 
@@ -124,7 +142,8 @@ static weft_status *check_products(variant_builder *builder)
 {
     for (uint32_t n = 0; n < builder->graph->node_count; n++) {
         planned_step unused = {.kind = WEFT_STEP_GEMM, .node = n, .target = builder->first_memory[n]};
-        if (builder->fusion->roles[n] == WEFT_ROLE_GEMM) WEFT_TRY(weft_builder_plan_gemm(builder, &unused));
+        if (builder->fusion->roles[n] == WEFT_ROLE_GEMM && !is_idle(builder, n))
+            WEFT_TRY(weft_builder_plan_gemm(builder, &unused));
     }
     return NULL;
 }

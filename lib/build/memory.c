@@ -31,7 +31,7 @@ static weft_status *extent_slots(variant_builder *builder, weft_shape shape, con
 {
     uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (shape.rank + 1) * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
-    *out_count = weft_expr_constant(builder->exprs, weft_space_is_unaddressable(&builder->space, shape) ? 0 : 1);
+    *out_count = weft_expr_constant(builder->exprs, weft_space_is_empty(&builder->space, shape) ? 0 : 1);
     for (size_t i = 0; i < shape.rank; i++) {
         weft_expr extent = weft_space_extent(&builder->space, shape.extents[i]);
         WEFT_TRY(weft_builder_slot(builder, extent, &slots[i]));
@@ -79,7 +79,7 @@ static weft_status *check_strides(variant_builder *builder, const weft_node *nod
     int64_t extent, stride = (int64_t)weft_dtype_size(dtype);
     weft_type type = {dtype, shape};
     bool overflows = false;
-    if (weft_space_is_unaddressable(&builder->space, shape)) return NULL;
+    if (weft_space_is_empty(&builder->space, shape)) return NULL;
     for (size_t i = 0; i < shape.rank; i++)
         if (weft_extent_is_static(shape.extents[i], &extent) && extent > 1)
             overflows = overflows || __builtin_mul_overflow(stride, extent, &stride);

@@ -295,9 +295,6 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
     product_axis m = take_axis(builder, &p.m, choose_axis(builder->exprs, &p.m, &p.k, 0), &p.batch);
     product_axis n = take_axis(builder, &p.n, choose_axis(builder->exprs, &p.n, &p.k, 1), &p.batch);
     product_axis k = take_axis(builder, &p.k, p.k.count - 1, &p.batch);
-    /* Strides of C that are 0 would be those of terms. */
-    weft_shape shape = dot_of(builder, planned)->types[0].shape;
-    if (weft_space_is_unaddressable(&builder->space, shape)) m.extents[0] = weft_expr_constant(builder->exprs, 0);
     weft_gemm *gemm = &out_step->gemm;
     gemm->dtype = dot_of(builder, planned)->types[0].dtype;
     gemm->batch_rank = p.batch.count;

@@ -89,7 +89,8 @@ static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *ke
 
 static weft_status *fill_sites(variant_builder *builder, const weft_lowered *lowered, weft_step *out_step)
 {
-    uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (lowered->site_count + 1) * sizeof *slots);
+    if (lowered->site_count == 0) return NULL;
+    uint32_t *slots = weft_arena_allocate(&builder->variant->arena, lowered->site_count * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < lowered->site_count; i++) {
         WEFT_TRY(weft_expr_compile(lowered->kernel->exprs, lowered->site_extents[i], &builder->variant->formulas,

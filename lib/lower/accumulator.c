@@ -82,10 +82,7 @@ weft_expr weft_reduction_chunks(weft_space *space, uint32_t id, const weft_reduc
 {
     weft_expr_context *x = space->exprs;
     weft_shape shape = weft_value_type(space->graph, weft_graph_node(space->graph, id)->inputs[0])->shape;
-    weft_expr count = weft_expr_constant(x, 1);
-    for (uint32_t i = 0; i < reduction->axis_count; i++) {
-        count = weft_expr_mul(x, count, weft_space_extent(space, shape.extents[reduction->axes[i]]));
-    }
+    weft_expr count = weft_space_count(space, shape, reduction->axes, reduction->axis_count);
     weft_expr rounded = weft_expr_add(x, count, weft_expr_constant(x, reduction->chunk - 1));
     return weft_expr_div(x, rounded, weft_expr_constant(x, reduction->chunk));
 }

@@ -266,8 +266,7 @@ static void lower_final(lowerer *low, const weft_point *point, uint32_t target)
     store(low, buffer, weft_lowerer_address(low, target, point->index), weft_lowerer_outcome(low, plan));
 }
 
-/* The point that runs over a whole value: a variable for each axis, zero where the extent is one. All ranges
- * of an unaddressable value are empty. */
+/* The point that runs over a whole value: a variable for each axis, zero where the extent is one. */
 static weft_point whole_point(lowerer *low, weft_value value)
 {
     weft_point point = weft_space_point(&low->space, value);
@@ -276,10 +275,9 @@ static weft_point whole_point(lowerer *low, weft_value value)
         return point;
     }
     weft_shape shape = weft_value_type(low->graph, value)->shape;
-    bool is_empty = weft_space_is_unaddressable(&low->space, shape);
     for (size_t i = 0; i < shape.rank; i++) {
         weft_expr zero = weft_expr_constant(low->exprs, 0);
-        weft_expr extent = is_empty ? zero : weft_space_extent(&low->space, shape.extents[i]);
+        weft_expr extent = weft_space_extent(&low->space, shape.extents[i]);
         int64_t constant;
         bool one = weft_expr_is_constant(low->exprs, extent, &constant) && constant == 1;
         point.index[i] = one ? zero : weft_lowerer_variable(low, extent);

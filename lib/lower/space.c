@@ -52,17 +52,12 @@ bool weft_space_is_empty(weft_space *space, weft_shape shape)
     return false;
 }
 
-bool weft_space_is_unaddressable(weft_space *space, weft_shape shape)
+weft_expr weft_space_count(weft_space *space, weft_shape shape, const int64_t *axes, size_t count)
 {
-    int64_t extent, bytes = (int64_t)weft_dtype_size(WEFT_C128);
-    bool overflows = false;
-    if (!weft_space_is_empty(space, shape)) return false;
-    for (size_t i = 0; i < shape.rank; i++) {
-        weft_expr e = weft_space_extent(space, shape.extents[i]);
-        if (weft_expr_is_constant(space->exprs, e, &extent) && extent > 1)
-            overflows = overflows || __builtin_mul_overflow(bytes, extent, &bytes);
-    }
-    return overflows;
+    weft_expr product = weft_expr_constant(space->exprs, weft_space_is_empty(space, shape) ? 0 : 1);
+    for (size_t i = 0; i < count; i++)
+        product = weft_expr_mul(space->exprs, product, weft_space_extent(space, shape.extents[axes[i]]));
+    return product;
 }
 
 weft_expr weft_space_position(weft_space *space, const weft_point *point)
@@ -70,7 +65,7 @@ weft_expr weft_space_position(weft_space *space, const weft_point *point)
     weft_expr_context *x = space->exprs;
     weft_shape shape = type_of(space, point->value)->shape;
     weft_expr position = weft_expr_constant(x, 0);
-    size_t rank = weft_space_is_unaddressable(space, shape) ? 0 : shape.rank;
+    size_t rank = weft_space_is_empty(space, shape) ? 0 : shape.rank;
     for (size_t i = 0; i < rank; i++) {
         position = weft_expr_mul(x, position, weft_space_extent(space, shape.extents[i]));
         position = weft_expr_add(x, position, point->index[i]);
@@ -83,7 +78,7 @@ weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const
     weft_expr_context *x = space->exprs;
     weft_shape shape = type_of(space, memory->value)->shape;
     weft_expr address = weft_expr_constant(x, 0);
-    size_t rank = weft_space_is_unaddressable(space, shape) ? 0 : shape.rank;
+    size_t rank = weft_space_is_empty(space, shape) ? 0 : shape.rank;
     for (size_t i = 0; i < rank; i++) {
         weft_expr step = index[i];
         if (memory->stride_prefix == NULL) {

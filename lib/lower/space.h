@@ -39,10 +39,11 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent);
 /* The same as a divisor: 1 for a constant 0. One that is zero at run time has no points to divide anything for; code
  * generators see to it that what moves out of the empty loops does not fault. */
 weft_expr weft_space_divisor(weft_space *space, weft_extent extent);
-/* Whether a shape is known to have no elements. */
+/* Whether a shape is known to have no elements. Strides of such a value may overflow: its positions and addresses are
+ * all 0. */
 bool weft_space_is_empty(weft_space *space, weft_shape shape);
-/* Whether it has none and strides that do not fit in 64 bits, of the widest dtype: then these are 0. */
-bool weft_space_is_unaddressable(weft_space *space, weft_shape shape);
+/* How many elements lie along these axes of a shape: 0 if the whole shape is known to be empty. */
+weft_expr weft_space_count(weft_space *space, weft_shape shape, const int64_t *axes, size_t count);
 /* Row-major position of the element in its value. */
 weft_expr weft_space_position(weft_space *space, const weft_point *point);
 /* Offset of element `index` in `memory`, in elements. */

@@ -32,11 +32,7 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
     for (uint32_t g = 0; g < reduction->group_count; g++) {
         uint32_t first = reduction->group_first[g];
         uint32_t last = g + 1 < reduction->group_count ? reduction->group_first[g + 1] : reduction->axis_count;
-        plan->extents[g] = weft_expr_constant(x, 1);
-        for (uint32_t i = first; i < last; i++) {
-            weft_expr extent = weft_space_extent(&low->space, shape.extents[reduction->axes[i]]);
-            plan->extents[g] = weft_expr_mul(x, plan->extents[g], extent);
-        }
+        plan->extents[g] = weft_space_count(&low->space, shape, reduction->axes + first, last - first);
         plan->variables[g] = plan->positions[g] = weft_lowerer_variable(low, plan->extents[g]);
         /* An axis of one element is not an inner axis (inner.h): it may be computed in earlier stages. */
         int64_t count;

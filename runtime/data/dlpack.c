@@ -30,6 +30,9 @@ static weft_status *check_dlpack(const weft_allocator *allocator, const char *wh
                                   (int)dl->device.device_type);
     if (dl->ndim < 0)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "DLPack rank %d is negative", dl->ndim);
+    if (dl->byte_offset > UINTPTR_MAX - (uintptr_t)dl->data)
+        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, where,
+                                  "DLPack byte_offset %" PRIu64 " leads beyond the end of memory", dl->byte_offset);
     return NULL;
 }
 

@@ -135,7 +135,7 @@ typedef struct weft_step {
     uint32_t flops;
     const uint32_t *accesses;
     const char *const
-        *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64) */
+        *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64); NULL: none */
     const uint32_t *site_extents; /* slot of the extent in each sentence; NULL: no sentence has one */
     /* GEMM */
     weft_gemm gemm;

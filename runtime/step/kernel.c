@@ -17,6 +17,18 @@ static bool is_sound(const weft_variant *variant, const weft_step *step, const w
                                        weft_slots_exist(variant, &step->flops, 1)));
 }
 
+/* Whether no element is written, and none judged. */
+static bool does_nothing(const weft_bound_variant *bound, const weft_step *step)
+{
+    for (size_t i = 0; i < step->written; i++) {
+        const weft_buffer *buffer = &bound->variant->buffers[step->buffers[i]];
+        size_t axis = 0;
+        while (axis < buffer->rank && bound->values[buffer->extents[axis]] != 0) axis++;
+        if (axis == buffer->rank) return false;
+    }
+    return step->sites == NULL;
+}
+
 static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
@@ -30,7 +42,7 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
     }
     int64_t work = weft_bound_variant_estimate(bound, step->work);
     /* Where the first iteration has nothing to do, none has, and there may be many, with any strides. */
-    if (work <= 0 || bound->values[step->iterations] == 0) return NULL;
+    if (work <= 0 || bound->values[step->iterations] == 0 || does_nothing(bound, step)) return NULL;
     WEFT_TRY(weft_bound_check(bound, step, &step->iterations, 1));
     WEFT_TRY(weft_bound_check(bound, step, step->scalars, step->scalar_count));
     bound_step->iterations = bound->values[step->iterations];

@@ -396,6 +396,9 @@ static void foreign_tensors_are_refused_and_stay_the_callers(void **state)
     bad.dl_tensor.byte_offset = 4;
     weft_test_fails(weft_array_import_dlpack(NULL, &bad, &array), WEFT_INVALID_ARGUMENT, "aligned");
     bad = good;
+    bad.dl_tensor.byte_offset = UINT64_MAX - 7;
+    weft_test_fails(weft_array_import_dlpack(NULL, &bad, &array), WEFT_OUT_OF_RANGE, "beyond the end of memory");
+    bad = good;
     bad.dl_tensor.data = NULL;
     weft_test_fails(weft_array_import_dlpack(NULL, &bad, &array), WEFT_INVALID_ARGUMENT, "NULL");
     assert_null(array);

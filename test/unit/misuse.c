@@ -258,23 +258,39 @@ static void errors_of_runs_say_where(void **state)
     weft_graph_destroy(graph);
 }
 
-/* Indices that overflow although the result is empty; the runtime ref computes none. */
 static void errors_of_generated_code_name_the_op(void **state)
 {
     (void)state;
     char place[32];
     weft_graph *graph = graph_create();
-    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(1, 1, 9));
-    weft_tensor y = weft_max_pool(x, &(weft_pool_options){.size = WEFT_INTS(INT64_MAX)});
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE());
+    weft_tensor y = weft_reduce_sum(weft_broadcast(x, WEFT_SHAPE(INT64_MAX)), WEFT_INTS(0), false);
     snprintf(place, sizeof place, "misuse.c:%d)", __LINE__ - 1);
     weft_program *program = compile(graph, y);
     weft_executor *executor = executor_create();
     weft_array *input, *result = NULL;
-    weft_test_ok(weft_array_create(NULL, WEFT_F32, 3, (const int64_t[]){1, 1, 9}, &input));
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 0, NULL, &input));
     weft_status *status = run_one(executor, "llvm", program, input, &result);
     assert_non_null(strstr(weft_status_message(status), place));
     assert_string_equal(weft_status_where(status), "weft_executor_run");
-    weft_test_fails(status, WEFT_OUT_OF_RANGE, "reduce_max: a size, a stride or an offset");
+    weft_test_fails(status, WEFT_OUT_OF_RANGE, "reduce_sum: a size, a stride or an offset");
+    weft_array_release(input);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
+static void windows_of_nothing_may_have_any_size(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(1, 1, 9));
+    weft_program *program = compile(graph, weft_max_pool(x, &(weft_pool_options){.size = WEFT_INTS(INT64_MAX)}));
+    weft_executor *executor = executor_create();
+    weft_array *input, *result = NULL;
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 3, (const int64_t[]){1, 1, 9}, &input));
+    weft_test_ok(run_one(executor, "llvm", program, input, &result));
+    assert_int_equal(weft_array_shape(result)[2], 0);
     weft_test_ok(run_one(executor, "ref", program, input, &result));
     weft_array_release(result);
     weft_array_release(input);
@@ -1016,6 +1032,7 @@ int main(void)
         cmocka_unit_test(what_is_known_in_a_body_is_no_output),
         cmocka_unit_test(errors_of_runs_say_where),
         cmocka_unit_test(errors_of_generated_code_name_the_op),
+        cmocka_unit_test(windows_of_nothing_may_have_any_size),
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
         cmocka_unit_test(products_may_have_more_axes_than_arrays),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
