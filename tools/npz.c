@@ -63,8 +63,9 @@ weft_status *weft_npz_open(const weft_allocator *allocator, const char *path, we
 {
     zip_error_t error;
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) /* the library says that this is not supported */
-        return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: cannot be opened: %s", path, strerror(EISDIR));
+    int failed = stat(path, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
+    if (failed != 0) /* in the words of the system, not of the library */
+        return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: cannot be opened: %s", path, strerror(failed));
     zip_error_init(&error);
     weft_status *status = open_source(allocator, zip_source_file_create(path, 0, -1, &error), &error, path, out_npz);
     zip_error_fini(&error);

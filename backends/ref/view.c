@@ -100,7 +100,9 @@ weft_status *weft_tensor_block_create(const weft_allocator *allocator, const cha
     WEFT_TRY(data_size(allocator, op, dtype, rank, shape, &data));
     size_t bytes = header + data;
     weft_tensor_block *block = allocator->resize(allocator->self, NULL, 0, bytes, DATA_ALIGNMENT);
-    if (block == NULL) return weft_status_out_of_memory();
+    if (block == NULL)
+        return weft_status_create(allocator, WEFT_OUT_OF_MEMORY, op,
+                                  "%s: there is no memory for the %zu bytes of a result", op, bytes);
     block->bytes = bytes;
     for (size_t axis = 0; axis < rank; axis++) block->extents[axis] = shape[axis];
     fill_row_major(rank, shape, block->extents + rank);

@@ -2,7 +2,7 @@
 #ifndef WEFT_CONV_H
 #define WEFT_CONV_H
 /*
- * Convolution, pooling and resizing over any number of spatial axes, composed of the primitives of ops.h, whose rules
+ * Convolution, pooling and resizing over one or more spatial axes, composed of the primitives of ops.h, whose rules
  * hold here too. Lists in options have an entry for each spatial axis, or are empty for the default; options may be
  * NULL, for all zeros. Extents may be symbolic.
  */

@@ -162,7 +162,8 @@ bool weft_require_locate(bool may_hold, weft_graph *graph, const char *file, int
  * NUL-terminated and freed with weft_text_destroy. Parsing the text and printing again gives the same text; only an
  * extent of many minima and maxima may come out as another one of the same value. For a tensor made in a body, which
  * weft_compile refuses, it prints the body as traced so far, for debugging: a graph of its own, whose inputs are what
- * the body is given (index, carried0, ...) and the tensors from around it (captured0, ...). */
+ * the body is given (index, carried0, ...) and the tensors from around it (captured0, ...). Of a failed tensor it
+ * returns the graph's error. */
 weft_status *weft_graph_print(weft_tensors outputs, char **out_text) WEFT_MUST_USE;
 void weft_text_destroy(char *text);
 

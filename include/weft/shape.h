@@ -20,7 +20,7 @@ weft_tensor weft_full_like(weft_tensor x, double value);
  * `step` must then be integers. Not bool, not complex. */
 weft_tensor weft_arange(weft_graph *graph, weft_dtype dtype, double start, double step, weft_extent count);
 /* `count` values from `start` to `stop`, both included, equally far apart: start + i * ((stop - start) / (count - 1))
- * in f64, and `stop` itself at the end. One value is `start`. Floats. */
+ * in f64, in halves if stop - start overflows, and `stop` itself at the end. One value is `start`. Floats. */
 weft_tensor weft_linspace(weft_graph *graph, weft_dtype dtype, double start, double stop, weft_extent count);
 /* [rows, columns] with 1 where column - row == diagonal, 0 elsewhere. */
 weft_tensor weft_eye(weft_graph *graph, weft_dtype dtype, weft_extent rows, weft_extent columns, int64_t diagonal);
@@ -59,7 +59,7 @@ weft_tensor weft_repeat(weft_tensor x, int64_t axis, weft_extent count);
 /* Repeats x as a whole counts[i] times along axis i; counts and shape are aligned at the right, missing entries count
  * as 1. */
 weft_tensor weft_tile(weft_tensor x, weft_shape counts);
-/* Element i moves to (i + shifts[j]) modulo the extent, along each of `axes`. */
+/* Element i moves to (i + shifts[j]) modulo the extent, along each of `axes`. A shift of INT64_MIN is OUT_OF_RANGE. */
 weft_tensor weft_roll(weft_tensor x, weft_ints shifts, weft_ints axes);
 
 /* ---- diagonals: number k lies where column - row == k ---- */

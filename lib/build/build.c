@@ -256,7 +256,9 @@ static weft_status *attempt(const weft_build_request *request, weft_fusion *fusi
     if (status == NULL) status = weft_fusion_fill(fusion);
     if (status == NULL) status = weft_builder_place(&builder);
     if (status == NULL) status = plan_steps(&builder);
-    if (status == NULL && !weft_fusion_has_changed(fusion)) status = end(&builder, context);
+    if (status == NULL)
+        status = weft_fusion_has_changed(fusion) ? weft_expr_context_take_out_of_memory(builder.exprs)
+                                                 : end(&builder, context);
     builder_finish(&builder);
     return status;
 }

@@ -69,17 +69,32 @@ static weft_status *fill_names(const viewer *o, const weft_node *node, weft_prog
     return out_node->op == NULL || (named && out_node->name == NULL) ? weft_status_out_of_memory() : NULL;
 }
 
+/* The text, except for its first `skipped` bytes; finishes it. */
+static weft_status *keep_text(const viewer *o, weft_bytes *text, size_t skipped, const char **out_text)
+{
+    weft_status *status = weft_bytes_status(text);
+    if (skipped > text->size) skipped = text->size;
+    if (status == NULL)
+        *out_text = copy_text(o, skipped < text->size ? text->data + skipped : "", text->size - skipped);
+    weft_bytes_finish(text);
+    return status == NULL && *out_text == NULL ? weft_status_out_of_memory() : status;
+}
+
 static weft_status *fill_attributes(const viewer *o, const weft_node *node, weft_program_view_node *out_node)
 {
     enum { LONGEST_DATA = 256 };
     weft_bytes text;
     weft_bytes_init(&text, o->arena->allocator);
     weft_node_print_attributes(o->source->fusion->compiled->graph, node, LONGEST_DATA, &text);
-    weft_status *status = weft_bytes_status(&text);
-    size_t space = text.size > 0 ? 1 : 0;
-    if (status == NULL) out_node->attributes = copy_text(o, text.size > 0 ? text.data + space : "", text.size - space);
-    weft_bytes_finish(&text);
-    return status == NULL && out_node->attributes == NULL ? weft_status_out_of_memory() : status;
+    return keep_text(o, &text, 1, &out_node->attributes); /* after a space */
+}
+
+static weft_status *fill_type(const viewer *o, const weft_type *type, const char **out_type)
+{
+    weft_bytes text;
+    weft_bytes_init(&text, o->arena->allocator);
+    weft_graph_print_type(o->source->fusion->compiled->graph, type, &text);
+    return keep_text(o, &text, 0, out_type);
 }
 
 static weft_status *fill_values(const viewer *o, const weft_node *node, weft_program_view_node *out_node)
@@ -89,11 +104,7 @@ static weft_status *fill_values(const viewer *o, const weft_node *node, weft_pro
     if (inputs == NULL || types == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < node->input_count; i++)
         inputs[i] = (weft_program_view_value){o->numbers[node->inputs[i].node], node->inputs[i].output};
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        weft_type_text text = weft_type_describe(&node->types[i]);
-        types[i] = copy_text(o, text.text, strlen(text.text));
-        if (types[i] == NULL) return weft_status_out_of_memory();
-    }
+    for (uint32_t i = 0; i < node->output_count; i++) WEFT_TRY(fill_type(o, &node->types[i], &types[i]));
     out_node->input_count = node->input_count;
     out_node->inputs = inputs;
     out_node->output_count = node->output_count;

@@ -45,7 +45,7 @@ weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step
     if (node->op->kernel == NULL) {
         const weft_allocator *allocator = builder->request->allocator;
         weft_status *status = weft_status_create(allocator, WEFT_UNSUPPORTED, NULL,
-                                                 "the op was not lowered for these operands and has no kernel");
+                                                 "the op has no kernel, and no lowering replaced it here");
         return weft_node_error(node, allocator, status);
     }
     uint32_t count = node->input_count + node->output_count;

@@ -41,6 +41,14 @@ weft_status *weft_expr_context_take_error(weft_expr_context *exprs)
     return error;
 }
 
+weft_status *weft_expr_context_take_out_of_memory(weft_expr_context *exprs)
+{
+    weft_status *error = weft_expr_context_take_error(exprs);
+    if (weft_status_code(error) == WEFT_OUT_OF_MEMORY) return error;
+    weft_status_destroy(error);
+    return NULL;
+}
+
 weft_expr weft_expr_fail(weft_expr_context *exprs, weft_code code, const char *format, ...)
 {
     if (exprs->error != NULL) return WEFT_EXPR_NONE;

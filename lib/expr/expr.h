@@ -40,6 +40,9 @@ void weft_expr_context_destroy(weft_expr_context *exprs);
 weft_status *weft_expr_context_clone(const weft_expr_context *exprs, weft_expr_context **out_clone) WEFT_MUST_USE;
 /* Moves the sticky error, if any, to the caller. */
 weft_status *weft_expr_context_take_error(weft_expr_context *exprs) WEFT_MUST_USE;
+/* The same of an attempt that is given up: only that memory ran out matters, because the attempt might have succeeded.
+ */
+weft_status *weft_expr_context_take_out_of_memory(weft_expr_context *exprs) WEFT_MUST_USE;
 
 /* Records that memory ran out, for a caller that has no expression to give; NONE. */
 weft_expr weft_expr_out_of_memory(weft_expr_context *exprs);

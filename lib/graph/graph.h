@@ -247,6 +247,8 @@ weft_status *weft_graph_verify(weft_graph *graph, size_t count, const weft_value
  * than `longest_data` are "...". */
 void weft_node_print_attributes(const weft_graph *graph, const weft_node *node, size_t longest_data,
                                 weft_bytes *out_text);
+/* A type as statements have it, "f32[n, 4]". */
+void weft_graph_print_type(const weft_graph *graph, const weft_type *type, weft_bytes *out_text);
 /* Prints into `out_text`; see weft_graph_print. `output_names` may be NULL. */
 weft_status *weft_graph_print_named(const weft_graph *graph, size_t count, const weft_value *outputs,
                                     const char *const *output_names, weft_bytes *out_text) WEFT_MUST_USE;

@@ -109,7 +109,9 @@ weft_status *weft_infer_cond(const weft_infer_context *context, weft_type *out_t
         return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "operand 0 has type %s but needs %s",
                                 weft_type_describe(&context->inputs[0]).text, weft_type_describe(&predicate).text);
     }
-    if (yes->results.count == 0) return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s has no results", "then");
+    if (yes->results.count == 0)
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s",
+                                "there are no results, but at least one is needed");
     for (size_t i = 0; i < yes->results.count; i++) out_types[i] = tensor_type(yes->results.items[i]);
     WEFT_TRY(check_tensors(context, "then", false, yes->parameters, count, context->inputs + 1));
     WEFT_TRY(check_tensors(context, "else", false, no->parameters, count, context->inputs + 1));

@@ -159,10 +159,14 @@ static bool count_overflows(weft_shape shape)
 
 static weft_status *check_result(weft_graph *graph, const node_draft *draft, const weft_type *type)
 {
-    if (weft_dtype_info_of(type->dtype) == NULL || (type->shape.rank > 0 && type->shape.extents == NULL)) {
-        return draft_error(graph, draft, WEFT_INTERNAL, "%s: the type rule left a result without a type",
-                           draft->op->name);
-    }
+    if (weft_dtype_info_of(type->dtype) == NULL)
+        return draft_error(graph, draft, WEFT_INTERNAL,
+                           "%s: the type rule left a result without a dtype, or with one "
+                           "that does not exist: %d",
+                           draft->op->name, (int)type->dtype);
+    if (type->shape.rank > 0 && type->shape.extents == NULL)
+        return draft_error(graph, draft, WEFT_INTERNAL, "%s: the type rule left a result of rank %zu without extents",
+                           draft->op->name, type->shape.rank);
     if (type->shape.rank > WEFT_MAX_RANK) {
         return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "%s: the result would have rank %zu, over %d",
                            draft->op->name, type->shape.rank, WEFT_MAX_RANK);

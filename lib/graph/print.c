@@ -120,6 +120,12 @@ void weft_node_print_attributes(const weft_graph *graph, const weft_node *node, 
     print_attrs(&p, node);
 }
 
+void weft_graph_print_type(const weft_graph *graph, const weft_type *type, weft_bytes *out_text)
+{
+    const printer p = {.graph = graph, .text = out_text};
+    print_type(&p, type);
+}
+
 static bool is_parameter(const printer *p, uint32_t number)
 {
     char name[16];
@@ -336,7 +342,9 @@ void weft_text_destroy(char *text)
 static weft_status *print_tensors(weft_tensors outputs, weft_value *values, weft_bytes *text)
 {
     weft_graph *graph = outputs.items[0].graph;
+    const weft_status *error = weft_graph_error(graph);
     for (size_t i = 0; i < outputs.count; i++) {
+        if (!weft_tensor_is_valid(outputs.items[i]) && error != NULL) return weft_status_clone(graph->allocator, error);
         if (!weft_tensor_is_valid(outputs.items[i]) || outputs.items[i].graph != graph)
             return weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_graph_print",
                                       "output %zu is %s; all must be tensors of one graph", i,

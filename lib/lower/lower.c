@@ -373,6 +373,13 @@ static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)
     return NULL;
 }
 
+/* Of a kernel that is given up because the fusion plan changed. */
+static weft_status *check_memory(const lowerer *low)
+{
+    if (low->failed) return weft_status_out_of_memory();
+    return weft_expr_context_take_out_of_memory(low->exprs);
+}
+
 typedef void (*lower_function)(lowerer *low, const weft_point *point, uint32_t target);
 
 static weft_status *lower(weft_lowering *lowering, weft_value value, lower_function function, uint32_t target,
@@ -385,7 +392,7 @@ static weft_status *lower(weft_lowering *lowering, weft_value value, lower_funct
     if (status == NULL) {
         weft_point point = whole_point(&low, value);
         if (!low.failed) function(&low, &point, target);
-        if (!lowering->fusion->changed) status = finish_kernel(&low, out_lowered);
+        status = lowering->fusion->changed ? check_memory(&low) : finish_kernel(&low, out_lowered);
     }
     lowerer_finish(&low);
     return status;

@@ -65,7 +65,8 @@ pair weft_complex_exp(const writer *w, pair a, pair unused, bool scaled)
     weft_inst_id factor = 0, x = scaled ? lessen(w, a.re, a.re, &factor) : a.re;
     circle c = turn(w, a.re, a.im);
     weft_inst_id left = less(w, a.re, real(w, 0.0)), vanishes = binary(w, WEFT_SCALAR_and, c.lost, left);
-    weft_inst_id sine = choose(w, vanishes, real(w, 0.0), c.sine), size = unary(w, WEFT_SCALAR_exp, x);
+    weft_inst_id sine = choose(w, vanishes, with_sign(w, real(w, 0.0), a.im), c.sine);
+    weft_inst_id size = unary(w, WEFT_SCALAR_exp, x);
     pair result = scale(w, (pair){c.cosine, sine}, size);
     if (scaled) result = scale(w, result, factor);
     return (pair){result.re, choose(w, is_zero(w, a.im), a.im, result.im)};
@@ -115,7 +116,7 @@ pair weft_complex_tanh(const writer *w, pair a, pair unused, bool scaled)
     (void)unused;
     (void)scaled;
     circle c = turn(w, a.re, a.im);
-    weft_inst_id one = real(w, 1.0), sine = choose(w, c.lost, real(w, 0.0), c.sine);
+    weft_inst_id one = real(w, 1.0), sine = choose(w, c.lost, with_sign(w, real(w, 0.0), a.im), c.sine);
     weft_inst_id sinh = unary(w, WEFT_SCALAR_sinh, a.re), cosh = unary(w, WEFT_SCALAR_cosh, a.re);
     weft_inst_id large = less(w, real(w, large_tanh), absolute(w, a.re));
     weft_inst_id factor = choose(w, large, quotient(w, one, cosh), one);

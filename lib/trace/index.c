@@ -41,18 +41,17 @@ static bool takes_indices(weft_op_id op)
     return op == WEFT_OP_gather || op == WEFT_OP_scatter;
 }
 
-/* Whether there is an operand for each of the axes, of which x has as many. */
-static bool check_lists(const indexed_call *call, weft_tensors others, weft_ints axes, size_t rank)
+/* Whether there is an operand for each of the axes. */
+static bool check_lists(const indexed_call *call, weft_tensors others, weft_ints axes)
 {
     const char *name = weft_op_table()[call->op].name;
     bool indices = takes_indices(call->op);
     if (!weft_trace_wants_list(name, indices ? "indices" : "starts", call->graph, others.count, others.items) ||
         !weft_trace_wants_list(name, "axes", call->graph, axes.count, axes.items))
         return false;
-    if (others.count == axes.count && axes.count <= rank) return true;
-    weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, name,
-                    "the %s have length %zu but axes has %zu, and x has rank %zu", indices ? "index tensors" : "starts",
-                    others.count, axes.count, rank);
+    if (others.count == axes.count) return true;
+    weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, name, "the %s have length %zu but axes has %zu",
+                    indices ? "index tensors" : "starts", others.count, axes.count);
     return false;
 }
 
@@ -68,13 +67,12 @@ static bool start_call(indexed_call *call, weft_op_id op, weft_tensors data, wef
         if (graph == NULL || !enter(call, &call->operands[i], "operand", i)) return false;
     }
     size_t rank = weft_tensor_rank(data.items[0]);
-    if (!check_lists(call, others, axes, rank)) return false;
-    for (size_t i = 0; i < axes.count; i++) {
-        int64_t axis;
+    weft_axis_list list;
+    if (!check_lists(call, others, axes) || !weft_axes_normalize(call->graph, name, axes, rank, &list)) return false;
+    for (size_t i = 0; i < list.count; i++) {
         weft_tensor operand = others.items[i];
         if (!enter(call, &operand, what, i)) return false;
-        if (!weft_axis_normalize(call->graph, name, axes.items[i], rank, &axis)) return false;
-        insert_axis(call, axis, operand);
+        insert_axis(call, list.items[i], operand);
     }
     return true;
 }

@@ -6,19 +6,16 @@
 bool weft_axes_normalize(weft_graph *graph, const char *function, weft_ints axes, size_t rank, weft_axis_list *out_axes)
 {
     out_axes->count = axes.count;
-    if (axes.count > rank || axes.count > WEFT_MAX_RANK) {
-        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "axes has length %zu but the rank is %zu", axes.count,
-                        rank);
-        return false;
-    }
     if (axes.count > 0 && axes.items == NULL) {
         weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s", "the axes are NULL");
         return false;
     }
-    for (size_t i = 0; i < axes.count; i++) {
+    for (size_t i = 0; i < axes.count && i < WEFT_MAX_RANK; i++)
         if (!weft_axis_normalize(graph, function, axes.items[i], rank, &out_axes->items[i])) return false;
-    }
-    return true;
+    if (axes.count <= rank && axes.count <= WEFT_MAX_RANK) return true;
+    weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "axes has length %zu but the rank is %zu", axes.count,
+                    rank);
+    return false;
 }
 
 static weft_ints list_ints(const weft_axis_list *axes)

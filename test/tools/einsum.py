@@ -208,7 +208,7 @@ class Plan(Instances):
         self.assertIn("the memory limit is 3 bytes", error)
         status, _, error = self.weft("einsum", *whole, "--memory-limit", "3Q")
         self.assertEqual(status, MISUSED)
-        self.assertIn("--memory-limit takes bytes, such as 1048576, 512M or 4G, not '3Q'", error)
+        self.assertIn("--memory-limit takes a number of bytes from 1 to 2^63 - 1, such as 1048576, 512M or 4G, not '3Q'", error)
 
     def test_slices(self):
         """A sliced run gives what the whole one does; steps without a sliced label are done again in each iteration."""
@@ -580,7 +580,7 @@ class Failures(Instances):
                 ("--time-budget takes a finite number above 0, not '1s'", ["ij->", "a.npy", "--time-budget", "1s"]),
                 *[(f"--time-budget takes a finite number above 0, not '{number}'", ["ij->", "a.npy", "--time-budget", number])
                   for number in [" 1", "+1", "1 ", "0x1p1", "inf", ".", "1e"]],
-                *[(f"--memory-limit takes bytes, such as 1048576, 512M or 4G, not '{bytes}'",
+                *[(f"--memory-limit takes a number of bytes from 1 to 2^63 - 1, such as 1048576, 512M or 4G, not '{bytes}'",
                    ["ij->", "a.npy", "--memory-limit", bytes]) for bytes in [" 1", "+1", "-1", "1 k", "k", "1kk"]],
                 *[(f"--optimize path: takes pairs such as 0-1,0-1, not '{pairs}'",
                    ["ij->", "a.npy", "--optimize", f"path:{pairs}"])

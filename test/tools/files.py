@@ -145,7 +145,7 @@ class Names(Command):
 
     def test_failures(self):
         self.refuses(FAILED, 'run: input "x" is f64, but the program requires f32', "run", "g.weft", "wide.npz")
-        self.refuses(FAILED, "run: none.npz: cannot be opened: No such file", "run", "g.weft", "none.npz")
+        self.refuses(FAILED, "run: none.npz: cannot be opened: No such file or directory", "run", "g.weft", "none.npz")
         (self.folder / "g.npz").write_text("no archive at all, but long enough to hold one")
         self.refuses(FAILED, "run: g.npz: cannot be opened: Not a zip archive", "run", "g.weft", "g.npz")
         data = (self.folder / "all.npz").read_bytes()
@@ -390,6 +390,16 @@ class Outputs(Command):
             self.assertEqual((done.returncode, done.stderr),
                              (MISUSED, f"weft run: a result of -o in '-' would overwrite '{read}', which is also read\n"))
             self.assertEqual((self.folder / "g.weft").read_text(), GRAPH)
+
+    def test_what_is_printed_overwrites_nothing_that_is_read(self):
+        for path, arguments in [("g.weft", ["opt", "g.weft"]), ("g.weft", ["run", "g.weft", "all.npz"]),
+                                ("all.npz", ["run", "g.weft", "all.npz"])]:
+            before = (self.folder / path).read_bytes()
+            with self.subTest(arguments), open(self.folder / path, "ab") as file:
+                done = subprocess.run([WEFT, *arguments], cwd=self.folder, stdout=file, stderr=subprocess.PIPE, text=True)
+                self.assertEqual((done.returncode, done.stderr), (MISUSED, f"weft {arguments[0]}: standard output would "
+                                                                  f"overwrite '{path}', which is also read\n"))
+                self.assertEqual((self.folder / path).read_bytes(), before)
 
     def redirected(self, name, *arguments):
         with open(self.folder / name, "wb") as file:

@@ -364,7 +364,7 @@ static void mistakes_are_named(void **state)
     expect_error(weft_cond(one, 1, no_branch, no_branch, NULL, NULL), WEFT_INVALID_ARGUMENT,
                  "cond: result 0 of a body is not a tensor of a graph");
     expect_error(weft_cond(weft_eq(one, one), 0, no_branch, no_branch, NULL, NULL), WEFT_INVALID_ARGUMENT,
-                 "cond: then has no results");
+                 "cond: there are no results, but at least one is needed");
     weft_tensor none = weft_fold(N(2), (weft_tensors){0, NULL}, forget, NULL, NULL);
     assert_false(weft_tensor_is_valid(none));
 }

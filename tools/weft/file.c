@@ -151,8 +151,9 @@ weft_status *weft_file_read(const char *path, char **out_text, size_t *out_lengt
 weft_status *weft_file_check_inputs(size_t count, const char *const *files)
 {
     size_t found = 0;
-    for (size_t i = 0; i < count; i++) found += files[i] != NULL && is_standard(files[i]);
-    return found > 1 ? weft_misuse("'-' is given %zu times, but standard input is read once", found) : NULL;
+    for (size_t i = 0; i < count; i++)
+        found += files[i] != NULL && (is_standard(files[i]) || strcmp(files[i], "/dev/stdin") == 0);
+    return found > 1 ? weft_misuse("standard input is given %zu times, but is read once", found) : NULL;
 }
 
 /* ---- the files of a command ---- */
@@ -187,6 +188,7 @@ static weft_status *check_read(const named_file *result, const char *read)
     char path[LONGEST_PATH];
     const char *opened = is_standard(read) ? "/dev/fd/0" : split_member(read, path) != NULL ? path : read;
     if (!weft_output_is_same(result->path, opened)) return NULL;
+    if (result->option == NULL) return weft_misuse("standard output would overwrite '%s', which is also read", read);
     return weft_misuse("a result of %s in '%s' would overwrite '%s', which is also read", result->option, result->path,
                        read);
 }
@@ -201,12 +203,14 @@ static weft_status *check_written(const char *path, const char *other)
 
 static weft_status *check_named(const named_files *files)
 {
+    static const named_file printed = {NULL, "/dev/stdout"};
     for (size_t i = 0; i < files->written; i++) {
         for (size_t k = i + 1; k < files->written; k++)
             WEFT_TRY(check_written(files->items[i].path, files->items[k].path));
         for (size_t k = files->written; k < files->count; k++)
             WEFT_TRY(check_read(&files->items[i], files->items[k].path));
     }
+    for (size_t k = files->written; k < files->count; k++) WEFT_TRY(check_read(&printed, files->items[k].path));
     return NULL;
 }
 
@@ -264,7 +268,9 @@ weft_status *weft_file_print(const weft_array *array)
     char *text = malloc(length + 1);
     if (text == NULL) return weft_status_out_of_memory();
     weft_array_print(array, text, length + 1);
-    puts(text);
+    bool printed = puts(text) != EOF;
+    int error = errno;
     free(text);
-    return ferror(stdout) ? weft_status_create(NULL, WEFT_BAD_FILE, NULL, "standard output cannot be written") : NULL;
+    if (printed) return NULL;
+    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "standard output cannot be written: %s", strerror(error));
 }

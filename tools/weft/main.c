@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -69,11 +70,14 @@ static void end_as_others_do(void)
 /* `name` is "" where no command is known. */
 static int report(const char *name, weft_status *status)
 {
+    errno = 0;
     bool printed = fflush(stdout) == 0 && !ferror(stdout);
+    const char *reason = errno == 0 ? NULL : strerror(errno); /* not known of what was flushed before */
     if (status == NULL && !printed) end_as_others_do();
     if (status == NULL && printed) return 0;
     if (status == NULL) {
-        fprintf(stderr, "weft %s: standard output cannot be written\n", name);
+        fprintf(stderr, "weft %s: standard output cannot be written%s%s\n", name, reason == NULL ? "" : ": ",
+                reason == NULL ? "" : reason);
         return FAILED;
     }
     bool interrupted = weft_status_code(status) == WEFT_CANCELLED && weft_interrupt_exit_status() != 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <weft/inspect.h>
 #include "command.h"
+#include "file.h"
 #include "forest.h"
 #include "module.h"
 
@@ -84,6 +85,7 @@ static weft_status *run_plugins(const weft_arguments *arguments, const weft_plug
 static weft_status *run(const weft_arguments *arguments)
 {
     weft_plugins plugins;
+    WEFT_TRY(weft_file_check_results(arguments, 1, arguments->operands, 0, NULL));
     weft_status *status = weft_plugins_init(&plugins, arguments);
     if (status == NULL) status = run_plugins(arguments, &plugins);
     weft_plugins_finish(&plugins);
