@@ -15,7 +15,7 @@ static bool is_float(weft_dtype dtype)
     return kind_of(dtype) == WEFT_KIND_FLOAT;
 }
 
-/* Floats of two bytes are integers in LLVM IR: their bits. */
+/* 16-bit floats are integers in LLVM IR: their bits. */
 static bool is_short(weft_dtype dtype)
 {
     return weft_dtype_is_short(dtype);
@@ -339,7 +339,7 @@ static bool is_complex(weft_dtype dtype)
     return kind_of(dtype) == WEFT_KIND_COMPLEX;
 }
 
-/* Short floats are only cast from and to f32, selected and bitcast, complex numbers only taken apart and put together;
+/* 16-bit floats are only cast from and to f32, selected and bitcast, complex numbers only taken apart and put together;
  * legalize_float16.c and complex.c lower the rest. */
 static bool is_lowered(const weft_inst *inst, weft_dtype from)
 {

@@ -9,7 +9,7 @@ weft_dtype_kind weft_element_kind(weft_dtype dtype)
     return weft_dtype_info_of(dtype)->kind;
 }
 
-/* ---- the floats of two bytes ---- */
+/* ---- the 16-bit floats ---- */
 
 typedef struct small_float {
     int exponent_bits, fraction_bits;

@@ -267,7 +267,7 @@ static weft_status *check_shapes(const weft_reference_call *call)
     return NULL;
 }
 
-/* Integers have no quotient by zero: an error of the run. */
+/* Integers have no quotient by zero: a run-time error. */
 static weft_status *check_divisors(const weft_reference_call *call, weft_op_id op, const weft_view *divisors)
 {
     weft_dtype_kind kind = weft_element_kind(divisors->dtype);

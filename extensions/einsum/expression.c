@@ -33,15 +33,14 @@ weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, we
     WEFT_TRY(einsum_planner_parse(arena, planner, &out_policy->planner));
     if (kind != EINSUM_POLICY_PATH && path.count > 0) {
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                                  "einsum: a path goes with order \"path\", not with \"%s\"", name);
+                                  "einsum: a path requires order \"path\", not \"%s\"", name);
     }
     if (kind == EINSUM_POLICY_AUTO && sliced.count > 0)
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                                  "einsum: sliced labels go with a given order, not with \"auto\"");
+                                  "einsum: sliced labels require a given order, not \"auto\"");
     if (kind == EINSUM_POLICY_AUTO || *planner == '\0') return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                              "einsum: the planner \"%.100s\" goes with order \"auto\", not with \"%s\"", planner,
-                              name);
+                              "einsum: the planner \"%.100s\" requires order \"auto\", not \"%s\"", planner, name);
 }
 
 bool einsum_policy_needs_extents(const einsum_policy *policy, size_t operand_count)

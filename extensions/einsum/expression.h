@@ -22,7 +22,7 @@ weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, we
 /* Whether the order depends on the extents of `operand_count` operands. */
 bool einsum_policy_needs_extents(const einsum_policy *policy, size_t operand_count);
 
-/* Whether there is a limit of memory, which only a run can keep. */
+/* Whether there is a memory limit, which only a run can keep. */
 bool einsum_policy_has_limit(const einsum_policy *policy);
 
 typedef struct einsum_expression {

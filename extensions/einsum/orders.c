@@ -123,7 +123,7 @@ static weft_status *find_whole(einsum_expression *x, const einsum_policy *policy
     return einsum_planner_check(x->arena.allocator, &policy->planner);
 }
 
-/* A limit of memory asks for slices, which belong to the extents that they were found for. */
+/* A memory limit asks for slices, which belong to the extents that they were found for. */
 weft_status *einsum_orders_find(einsum_state *state, const einsum_call *call, einsum_expression *x,
                                 const einsum_policy *policy)
 {

@@ -260,7 +260,7 @@ typedef struct cutting {
     einsum_sliced sliced;
 } cutting;
 
-/* Sums of short floats are f32, and copies of small operands. */
+/* Sums of 16-bit floats are f32, and copies of small operands. */
 static bool is_widened(const finding *f)
 {
     return f->problem->copied && (f->dtype == WEFT_F16 || f->dtype == WEFT_BF16);

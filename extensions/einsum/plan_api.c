@@ -252,7 +252,7 @@ static weft_status *fill_from_node(weft_einsum_plan *plan, const plan_source *so
     if (policy.kind == EINSUM_POLICY_AUTO && einsum_policy_needs_extents(&policy, count) &&
         !einsum_expression_is_static(x))
         return weft_status_create(x->arena.allocator, WEFT_UNSUPPORTED, "weft_einsum",
-                                  "einsum: the order of \"%.200s\" is found at the run, from extents that are symbols",
+                                  "einsum: the order of \"%.200s\" is found at run time, from extents that are symbols",
                                   plan->equation);
     return fill_limited(plan, &policy, weft_tensor_dtype(source->node));
 }

@@ -18,14 +18,13 @@ static weft_status *check_options(const einsum_arena *arena, const weft_einsum_o
     bool path = options->order == WEFT_EINSUM_PATH || options->order == WEFT_EINSUM_SSA;
     if ((unsigned)options->order > WEFT_EINSUM_SSA) fault = "order is not a weft_einsum_order";
     else if (options->order == WEFT_EINSUM_TREE && options->tree == NULL) fault = "order TREE needs a tree";
-    else if (options->order != WEFT_EINSUM_TREE && options->tree != NULL) fault = "a tree goes with order TREE only";
-    else if (options->order != WEFT_EINSUM_NESTED && options->nested != NULL)
-        fault = "nested goes with order NESTED only";
-    else if (!path && options->path.count > 0) fault = "a path goes with the orders PATH and SSA only";
+    else if (options->order != WEFT_EINSUM_TREE && options->tree != NULL) fault = "a tree requires order TREE";
+    else if (options->order != WEFT_EINSUM_NESTED && options->nested != NULL) fault = "nested requires order NESTED";
+    else if (!path && options->path.count > 0) fault = "a path requires order PATH or SSA";
     else if (options->sliced.count > 0 && (options->order == WEFT_EINSUM_AUTO || options->order == WEFT_EINSUM_TREE))
-        fault = "sliced labels go with a given order, not with AUTO or TREE";
+        fault = "sliced labels require a given order, not AUTO or TREE";
     else if (options->memory_limit > 0 && options->order != WEFT_EINSUM_AUTO)
-        fault = "a memory limit goes with AUTO only; a tree planned with one keeps its slices";
+        fault = "a memory limit requires order AUTO; a tree planned with one keeps its slices";
     else if (options->sliced.count > 0 && options->sliced.items == NULL)
         fault = "sliced is NULL, but its count is not 0";
     else if ((unsigned)options->dtype >= WEFT_DTYPE_COUNT) fault = "dtype is not a weft_dtype";

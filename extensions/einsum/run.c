@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The symbolic node at the run: contracted by a program for the extents it meets. */
+/* The symbolic node at run time: contracted by a program for the extents it meets. */
 #define WEFT_NO_LOCATIONS
 #include "op.h"
 #include "program.h"

@@ -141,7 +141,7 @@ static weft_status *pair_axes(const weft_allocator *allocator, weft_tensor tenso
     return NULL;
 }
 
-/* Unlike labels of an expression, axes of extent one do not broadcast. What symbols decide is checked at the run. */
+/* Unlike labels of an expression, axes of extent one do not broadcast. What symbols decide is checked at run time. */
 static weft_status *pair_extents(weft_tensor a, weft_tensor b, int64_t axis_a, int64_t axis_b, bool *out_may_hold)
 {
     char sentence[224], in_a[64], in_b[64];

@@ -20,7 +20,7 @@ weft_ints einsum_axes_list(const einsum_axes *axes);
 /* The shape of a value with `labels`, in `extents`, which has room for all; label_extents are by label. */
 weft_shape einsum_labels_shape(einsum_labels labels, const weft_extent *label_extents, weft_extent *extents);
 
-/* What sums over elements of `dtype` are added up in: f32 for short floats. */
+/* What sums over elements of `dtype` are added up in: f32 for 16-bit floats. */
 weft_dtype einsum_value_sum_dtype(weft_dtype dtype);
 /* The sum ("any" of bools) over labels that `keep` does not have. */
 weft_tensor einsum_value_sum(einsum_value value, einsum_labels keep);

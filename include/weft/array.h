@@ -2,9 +2,9 @@
 #ifndef WEFT_ARRAY_H
 #define WEFT_ARRAY_H
 /*
- * Arrays: a counted buffer on a device, a dtype, a shape and strides. This is how data enters and leaves weft. Strides
- * count elements, may be 0 or negative, and the data pointer addresses element (0, ..., 0). Any thread may retain and
- * release.
+ * Arrays: a reference-counted buffer on a device, with dtype, shape and strides. This is how data enter and leave weft.
+ * Strides count elements, may be 0 or negative, and the data pointer addresses element (0, ..., 0). Any thread may
+ * retain and release.
  */
 #include <weft/dtype.h>
 
@@ -86,12 +86,12 @@ int64_t weft_array_count(const weft_array *array);
 bool weft_array_is_contiguous(const weft_array *array);
 
 /*
- * Copies element by element between two arrays of equal dtype and shape, whatever their strides, on any devices. Where
- * their memory overlaps, the result is as if the whole source had been read first, which may take memory for a copy of
- * it. INVALID_ARGUMENT for a destination that is read only or whose strides address elements twice, as a run judges its
- * outputs: axes may interleave, but where three or more do, and a search of 4096 steps cannot tell whether elements
- * overlap, it is rejected too. UNSUPPORTED for an imported array in device memory; DTYPE_MISMATCH, SHAPE_MISMATCH, and
- * errors of the device's driver. The copy is done when the call returns; it waits for no queue.
+ * Copies element by element between two arrays of equal dtype and shape, whatever their strides, on any devices. If
+ * they overlap, the result is as if the whole source had been read first, which may need memory for a copy of it.
+ * INVALID_ARGUMENT for a destination that is read-only or has two elements at one address (checked as for outputs of a
+ * run: axes may interleave, but if three or more do and a search of 4096 steps is inconclusive, it is rejected too).
+ * UNSUPPORTED for an imported array in device memory; DTYPE_MISMATCH, SHAPE_MISMATCH, and errors of the device's
+ * driver. The copy is done when the call returns; it waits for no queue.
  */
 weft_status *weft_array_copy(weft_array *destination, const weft_array *source) WEFT_MUST_USE;
 /* The same elements row-major without gaps: `array` itself, retained, or a copy, which is possible only on the CPU

@@ -74,10 +74,10 @@ void weft_status_destroy(weft_status *status);
 const char *weft_code_name(weft_code code);
 
 /*
- * Escapes foreign text, such as a name, to one line that a terminal can show: anything but a printable UTF-8 character
- * becomes "\n", "\t" or, byte by byte, "\x1b"; a backslash stays, so that escaping twice changes nothing. Writes at
- * most `size` bytes with the terminating NUL, like snprintf, but no part of a character; returns the length of the
- * whole text. NULL stands for "".
+ * Escapes untrusted text, such as a name, to one line that a terminal can show: anything but a printable UTF-8
+ * character becomes "\n", "\t" or, byte by byte, "\x1b"; a backslash stays, so escaping is idempotent. Writes at most
+ * `size` bytes with the terminating NUL, like snprintf, never part of a character; returns the length of the whole
+ * text. NULL stands for "".
  */
 size_t weft_text_escape(const char *text, char *out_text, size_t size);
 
@@ -85,11 +85,11 @@ size_t weft_text_escape(const char *text, char *out_text, size_t size);
 
 /*
  * The only source of memory. `resize` allocates when `block` is NULL, frees when `new_size` is 0 (and returns NULL),
- * and otherwise resizes, keeping the contents up to the smaller size. `old_size` and `alignment` are what the block
- * was asked with; `alignment` is a power of two. NULL means out of memory, and the old block is then still valid.
- * It may be called from any thread that uses the object it was given to, including those of an executor's pool, from
- * several at the same time, and for as long as anything made from that object lives; the struct itself is copied. It
- * must not call this library, which may hold a lock.
+ * and otherwise resizes, keeping the contents up to the smaller size. `old_size` and `alignment` are those the block
+ * was allocated with; `alignment` is a power of two. NULL means out of memory; the old block then stays valid. It must
+ * be thread-safe: threads that use the object it was given to, those of an executor's pool included, call it as long
+ * as anything made from that object lives. The struct itself is copied. It must not call this library, which may hold
+ * a lock.
  */
 typedef struct weft_allocator {
     void *self;

@@ -56,14 +56,14 @@ weft_tensor weft_max_pool(weft_tensor x, const weft_pool_options *options);
 /* The mean of each window: padding adds 0 and counts only with count_include_pad. Floats; f16 and bf16 compute in
  * f32. */
 weft_tensor weft_average_pool(weft_tensor x, const weft_pool_options *options);
-/* To given extents of the last axes (all from 1): output i takes elements floor(i * m / size) up to but without
- * ceil((i + 1) * m / size) of m. An extent m of 0 is an error of the run where the result has elements. */
+/* To given extents of the last axes (all from 1): output i covers elements [floor(i * m / size),
+ * ceil((i + 1) * m / size)) of an extent of m. m = 0 is a run-time error if the result has elements. */
 weft_tensor weft_adaptive_max_pool(weft_tensor x, weft_ints sizes);
 weft_tensor weft_adaptive_average_pool(weft_tensor x, weft_ints sizes);
 
 typedef enum weft_resize_mode { WEFT_RESIZE_NEAREST, WEFT_RESIZE_LINEAR } weft_resize_mode;
-/* Where output element i of s lies among m elements, with r = m / s or 1 / scale: products of r are divisions that
- * round once, i * m / s or i / scale, so that whole numbers and halves are exact. */
+/* The coordinate of output i of s among m input elements, with r = m / s or 1 / scale; i * r is computed as i * m / s
+ * or i / scale, rounded once, so that whole numbers and halves are exact. */
 typedef enum weft_resize_coordinates {
     WEFT_RESIZE_HALF_PIXEL,    /* (i + 1/2) * r - 1/2 */
     WEFT_RESIZE_ALIGN_CORNERS, /* i * (m - 1) / (s - 1), 0 where s is 1 */

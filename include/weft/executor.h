@@ -77,18 +77,18 @@ typedef struct weft_report {
 typedef enum weft_profile_kind {
     WEFT_PROFILE_KERNEL,  /* generated code */
     WEFT_PROFILE_PRODUCT, /* the library of matrix products */
-    WEFT_PROFILE_SORT,    /* the run time's sorting */
+    WEFT_PROFILE_SORT,    /* the runtime's sort */
     WEFT_PROFILE_HOST,    /* an extension's kernel, the reference runtime */
     WEFT_PROFILE_REGION   /* a fold, while or cond around the steps of its regions */
 } weft_profile_kind;
 
 /*
- * What one step of a run did. `bytes` and `flops` are estimates from the extents of this run. A kernel's bytes are for
- * each array that it reads or writes the elements accessed, but at most all of the array once; a product's and a host
- * step's are those of its operands and results. A kernel's flops are the arithmetic of its code, functions such as exp
- * in the operations they are made of, an fma as two, of integers too; moves, conversions, comparisons, selects and
- * address computations do not count. A product of m x k and k x n has 2 m n k flops, a complex one 8 m n k. A host
- * step's are not known: 0. A region's own bytes and flops are 0: its steps have them.
+ * What one step of a run did. `bytes` and `flops` are estimates from the extents of this run. A kernel's bytes are the
+ * elements it accesses in each array, at most the whole array once; those of a matrix product or host step are its
+ * operands and results. A kernel's flops are its arithmetic operations, integer ones included: an fma counts as two,
+ * exp and the like as the operations they expand to; moves, conversions, comparisons, selects and address computations
+ * do not count. A product of m x k and k x n has 2 m n k flops, a complex one 8 m n k; a host step's are unknown: 0. A
+ * region's own bytes and flops are 0: they are counted for its steps.
  */
 typedef struct weft_profile_record {
     size_t size;      /* of this struct, as the library knows it */
@@ -153,7 +153,7 @@ typedef struct weft_run {
     /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with what it needs in the
      * report; 0: any. Runtime "ref" plans no arena: it takes what it needs under any limit, and its peak_bytes are 0.
      * Not counted either: new outputs, what products pack of their operands (for each thread at most these, and at most
-     * 4.5 times the second-level cache of the machine; about 1 MiB more for sums of f16 and bf16), and runs that
+     * 4.5 times L2 of the machine; about 1 MiB more for sums of f16 and bf16), and runs that
      * kernels of extensions start. Steps run in parallel as far as the limit allows; without a limit, as long as that
      * takes at most a quarter plus 1 MiB more than running them one after another. */
     size_t memory_limit;
@@ -168,20 +168,19 @@ typedef struct weft_run {
 /*
  * Runs `program`. Before anything runs: the names, counts, dtypes, ranks and extents of the arrays, the symbols' ranges
  * and the guards are checked (SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, NOT_REGISTERED). Outputs may overlap
- * nothing but donated inputs; what lies between the elements of an array counts too. An output that is a donated input
- * except for elements that were updated (weft_scatter, weft_dynamic_update_slice, or a loop that carries the input and
- * does nothing else to it), and that is given as the same array, is updated in place if nothing reads the input after
- * that; where none is given, it is an array in the memory of a row-major input. A view of the program
- * (<weft/inspect.h>) says for which inputs that is so. Nothing else is made in the memory of a
- * donated input: one that any other output overlaps is copied before the first step. Runtime "ref" updates a copy: the
- * same array gets the result at the end, and where none is given the result is an array of its own.
+ * only donated inputs; the gaps between the elements of an array count as part of it. An output that is a donated input
+ * with some elements updated (weft_scatter, weft_dynamic_update_slice, or a loop that carries the input and does
+ * nothing else to it) is updated in place if the same array is passed for both and nothing reads the input afterwards;
+ * if no output array is passed, the new one reuses the memory of a row-major input. A view of the program
+ * (<weft/inspect.h>) lists these inputs. A donated input that any other output overlaps is copied before the first
+ * step. Runtime "ref" updates a copy: an array that is passed gets the result at the end, otherwise a new one has it.
  *
  * After any error, including CANCELLED, entries of `outputs` that were NULL are still NULL. Inputs are unchanged,
- * donated ones included, except one that was being updated in place: it contains the updates that were made before the
- * error. An update outside of loops is made as a whole: where an index or a start is out of range, or another of its
- * data is bad, nothing of it is written. In a loop the one that fails may be made in part, with substitutes for bad
- * data, and at index 0 where its own index is out of range. An update persists if a later step of the run fails or the
- * run is cancelled. Outputs that the caller gave and that do not lie on inputs are unspecified.
+ * donated ones included, except one that was being updated in place: it contains the updates made before the error. An
+ * update outside of loops is atomic: if an index or start is out of range, or other data are bad, none of it is
+ * written. In a loop the failing update may be written in part, with placeholder values for bad data, and at index 0
+ * for an index out of range. Updates are not undone if a later step fails or the run is cancelled. Outputs passed by
+ * the caller that do not overlap an input have unspecified contents.
  *
  * Kernels of a new program are compiled on all threads; runs that other threads start in the meantime use one thread
  * each. Independent steps that are too small for all threads each (branches of a graph, folds) run in parallel, each on

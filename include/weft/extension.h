@@ -41,10 +41,10 @@ typedef enum weft_attr_kind {
 /* A region: a closed sub-computation with parameters, in a graph of its own that shares the symbols of the graph around
  * it. Those of weft_fold and the like are traced; one of an extension's op comes from .weft text.
  *
- * A lowering or kernel may read the region of its op and compile its results, whose inputs are then the parameters. It
- * traces nothing in that graph, which one thread at a time may use: runs on several threads call them with the same
- * one, so they take a lock of their own. What is compiled has the symbols and guards of the graph around, whose values
- * a kernel is not told: it can run that where the parameters bind all symbols; elsewhere the op must be lowered. */
+ * A lowering or kernel may read the region of its op and compile its results; the parameters become the inputs. It must
+ * not trace into that graph, and must hold a lock of its own while it uses it, since concurrent runs share it. The
+ * compiled program has the symbols and guards of the enclosing graph. A kernel is not given the values of symbols, so
+ * it can only run a program whose parameters bind all of them; otherwise the op must be lowered. */
 typedef struct weft_region {
     weft_graph *graph;
     weft_tensors parameters;
@@ -141,7 +141,7 @@ typedef enum weft_op_class {
 } weft_op_class;
 
 typedef enum weft_op_trait {
-    WEFT_TRAIT_COMMUTATIVE = 1u << 0 /* of two operands: op(b, a) is op(a, b), and one node if that was traced before */
+    WEFT_TRAIT_COMMUTATIVE = 1u << 0 /* two operands: op(a, b) and op(b, a) are one node */
 } weft_op_trait;
 
 /* Its functions are called with the default floating-point environment of a thread, round to nearest and no traps,
@@ -158,18 +158,18 @@ typedef struct weft_op_def {
     size_t attr_count;
     const weft_attr_def *attrs;
     /*
-     * Fills `out_types[0 .. output_count-1]`, or says what is wrong in a message that starts with the op's name.
-     * Once weft_require_* returned false the error is known, and any return is fine. The shapes may be parts of
-     * inputs and attrs. Called again whenever the node is made in another graph, so nothing but its arguments may
-     * decide what it says, and it traces nothing (INVALID_ARGUMENT). Required.
+     * Fills `out_types[0 .. output_count-1]`, or returns an error whose message starts with the op's name. Once
+     * weft_require_* has returned false the error is recorded, and any return is fine. Shapes may point into inputs
+     * and attrs. Called again when the node is copied to another graph, so the result must depend on the arguments
+     * alone; must not trace (INVALID_ARGUMENT). Required.
      */
     weft_status *(*infer)(const weft_infer_context *context, weft_type *out_types);
     /*
-     * Traces the op as other ops of `graph`; fills `out_tensors`. May leave out_tensors[0] invalid without an error to
-     * say "not for these operands now": the node then stays, and the guards of what was traced are dropped. It makes no
-     * inputs (INVALID_ARGUMENT). The tensors have the types of `infer`: another dtype or rank is INVALID_ARGUMENT,
-     * another extent SHAPE_MISMATCH; one that may be equal, as the symbols say, is a guard. Once what it traces has
-     * failed the error is known, and any tensors and any return are fine. NULL: never lowered.
+     * Traces the op as other ops of `graph`; fills `out_tensors`. Leaving out_tensors[0] invalid without an error
+     * declines: the node stays, and guards of what was traced are dropped. Must not make inputs (INVALID_ARGUMENT). The
+     * tensors must have the types of `infer`: another dtype or rank is INVALID_ARGUMENT, another extent SHAPE_MISMATCH,
+     * one that symbols may make equal becomes a guard. Once tracing has failed, any tensors and any return are fine.
+     * NULL: never lowered.
      */
     weft_status *(*lower)(weft_graph *graph, const struct weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
                           weft_tensor *out_tensors);

@@ -2,7 +2,7 @@
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 /*
- * Graphs: hash-consed nodes over tensors with symbolic extents, built by tracing. One thread builds a graph.
+ * Graphs: hash-consed nodes over tensors with symbolic extents, built by tracing. Not thread-safe.
  *
  * Tracing functions return values. The first error sticks to the graph with the op and the caller's source location;
  * anything traced from a failed tensor fails silently, so that expressions compose, and weft_compile reports the error.
@@ -25,6 +25,7 @@ typedef struct weft_graph_options {
     const weft_allocator *allocator;
 } weft_graph_options;
 
+/* A new, empty graph. Destroying it invalidates its tensors and extents; compiled programs stay valid. */
 weft_status *weft_graph_create(const weft_graph_options *options, weft_graph **out_graph) WEFT_MUST_USE;
 void weft_graph_destroy(weft_graph *graph);
 /* The first tracing error, or NULL; owned by the graph. */
@@ -114,10 +115,10 @@ weft_shape weft_tensor_shape(weft_tensor tensor);
 weft_tensor weft_tensor_set_name(weft_tensor tensor, const char *name);
 
 /*
- * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the message then,
- * escaped as messages are; required. Nothing is recorded if it can be proven; if it can never hold the error is
- * immediate, WEFT_SHAPE_MISMATCH, and false is returned. A run for which it does not hold is WEFT_SHAPE_MISMATCH too.
- * May be used by `infer`.
+ * Records a guard: a == b must hold when the graph runs, and is checked before anything runs. `format` (required) is
+ * its message, escaped as all messages are. Nothing is recorded if it can be proven; if it can never hold, the error is
+ * WEFT_SHAPE_MISMATCH at once and false is returned. A run that violates the guard is WEFT_SHAPE_MISMATCH too. May be
+ * used by `infer`.
  */
 bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 /* The same for a <= b, except that the immediate error is WEFT_OUT_OF_RANGE. */

@@ -27,8 +27,8 @@ typedef enum weft_index_kind {
     WEFT_INDEX_RANGE,    /* elements start, start + step, ... before stop */
     WEFT_INDEX_ONE,      /* element `start`; the axis is gone */
     WEFT_INDEX_NEW_AXIS, /* an axis of extent one */
-    WEFT_INDEX_ELLIPSIS, /* as many whole axes as are left; at most once, and at the end where it is not given */
-    WEFT_INDEX_TENSOR    /* elements that an index tensor says */
+    WEFT_INDEX_ELLIPSIS, /* all axes that no other item takes; at most once, implied at the end */
+    WEFT_INDEX_TENSOR    /* elements selected by an index tensor */
 } weft_index_kind;
 
 /* What is taken along one axis. Made by the macros below. */
@@ -48,14 +48,14 @@ typedef struct weft_index_items {
  * x[items], with numpy's meaning. Each item except NEW_AXIS and ELLIPSIS takes the next axis of x; more items than axes
  * are WEFT_INVALID_ARGUMENT.
  *
- *  - RANGE: bounds may be symbolic; negative ones count from the end, those beyond either end are cut to it, and the
- *    result may be empty. A step of 0 is an error. WEFT_RANGE takes integers of any size, a bit-field x as +x; an
- *    extent that is -INT64_MAX is WEFT_OPEN, and one that is invalid, as weft_extent_of(INT64_MIN) is, an error.
+ *  - RANGE: bounds may be symbolic; negative ones count from the end, all are clamped to the axis, and the result
+ *    may be empty. A step of 0 is an error. WEFT_RANGE takes integers of any size (write a bit-field x as +x); an
+ *    extent of -INT64_MAX is WEFT_OPEN, an invalid one, such as weft_extent_of(INT64_MIN), an error.
  *    Values computed from symbolic bounds must fit 64 bits, otherwise a run is OUT_OF_RANGE.
  *  - ONE: out of range is an error (WEFT_OUT_OF_RANGE), or a guard where extents are symbolic.
- *  - TENSOR: index tensors broadcast to one shape, whose axes stand where the first of them stood if all index tensors
- *    and single indices are side by side, and in front of all others if not. Indices are checked at the run. A mask
- *    (bool) is rejected: the number of elements it takes is not known before the run.
+ *  - TENSOR: index tensors broadcast to one shape. Its axes replace those indexed if all index tensors and single
+ *    indices are adjacent, otherwise they come first. Indices are checked at run time. A mask (bool) is rejected: how
+ *    many elements it selects is not known before the run.
  *
  * Ranges, single indices and new axes are views; index tensors are a gather.
  */

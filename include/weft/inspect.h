@@ -36,7 +36,7 @@ weft_status *weft_program_emit(const weft_program *program, weft_emit_format for
 typedef enum weft_program_view_engine {
     WEFT_ENGINE_KERNEL,    /* generated code */
     WEFT_ENGINE_PRODUCT,   /* the library of matrix products */
-    WEFT_ENGINE_SORT,      /* the run time's sorting */
+    WEFT_ENGINE_SORT,      /* the runtime's sort */
     WEFT_ENGINE_EXTENSION, /* an extension's own kernel */
     WEFT_ENGINE_REGION     /* a fold, while or cond around the steps of its regions */
 } weft_program_view_engine;

@@ -24,18 +24,17 @@ typedef struct weft_machine {
     uint32_t vector_bytes; /* of a vector register, a power of two from 16 to 64 */
     uint32_t registers;    /* vector registers, 8 to 1024 */
     uint32_t line_bytes;   /* of a cache line, a power of two from 16 to 1024 */
-    /* Bytes of data in the first- and the second-level cache, 4 KiB to 1 GiB. */
+    /* Bytes of data in L1 and in L2, 4 KiB to 1 GiB. */
     size_t cache_bytes[WEFT_MACHINE_CACHES];
     /* Of one core: scalar operations of generated code on elements of four bytes, bytes that it moves through caches,
      * elements sorted. */
     double operations, cache_bandwidth, sort_rate;
-    /* Of that many threads, 1 to WEFT_MAX_THREADS: multiplications of f32 in products whose smallest extent of m, n and
-     * k is below 4, 16, 64, and others, those of other dtypes counting by their bytes, from four on, and complex ones
-     * twice that; bytes from and to memory, permuting them included. */
+    /* Of `threads` threads, 1 to WEFT_MAX_THREADS: f32 multiplications per second in matrix products with min(m, n, k)
+     * below 4, below 16, below 64, and larger; a dtype of more than 4 bytes counts as bytes / 4 multiplications, a
+     * complex one as twice that; memory bandwidth, permutes included. */
     uint32_t threads;
     double product_rates[WEFT_MACHINE_RATES], bandwidth;
-    /* Seconds, 0 to 1: of a step of a program, or a product of a batch, beside its work; to begin and end what several
-     * threads do together. */
+    /* Seconds, 0 to 1: fixed overhead of a step, or of one product of a batch; of a fork-join over several threads. */
     double dispatch_seconds, fork_join_seconds;
 } weft_machine;
 

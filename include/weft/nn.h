@@ -54,20 +54,20 @@ weft_tensor weft_softmax(weft_tensor x, int64_t axis);
 weft_tensor weft_log_softmax(weft_tensor x, int64_t axis);
 
 /* ---- normalisation ---- */
-/* All of them give (x - mean) / sqrt(variance + epsilon) * scale + bias, with the variance of the whole. */
+/* All compute (x - mean) / sqrt(variance + epsilon) * scale + bias, with the population variance. */
 typedef struct weft_norm_options {
-    weft_tensor scale, bias; /* of x's dtype or f32 for a short one; default 1 and 0 */
+    weft_tensor scale, bias; /* of x's dtype, or f32 if x is f16 or bf16; default 1 and 0 */
     double epsilon;          /* 0 stands for 1e-5; negative or NaN is INVALID_ARGUMENT */
 } weft_norm_options;
 /* Over axes axis .. rank - 1; scale and bias broadcast to these. */
 weft_tensor weft_layer_norm(weft_tensor x, int64_t axis, const weft_norm_options *options);
 /* The same without a mean: x / sqrt(mean(x^2) + epsilon) * scale + bias. */
 weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *options);
-/* x is [n, c, ...]; channels go in `groups` of neighbours, which must divide c, each normalised with all axes after
- * it. Scale and bias are [c]. groups = c normalises every channel by itself ("instance norm"). */
+/* x is [n, c, ...]. `groups` must divide c; each group of consecutive channels is normalised over itself and all later
+ * axes. Scale and bias are [c]. groups = c normalises every channel by itself ("instance norm"). */
 weft_tensor weft_group_norm(weft_tensor x, int64_t groups, const weft_norm_options *options);
-/* x is [n, c, ...], the others are [c]: with statistics given, and with those of x over all axes but c, which are also
- * written (the variance with correction 0; either pointer may be NULL). */
+/* x is [n, c, ...], the others are [c]. With given statistics, or with those of x over all axes except c, which are
+ * written too (the variance with correction 0; either pointer may be NULL). */
 weft_tensor weft_batch_norm(weft_tensor x, weft_tensor mean, weft_tensor variance, const weft_norm_options *options);
 weft_tensor weft_batch_norm_train(weft_tensor x, const weft_norm_options *options, weft_tensor *out_mean,
                                   weft_tensor *out_variance);
@@ -115,10 +115,10 @@ weft_tensor weft_kl_divergence(weft_tensor x, weft_tensor target, weft_reduction
 
 /* ---- losses of classes: these lie along `axis` of x ---- */
 typedef struct weft_class_options {
-    weft_tensor weights; /* [c], of x's dtype or f32 for a short one: what a row of each class counts; default 1 */
-    bool ignores;        /* rows of class `ignored` count 0 */
+    weft_tensor weights; /* [c], of x's dtype, or f32 if x is f16 or bf16: weight of each class; default 1 */
+    bool ignores;        /* rows of class `ignored` have weight 0 */
     int64_t ignored;
-    weft_reduction_kind reduction; /* a mean is the sum of weighted losses by the sum of weights */
+    weft_reduction_kind reduction; /* MEAN divides the sum of weighted losses by the sum of weights */
 } weft_class_options;
 /* -x at the class of each row: x holds logarithms of probabilities, `targets` (integers) has x's shape without `axis`.
  * Rules for classes as for weft_gather. */

@@ -13,7 +13,7 @@
  *  - elementwise operands broadcast as in numpy: shapes are aligned at the right, an extent that is statically 1
  *    stretches, others must be equal, which is checked while tracing where it can be and otherwise becomes a guard;
  *  - axes may be negative, counting from the end; out of range is WEFT_OUT_OF_RANGE;
- *  - integer arithmetic wraps; integer division is floor division and division by zero is an error of the run;
+ *  - integer arithmetic wraps; integer division is floor division and division by zero is a run-time error;
  *  - max and min return NaN when either operand is NaN, and either zero of two that differ in sign; comparisons with
  *    NaN are false, except ne.
  */
@@ -44,9 +44,9 @@ weft_tensor weft_iota(weft_graph *graph, weft_dtype dtype, weft_shape shape, int
 weft_tensor weft_extent_tensor(weft_graph *graph, weft_extent extent);
 
 /* ---- elementwise ---- */
-/* Numbers. */
+/* Any dtype but bool. */
 weft_tensor weft_neg(weft_tensor x);
-/* Numbers; of a complex one its size, as f32 or f64: sqrt(re^2 + im^2), infinite where a part is. */
+/* Any dtype but bool; of a complex one its size, as f32 or f64: sqrt(re^2 + im^2), infinite where a part is. */
 weft_tensor weft_abs(weft_tensor x);
 /* For floats, like the functions of floats below, and for complex numbers. */
 weft_tensor weft_exp(weft_tensor x);
@@ -83,8 +83,8 @@ weft_tensor weft_angle(weft_tensor x);
  * The error of pow is relative to the whole number and grows with |b log(a)|; it is no sharper for small integer
  * exponents: multiply instead.
  *
- * Special values of all but pow are those of C's Annex G; signs it leaves open are those of the formula. pow is no
- * number where the formula is; of b = 0 it is 1, of a = 0 it is 0 where Re(b) > 0 and else no number, as in numpy.
+ * Special values of all but pow are those of C's Annex G; signs it leaves open are those of the formula. pow is NaN
+ * where the formula is; pow(a, 0) is 1, pow(0, b) is 0 if Re(b) > 0 and otherwise NaN, as in numpy.
  */
 /*
  * Functions of floats. Their errors are at most 1 ulp in f32 and 1.5 in f64; lib/math/math.def in the sources has the
@@ -136,7 +136,7 @@ weft_tensor weft_tgamma(weft_tensor x);
 /* The derivative of log(gamma(x)): -+infinity at +-0, NaN at negative integers and at -infinity. */
 weft_tensor weft_digamma(weft_tensor x);
 weft_tensor weft_not(weft_tensor x); /* bool: logical; integers: bitwise */
-/* Numbers. */
+/* Any dtype but bool. */
 weft_tensor weft_add(weft_tensor a, weft_tensor b);
 weft_tensor weft_sub(weft_tensor a, weft_tensor b);
 weft_tensor weft_mul(weft_tensor a, weft_tensor b);
@@ -160,7 +160,7 @@ weft_tensor weft_fmod(weft_tensor a, weft_tensor b);
 weft_tensor weft_pow(weft_tensor a, weft_tensor b);
 /* The magnitude of a with the sign of b; floats. */
 weft_tensor weft_copysign(weft_tensor a, weft_tensor b);
-/* Anything ordered. */
+/* Any dtype but complex. */
 weft_tensor weft_max(weft_tensor a, weft_tensor b);
 weft_tensor weft_min(weft_tensor a, weft_tensor b);
 /* bool: logical; integers: bitwise. */
@@ -181,9 +181,8 @@ weft_tensor weft_ge(weft_tensor a, weft_tensor b);
 /* condition ? a : b; `condition` is bool. */
 weft_tensor weft_select(weft_tensor condition, weft_tensor a, weft_tensor b);
 /* To bool: x != 0 (NaN is true). Float to integer: toward zero, saturating, NaN gives 0. Integer to integer: the low
- * bits. To floats: nearest even, the largest number and half a place more is infinite, a NaN stays a NaN. Of a complex
- * number the real part is converted so and the imaginary one dropped, except to complex, which converts both, and to
- * bool: true where either is not 0. What was real gets 0 as its imaginary part. */
+ * bits. To floats: to nearest even, overflow gives infinity, NaN stays NaN. Complex to real drops the imaginary part;
+ * complex to bool is true if either part is not 0; real to complex has an imaginary part of 0. */
 weft_tensor weft_cast(weft_tensor x, weft_dtype dtype);
 /* The same bits as another dtype of the same size: integers and floats. */
 weft_tensor weft_bitcast(weft_tensor x, weft_dtype dtype);
@@ -210,13 +209,14 @@ weft_tensor weft_slice(weft_tensor x, weft_shape starts, weft_shape sizes, weft_
 weft_tensor weft_narrow(weft_tensor x, int64_t axis, weft_extent start, weft_extent size);
 /* Adds low[i] elements before and high[i] after axis i, of `value` (rank 0). Counts may not be negative. */
 weft_tensor weft_pad(weft_tensor x, weft_tensor value, weft_shape low, weft_shape high);
+/* Reverses x along each of `axes`. */
 weft_tensor weft_flip(weft_tensor x, weft_ints axes);
 /* Sliding windows: `axis` is replaced by the number of windows, and a new last axis of extent `size` runs through each:
  * result[.., i, .., k] = x[.., i * stride + k * dilation, ..]. There are max(0, floor((n - (size - 1) * dilation - 1) /
  * stride) + 1) windows for an extent of n: only those that lie inside, so none where one would be longer than the axis.
  * All three are at least 1 (a symbolic size: a guard). For windows over the edge weft_pad first. */
 weft_tensor weft_window(weft_tensor x, int64_t axis, weft_extent size, int64_t stride, int64_t dilation);
-/* Extents other than `axis` must agree. At least one operand. */
+/* Joins the operands along `axis`; all other extents must agree. At least one operand. */
 weft_tensor weft_concat(weft_tensors operands, int64_t axis);
 /* Takes the diagonal i == j of two axes of equal extent: it becomes the lower of the two axes, and the other is
  * removed. */
@@ -242,10 +242,10 @@ typedef enum weft_scatter_mode {
     WEFT_SCATTER_MIN
 } weft_scatter_mode;
 /*
- * x with `updates` put in, shaped like weft_gather_axes of the same indices and axes, of x's dtype. Updates of one
- * element are applied in row-major order, so that SET keeps the last one; each is one elementwise add, mul, max or min
- * that rounds to the dtype. The result is the same to the bit for any number of threads. BOOL takes SET, MAX and MIN,
- * complex dtypes SET, ADD and MUL.
+ * x with `updates` scattered into it; they have x's dtype and the shape of weft_gather_axes(x, indices, axes). Updates
+ * of one element are applied in row-major order, so SET keeps the last one; each is one elementwise add, mul, max or
+ * min that rounds to the dtype. Bit-identical for any number of threads. BOOL takes SET, MAX and MIN, complex dtypes
+ * SET, ADD and MUL.
  */
 weft_tensor weft_scatter(weft_tensor x, weft_tensors indices, weft_ints axes, weft_tensor updates,
                          weft_scatter_mode mode);
@@ -258,10 +258,10 @@ weft_tensor weft_scatter_along_axis(weft_tensor x, weft_tensor indices, weft_ten
                                     weft_scatter_mode mode);
 /* weft_gather by a list of indices. */
 weft_tensor weft_index_select(weft_tensor x, weft_tensor indices, int64_t axis);
-/* Adds to x what lies at each index of `axis` in `updates`, shaped like weft_gather of the same. */
+/* x with updates[.., j, ..] added at indices[j] of `axis`; `updates` has weft_gather's shape. */
 weft_tensor weft_index_add(weft_tensor x, weft_tensor indices, weft_tensor updates, int64_t axis);
 /* sizes[i] elements of axes[i] from starts[i] on, which is an i64 of rank 0; other axes are taken whole. A start
- * outside [0, extent - size] is an error of the run: nothing is clamped, nothing counts from the end. A slice or an
+ * outside [0, extent - size] is a run-time error: nothing is clamped, nothing counts from the end. A slice or an
  * update without elements has no such error. */
 weft_tensor weft_dynamic_slice(weft_tensor x, weft_tensors starts, weft_ints axes, weft_shape sizes);
 /* x with `update` in place of the elements from `starts` on along `axes`. `update` has x's dtype and rank, and x's
@@ -273,7 +273,7 @@ weft_tensor weft_dynamic_update_slice(weft_tensor x, weft_tensor update, weft_te
  * argmin are 0. NaN: max and min return it, argmax and argmin return the position of the first. Floats add up and
  * multiply in blocks of blocks, along any axis, so that no chain is long; the order depends only on the graph, except
  * that runtime "ref" uses row-major order. ---- */
-/* Numbers; integers wrap. */
+/* Any dtype but bool; integers wrap. */
 weft_tensor weft_reduce_sum(weft_tensor x, weft_ints axes, bool keep);
 weft_tensor weft_reduce_prod(weft_tensor x, weft_ints axes, bool keep);
 /* Everything that is ordered: all but complex numbers. */
@@ -290,7 +290,7 @@ weft_tensor weft_argmin(weft_tensor x, int64_t axis, bool keep);
  * from the first to the last; `reverse`: from the last to the first. `exclusive`: up to but without element i, so that
  * the first one is what a reduction of nothing gives: 0, 1, the least, the greatest value. Combining begins with that
  * value: a sum that begins with -0 is +0. bf16 and f16 accumulate in f32, and each result is rounded once. ---- */
-/* Numbers; integers wrap. */
+/* Any dtype but bool; integers wrap. */
 weft_tensor weft_cumsum(weft_tensor x, int64_t axis, bool reverse, bool exclusive);
 weft_tensor weft_cumprod(weft_tensor x, int64_t axis, bool reverse, bool exclusive);
 /* Anything ordered; from the first NaN on the result is NaN. */
@@ -306,7 +306,7 @@ weft_tensor weft_argsort(weft_tensor x, int64_t axis, bool descending);
 /* ---- products ---- */
 /* Batch axes pair up, contracted axes pair up and are summed; result: batch, free of a, free of b, each in order of
  * appearance. Of bools: whether any pair is true. The order in which terms are added is unspecified, but a product
- * without free axes adds like reduce_sum of mul, in f32 for short floats. */
+ * without free axes adds like reduce_sum of mul, in f32 for 16-bit floats. */
 typedef struct weft_dot_axes {
     weft_ints batch_a, batch_b, contract_a, contract_b;
 } weft_dot_axes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_PROGRAM_H
 #define WEFT_PROGRAM_H
-/* Programs: the result of compiling a graph. Immutable, counted, independent of any target; any thread may use one. */
+/* Programs: compiled graphs. Immutable, reference-counted, independent of any target; any thread may use one. */
 #include <weft/extension.h>
 
 #ifdef __cplusplus

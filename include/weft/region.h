@@ -34,11 +34,10 @@ extern "C" {
 typedef void (*weft_fold_body)(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next);
 
 /*
- * The value of `initial` after `trips` iterations of `body`; `initial` itself if there are none, and then the body's
- * requirements on extents need not hold: those that no values of the symbols meet are an error all the same if `trips`
- * may be positive, and so are labels of an einsum with several constant extents, and an inferred extent of a reshape
- * that does not divide. At least one tensor is carried. A number of iterations that may be negative
- * becomes a guard.
+ * The value of `initial` after `trips` iterations of `body`, or `initial` itself if there are none; the body's
+ * requirements on extents need not hold then. Requirements that no values of the symbols satisfy are errors anyway if
+ * `trips` may be positive, as are einsum labels with several constant extents and a reshape whose inferred extent does
+ * not divide. At least one tensor is carried. A trip count that may be negative becomes a guard.
  */
 weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body body, void *context,
                       weft_tensor *out_results);

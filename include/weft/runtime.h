@@ -77,10 +77,9 @@ typedef struct weft_launch {
 
 /*
  * C[b] = A[b] * B[b]; b runs over `batch_rank` axes. Strides and offsets count elements and may have any sign; those of
- * A and B may be 0. Where that of C is 0 the products along the axis are added up: the terms of an element of C are
- * those along all such axes and k, in row-major order, k last. There are at most WEFT_MAX_RANK other axes, and as many
- * such ones. Without terms the result is zero. Products of f16 and bf16 are added up in f32 and rounded once. No byte
- * of C except its elements is written.
+ * A and B may be 0. A batch axis with stride 0 in C is reduced: an element of C sums over all such axes and k, in
+ * row-major order, k innermost. There are at most WEFT_MAX_RANK reduced and WEFT_MAX_RANK other batch axes. An empty
+ * sum is zero. f16 and bf16 accumulate in f32 and round once. No byte of C except its elements is written.
  */
 typedef struct weft_gemm_call {
     size_t size;

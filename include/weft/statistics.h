@@ -34,19 +34,18 @@ weft_tensor weft_norm(weft_tensor x, weft_ints axes, double p, bool keep);
 weft_tensor weft_count_nonzero(weft_tensor x, weft_ints axes, bool keep);
 
 /* ---- order ---- */
-/* The element that share q in [0, 1] of the others along `axis` do not exceed, between neighbours by their distance
- * (numpy's "linear"); where that is infinite, low * (1 - t) + high * t. NaN if any element is NaN; needs at least one
- * element.
+/* The q-quantile (q in [0, 1]) along `axis`, linearly interpolated between neighbours (numpy's "linear"); where their
+ * difference is infinite, low * (1 - t) + high * t. NaN if any element is NaN; needs at least one element.
  */
 weft_tensor weft_quantile(weft_tensor x, double q, int64_t axis, bool keep);
 /* quantile 1/2. */
 weft_tensor weft_median(weft_tensor x, int64_t axis, bool keep);
 /* The k greatest elements along `axis`, or the least if `smallest`, best first; writes their positions (i64; may be
- * NULL). Equal elements keep their order; NaNs come last. Anything ordered. */
+ * NULL). Equal elements keep their order; NaNs come last. Any dtype but complex. */
 weft_tensor weft_top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest, weft_tensor *out_indices);
 /* How many elements of `sorted` [..., n], which are ascending with NaN last, come before each value: those less than
  * it, or with `right` not greater. Values are [..., m] with the same leading axes, or of any shape where `sorted` is
- * [n]. i64. Takes a step for each bit of the greatest n that its symbols allow: give them close ranges. */
+ * [n]. i64. A binary search, unrolled to the bit length of n's upper bound: give its symbols tight ranges. */
 weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right);
 
 /* ---- counting ---- */
@@ -64,7 +63,7 @@ weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts
  * How many elements of x (integers or floats of any shape) lie in each of `bins` equal bins from `low` to `high`, as
  * i64 [bins]. Bin i is from edge i up to edge i + 1, which only the last bin includes. As in numpy edge i is
  * low + i * ((high - low) / bins), computed in f64 and rounded to the dtype of x, the last one is `high` so rounded,
- * and where low == high the bins are from low - 0.5 to high + 0.5. Of integers the edges stay f64, and of short floats
+ * and where low == high the bins are from low - 0.5 to high + 0.5. Of integers the edges stay f64, and of 16-bit floats
  * they are f32 (or f64) where `low` or `high` would be infinite; x is compared as an f64. Other elements, NaN among
  * them, are not counted. INVALID_ARGUMENT: fewer bins than 1 or more than 2^63 - 2, `low` above `high`, one of them
  * NaN, their distance infinite, or low == high of such a size that f64 does not tell low - 0.5 from high + 0.5.

@@ -158,7 +158,7 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_attention,
     if (!check(q, k, v, &o) || !find_heads(q, k, &h)) return weft_trace_failed(WEFT_TENSORS(q, k, v));
     if (isnan(o.scale)) return weft_trace_fail(q.graph, WEFT_INVALID_ARGUMENT, "attention", "the scale is NaN");
     weft_dtype dtype = weft_tensor_dtype(q);
-    /* Scaled before the product, so that scores of short floats stay in their range. */
+    /* Scaled before the product, so that scores of 16-bit floats stay in their range. */
     weft_tensor scaled = weft_composite_cast(weft_mul(weft_composite_widen(q), scale_of(q, o.scale)), dtype);
     if (h.split) scaled = weft_composite_unravel(scaled, h.axis, 2, h.extents);
     weft_tensor scores = weft_composite_widen(product(scaled, k, -1));

@@ -92,7 +92,7 @@ weft_expr weft_expr_intern(weft_expr_context *exprs, weft_expr_list *list)
     return node->id;
 }
 
-/* What a pair comes to is kept beside the nodes, under kinds that none has. */
+/* Simplified pairs are memoized among the nodes, under kinds that no node has. */
 enum { CHOSEN = WEFT_EXPR_MAX + 1 };
 
 weft_expr weft_expr_recall(const weft_expr_context *exprs, weft_expr_kind kind, weft_expr a, weft_expr b)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proofs of e >= 0. The latest leaf or operation A among the factors of e is taken out (but first minima that are added
- * and maxima that are subtracted, of which both operands must do), e = C*A + R, and bounded point by point: where C >=
- * 0, C*A is at least C times any lower bound of A, and where C <= 0, C times any upper bound. The bounds of A are older
- * expressions (0 and extent-1 of a loop variable, the operands of a minimum, x/d of a division), so this ends at
- * constants. Where the sign of C is open, e >= 0 at both ends is enough, e being linear in between. A loop variable
- * that is inside its loop also tells that its extent is at least 1.
+ * Proofs of e >= 0. Let A be the latest leaf or operation among the factors of e (added minima and subtracted maxima
+ * first: both operands must satisfy it); write e = C*A + R and bound it pointwise: where C >= 0, C*A is at least C
+ * times any lower bound of A, where C <= 0, C times any upper bound. Bounds of A are older expressions (0 and extent-1
+ * of a loop variable, the operands of a minimum, x/d of a division), so this ends at constants. If the sign of C is
+ * unknown, e >= 0 at both ends suffices, as e is linear in between. A loop variable inside its loop also implies that
+ * its extent is at least 1.
  */
 #include "lib/expr/node.h"
 

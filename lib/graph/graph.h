@@ -70,7 +70,7 @@ struct weft_graph {
     struct weft_graph *regions; /* region graphs owned by this one, linked through `sibling` */
     struct weft_graph *sibling;
     uint32_t depth; /* 0; of a region, that of its parent and 1 */
-    weft_expr when; /* of a region: it runs only where this is positive; WEFT_EXPR_NONE: always, or as data say */
+    weft_expr when; /* of a region: it runs only where this is positive; WEFT_EXPR_NONE: always, or data-dependent */
     weft_node *nodes;
     size_t node_count, node_capacity;
     weft_map interned;          /* node encoding -> node number + 1 */

@@ -50,7 +50,7 @@ bool weft_graph_never_runs(const weft_graph *graph)
     return !may_count(graph->exprs, graph->when);
 }
 
-/* What guards that ask the same share. */
+/* Equal for equivalent guards. */
 typedef struct guard_key {
     uint64_t kind, a, b;
 } guard_key;

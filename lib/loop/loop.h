@@ -21,7 +21,7 @@
  * Local buffers carry values from one stage to a later one, in another order of access: a transposition reads rows into
  * one and columns out of it.
  *
- * Order of stores. What a stage stores through an offset that data decide may meet at one element, also with what it
+ * Order of stores. What a stage stores through a data-dependent offset may meet at one element, also with what it
  * loads from there: a stage that does so runs its points in order along every range along which they may. Iterations of
  * outer ranges never meet.
  *
@@ -181,7 +181,7 @@ const char *weft_kernel_scalar_name(const weft_kernel *kernel, size_t i);
 
 const char *weft_scalar_name(weft_scalar_op op);
 
-/* Whether `dtype` is a float of two bytes. */
+/* Whether `dtype` is a 16-bit float. */
 bool weft_dtype_is_short(weft_dtype dtype);
 /* The dtype in which sums and products of `dtype` are accumulated. */
 weft_dtype weft_accumulator_dtype(weft_dtype dtype);

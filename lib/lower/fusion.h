@@ -26,9 +26,9 @@ typedef struct weft_fusion {
     uint8_t *roles;        /* weft_role of each node */
     uint8_t *materialized; /* nodes that must have memory; grows, see weft_fusion_materialize */
     uint8_t *keeps_order;  /* permutes that are not computed with the product they permute; grows, see below */
-    uint8_t *fused_row; /* nodes computed, without memory between, from a reduction along memory that may be a stage */
-    uint8_t *reachable; /* nodes of which one element can be computed at a place that data decide */
-    uint8_t *indexed;   /* nodes of which that is done */
+    uint8_t *fused_row;    /* nodes fused with a reduction along the contiguous axis that may be a stage */
+    uint8_t *reachable;    /* nodes of which one element can be computed at a data-dependent index */
+    uint8_t *indexed;      /* nodes of which that is done */
     uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
     uint32_t *weights;       /* about how many scalar operations recomputing an element costs */
     double *recompute_count; /* how often a kernel that reads the node would compute each of its elements */

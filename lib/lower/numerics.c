@@ -5,14 +5,13 @@
 
 /* Products of up to this many multiplications are loops: the library's call and its packing cost more than they do. */
 #define SMALL_PRODUCT (32 * 32 * 32)
-/* The same for bytes of real terms whose B is innermost along a free axis. */
+/* The same, in bytes of real numbers, for a B that is contiguous along a free axis. */
 #define MEDIUM_PRODUCT_BYTES (4 * 50 * 50 * 50)
-/* A B so lying that stays in the first-level cache is read there again and again; the library does no better with so
- * few terms. */
+/* Such a B that fits in L1 is reread from there; with so few terms the library is no faster. */
 #define SMALL_B_BYTES (16 << 10)
 #define SMALL_B_TERMS 32
-/* So many rows or columns are computed side by side, so that a matrix is read once, as far as the second-level cache
- * holds what is jumped through. */
+/* This many rows or columns are computed together, so that a matrix is read once, as far as L2 holds its strided
+ * lines. */
 #define FEW_ROWS 4
 #define LARGE_MATRIX_BYTES (2 << 20)
 /* WEFT_PRODUCT_FEW_TERMS of real numbers that lie along the lanes. */

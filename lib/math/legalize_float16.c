@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Floats of two bytes, f16 and bf16: they live in memory, and arithmetic on them is done in f32.
+ * 16-bit floats, f16 and bf16: they live in memory, and arithmetic on them is done in f32.
  *
  * requires   a verified kernel in either state, without complex numbers
  * maintains  the state; every operation's result is rounded to its dtype once more, to nearest even
  * breaks     the numbering of instructions
  *
- * Afterwards short floats are loaded, stored, selected, constant, reinterpreted, and cast from and to f32: nothing
+ * Afterwards 16-bit floats are loaded, stored, selected, constant, reinterpreted, and cast from and to f32: nothing
  * else. Sums and products keep f32 in their accumulators from the start (weft_accumulator_dtype).
  */
 #include "lib/loop/inst.h"
@@ -63,7 +63,7 @@ static weft_inst_id wide_integer(weft_inst_list *list, weft_inst_id x)
     return cast(list, choose(list, large, odd, x), WEFT_F64);
 }
 
-/* What rounds to the short float `to` as `x` does, in f32. */
+/* What rounds to the 16-bit float `to` as `x` does, in f32. */
 static weft_inst_id widen_source(weft_inst_list *list, weft_inst_id x, weft_dtype from, weft_dtype to)
 {
     /* From 2^24 on, where f32 has gaps, every integer is an infinity of f16. */

@@ -7,7 +7,8 @@
 /* Pass: arithmetic on complex numbers becomes arithmetic on their parts (complex.c). Same state in and out. */
 weft_status *weft_kernel_expand_complex(weft_kernel *kernel) WEFT_MUST_USE;
 
-/* Pass: arithmetic on short floats becomes arithmetic on f32 between casts (legalize_float16.c). Same state in and out.
+/* Pass: arithmetic on 16-bit floats becomes arithmetic on f32 between casts (legalize_float16.c). Same state in and
+ * out.
  */
 weft_status *weft_kernel_legalize_float16(weft_kernel *kernel) WEFT_MUST_USE;
 

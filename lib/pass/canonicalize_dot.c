@@ -4,7 +4,7 @@
  * batch, contracted, free axes of b, so that one that has to be copied is copied into that order; and a dot whose
  * result is only wanted with the free axes of b in front is the dot of b and a. A product of a matrix and a vector has
  * the vector first where a free axis of the matrix lies innermost, and last where a contracted one does: sums run
- * across or along what lies in memory then. Permutes of operands are read through. A dot of short floats is summed in
+ * across or along what lies in memory then. Permutes of operands are read through. A dot of 16-bit floats is summed in
  * f32 anyhow; a small one becomes a dot of f32 between casts, any other one is left to the backend. requires: nothing.
  * maintains: values except for the order of sums, guards. breaks: nothing; no permute it adds can be merged away.
  */
@@ -156,7 +156,7 @@ static double count_free(weft_tensor x, weft_ints batch, weft_ints contract)
 }
 
 /*
- * Whether a dot of short floats is better done in f32, its operands being widened once: a small one, or one of few
+ * Whether a dot of 16-bit floats is better done in f32, its operands being widened once: a small one, or one of few
  * terms, which are loops or almost as fast as such. One of few rows reads the other operand once, as it is. Measured
  * on Sapphire Rapids.
  */

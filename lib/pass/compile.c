@@ -185,7 +185,7 @@ static weft_status *optimise(compiler *c)
     return weft_graph_verify(compiled->graph, c->output_count, compiled->outputs);
 }
 
-/* ---- the interface for the run time ---- */
+/* ---- the interface for the runtime ---- */
 
 /* Adds the symbols that the program uses, in the order of their creation; extents find them by name. */
 static weft_status *add_symbols(const compiler *c, const uint8_t *used)

@@ -139,6 +139,6 @@ weft_status *weft_pass_lower(weft_graph *graph, const weft_policy *policy, size_
     for (size_t n = 0; n < graph->node_count; n++)
         if (weft_graph_node(graph, (uint32_t)n)->op->lower != NULL) op = weft_graph_node(graph, (uint32_t)n)->op->name;
     return weft_status_create(graph->allocator, WEFT_INTERNAL, "lower",
-                              "lowering goes on after %d sweeps: the lowering of %s needs that op again", MOST_SWEEPS,
+                              "lowering does not end after %d sweeps: lowering %s makes that op again", MOST_SWEEPS,
                               op);
 }

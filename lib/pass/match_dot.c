@@ -309,7 +309,7 @@ static weft_tensor cast(weft_tensor x, weft_dtype dtype)
     return weft_tensor_dtype(x) == dtype ? x : weft_cast(x, dtype);
 }
 
-/* Short floats are multiplied and added up as f32, and rounded once. */
+/* 16-bit floats are multiplied and added up as f32, and rounded once. */
 static weft_tensor sum_pairs(const pairing *p, weft_tensor a, weft_tensor b)
 {
     weft_dtype dtype = weft_tensor_dtype(a), wide = weft_accumulator_dtype(dtype);

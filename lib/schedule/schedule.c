@@ -10,7 +10,7 @@
  * combined.
  */
 
-/* Elements of a tile: large against the cost of an iteration, small against the first-level cache. */
+/* Elements of a tile: large against the cost of an iteration, small against L1. */
 #define TILE 8192
 /* The same for rows that a scatter runs through many times: the rest of the row goes to other threads. */
 #define ROW_TILE 256

@@ -37,8 +37,8 @@ static void add_access(weft_tiling *t, weft_inst *inst, weft_expr *index, weft_d
     a->known = read_strides(t, a);
 }
 
-/* The ranges as axes, and all stores and loads; false where an extent is no number, where data decide what is stored
- * to, or where a vector may report an error: along its lanes positions have to grow. */
+/* The ranges as axes, and all stores and loads; false where an extent is no number, where it is data-dependent what is
+ * stored to, or where a vector may report an error: along its lanes positions have to grow. */
 static bool fill_tiling(weft_tiling *t)
 {
     weft_kernel *kernel = t->kernel;

@@ -36,7 +36,7 @@ typedef struct weft_tiling {
     weft_kernel *kernel;
     weft_expr_context *exprs;
     int64_t line_bytes;  /* of a cache line */
-    int64_t local_bytes; /* of all local buffers: half of the first-level cache */
+    int64_t local_bytes; /* of all local buffers: half of L1 */
     uint32_t width, unroll, axis_count, store_count, access_count, staged_count;
     weft_tile_axis axes[WEFT_TILE_AXES];
     weft_tile_axes lanes, rows;

@@ -5,7 +5,7 @@
 /*
  * A load that walks memory along one range and jumps along the one that has the lanes would fetch a cache line for
  * every element. So both ranges are cut into square tiles, and a stage in front reads each tile along the memory into a
- * local buffer; the kernel's own stage then reads columns of that, which lies in the first-level cache. One element of
+ * local buffer; the kernel's own stage then reads columns of that, which lies in L1. One element of
  * padding a row keeps columns out of one cache set.
  */
 

@@ -10,7 +10,7 @@
 #include "lib/trace/trace.h"
 #include "runtime/base/float_mode.h"
 
-WEFT_PLAIN_FUNCTION(weft_tensor, weft_scalar, (weft_graph *graph, weft_dtype dtype, double value),
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_scalar, (weft_graph * graph, weft_dtype dtype, double value),
                     (graph, dtype, value))
 {
     unsigned char element[16] = {0};
@@ -124,7 +124,7 @@ void weft_operands_fill(const char *function, size_t first, size_t count, const 
         else if (any.graph == NULL) out_tensors[i] = weft_tensor_failed(NULL);
         else if (i < first || like.graph == NULL)
             out_tensors[i] = weft_trace_fail(any.graph, WEFT_INVALID_ARGUMENT, function,
-                                             "operand %zu is a number, and no tensor says of which dtype", i);
+                                             "operand %zu is a number, but no tensor gives its dtype", i);
         else out_tensors[i] = make_constant(function, i, &operands[i], like);
     }
 }

@@ -224,7 +224,7 @@ static weft_status *join(weft_cache *cache, weft_cache_handle *entry, weft_cache
         cache->counters.misses++;
         pthread_mutex_unlock(&cache->mutex);
         return weft_status_create(&cache->allocator, WEFT_INTERNAL, "weft_cache_acquire",
-                                  "the value of a key of %zu bytes needs itself to be made", entry->key_size);
+                                  "making the value of a key of %zu bytes depends on itself", entry->key_size);
     }
     weft_cache_retain(entry);
     if (entry->state == ENTRY_READY) touch(cache, entry);

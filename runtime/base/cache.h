@@ -19,7 +19,7 @@ typedef struct weft_cache_handle weft_cache_handle;
 /*
  * Makes a value and says how many bytes it accounts for. Runs without a lock, on the thread that missed. It may use
  * other caches, and this one with other keys, as long as no key needs itself that way: WEFT_INTERNAL where one thread
- * closes such a circle.
+ * forms such a cycle.
  */
 typedef weft_status *(*weft_cache_make)(void *context, void **out_value, size_t *out_bytes);
 

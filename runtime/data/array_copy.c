@@ -64,7 +64,7 @@ static weft_status *check_copy(const weft_array *destination, const weft_array *
 {
     const weft_allocator *allocator = &destination->allocator;
     if (destination->read_only)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array_copy", "the destination is read only");
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array_copy", "the destination is read-only");
     if (destination->dtype != source->dtype)
         return weft_status_create(allocator, WEFT_DTYPE_MISMATCH, "weft_array_copy",
                                   "destination is %s and source is %s", weft_dtype_name(destination->dtype),

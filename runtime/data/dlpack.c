@@ -112,7 +112,7 @@ weft_status *weft_array_export_dlpack(weft_array *array, DLManagedTensor **out_t
     WEFT_REQUIRE(out_tensor);
     if (array->read_only)
         return weft_status_create(&array->allocator, WEFT_INVALID_ARGUMENT, __func__,
-                                  "the array is read only, which only weft_array_export_dlpack_versioned can say");
+                                  "the array is read-only: only weft_array_export_dlpack_versioned can export it");
     DLManagedTensor *tensor = weft_allocate(&array->allocator, sizeof *tensor);
     if (tensor == NULL) return weft_status_out_of_memory();
     *tensor = (DLManagedTensor){

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_ENGINE_FLOAT16_H
 #define WEFT_RUNTIME_ENGINE_FLOAT16_H
-/* Floats of two bytes, f16 and bf16, from and to f32, many at a time; the same bits on each ISA level, except
+/* 16-bit floats, f16 and bf16, from and to f32, many at a time; the same bits on each ISA level, except
  * for NaNs. */
 #include <weft/dtype.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Floats of two bytes for one ISA level. Included once for each, with LEVEL(x), the name of something of the level.
+ * 16-bit floats for one ISA level. Included once for each, with LEVEL(x), the name of something of the level.
  * Vectors are those of the compiler, which has them at each level.
  */
 #include <string.h>

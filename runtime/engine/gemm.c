@@ -14,7 +14,7 @@
  * so that is always B.
  */
 
-/* Operands that fit are packed on the stack, sums of short floats with them. */
+/* Operands that fit are packed on the stack, sums of 16-bit floats with them. */
 enum { STACK_BYTES = 4 << 10 };
 
 static bool is_float16(weft_dtype dtype)

@@ -53,7 +53,7 @@ static int64_t most_panels(const weft_gemm_block *block, const weft_gemm_side *s
     return least(all, fit < 1 ? 1 : fit);
 }
 
-/* Whether all of an operand fits with as much of the other one into the second-level cache. */
+/* Whether all of an operand fits with as much of the other one into L2. */
 static bool is_short(const weft_gemm_block *block, bool left)
 {
     const weft_gemm_side *side = left ? &block->left : &block->right;
@@ -61,8 +61,8 @@ static bool is_short(const weft_gemm_block *block, bool left)
     return round_up(side->count, count) / count * panel_bytes(block, width) <= block->cache_bytes / 4;
 }
 
-/* Bytes of an operand that are packed at once. The left one stays in the second-level cache, the right one in the
- * third, of which each core has as much as that at least. Where one is short both stay in the second; the
+/* Bytes of an operand that are packed at once. The left one stays in L2, the right one in
+ * L3, of which each core has as much as that at least. Where one is short both stay in L2; the
  * other one comes in pieces, small ones where it is the left one, since each of these is used a few times only. */
 static int64_t limit(const weft_gemm_block *block, bool left)
 {
@@ -74,7 +74,7 @@ static int64_t limit(const weft_gemm_block *block, bool left)
 /* The number of rows or columns of the other operand from which packing this one pays: each number is copied once, and
  * then read from fewer pages and cache sets for every vector. An operand across the vectors with adjacent terms is read
  * in a few streams, any other one a cache line for each term, of which it takes a part only. Lines whose distance is a
- * multiple of 512 bytes share few sets of the first-level cache, at a multiple of 4 KB of all caches; at more than 4 KB
+ * multiple of 512 bytes share few sets of L1, at a multiple of 4 KB of all caches; at more than 4 KB
  * each needs a TLB entry of its own. Measured on Zen 3. */
 static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
 {

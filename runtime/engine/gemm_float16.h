@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_FLOAT16_H
 #define WEFT_RUNTIME_ENGINE_GEMM_FLOAT16_H
-/* Products of floats of two bytes: of f32 numbers, into a block of sums, which are rounded once all terms are added. */
+/* Products of 16-bit floats: of f32 numbers, into a block of sums, which are rounded once all terms are added. */
 #include "runtime/engine/gemm_block.h"
 
 /* About the most sums in a block, so that they stay near. */

@@ -15,8 +15,8 @@ typedef struct weft_gemm_kernel {
     int64_t rows, columns;
     bool by_columns; /* the numbers of a column of the tile are adjacent in memory, otherwise those of a row */
     int64_t terms;   /* as many are added up in registers before they are added to C */
-    int64_t far; /* uses from which an operand beyond the second-level cache, in distant lines, is packed; INT64_MAX:
-                    never */
+    int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed; INT64_MAX:
+                        never */
     void (*function)(void);
     weft_gemm_tile_function *tile; /* the same for operands that lie anywhere; NULL: the ISA level has none */
 } weft_gemm_kernel;

@@ -86,7 +86,7 @@ INLINE void transpose_square(eight *x)
     }
 }
 
-/* Floats of two bytes with adjacent terms. Where there are fewer rows than eight the last one is read again. */
+/* 16-bit floats with adjacent terms. Where there are fewer rows than eight the last one is read again. */
 static void transpose_16(const struct panel *p)
 {
     enum { STEP = 8, SIZE = 2 };
@@ -319,7 +319,7 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
 {
     int64_t each = side->doubled ? width / 2 : width, element = weft_gemm_side_element(side);
     bool joined = weft_gemm_side_is_joined(side);
-    /* Floats of two bytes are copied into the last half of their panel, and widened there. */
+    /* 16-bit floats are copied into the last half of their panel, and widened there. */
     int64_t half = side->float16 != NULL ? width * terms * element : 0;
     for (int64_t i = 0, together; i < count; i += together * each) {
         together = side->complex || side->lines->stride != 1 || joined ? 1 : (count - i) / each;

@@ -8,7 +8,7 @@
 /*
  * One operand: rows of the left one, or columns of the right one. A complex product is a real one with twice the terms:
  * one operand gives re and im of an element as two terms; of the other, `doubled`, each element becomes two numbers, re
- * and im in the first of these terms, -im and re in the second. Floats of two bytes are widened to f32.
+ * and im in the first of these terms, -im and re in the second. 16-bit floats are widened to f32.
  */
 typedef struct weft_gemm_side {
     const char *data;            /* row or column 0 at term 0 of the matrix */

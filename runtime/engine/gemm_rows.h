@@ -7,7 +7,7 @@
  */
 #include <weft/base.h>
 
-/* Rows at most; columns whose sums stay in the first-level cache meanwhile. */
+/* Rows at most; columns whose sums stay in L1 meanwhile. */
 enum { WEFT_GEMM_FEW_ROWS = 4, WEFT_GEMM_ROWS_COLUMNS = 1024 };
 
 /* C[i, j] = the sum over terms of rows[i, t] * matrix[t, j]; strides in elements. Of complex numbers re(rows) * matrix

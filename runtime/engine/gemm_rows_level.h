@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * weft_gemm_rows_function for one ISA level, as WEFT_GEMM_ROWS. Every element takes its terms in order. Where columns
- * are adjacent, sums of a block of them stay in the first-level cache and take four terms in one pass; the compiler
+ * are adjacent, sums of a block of them stay in L1 and take four terms in one pass; the compiler
  * makes vectors of these loops. Where terms are adjacent, squares of the matrix are transposed in registers, so that
  * vectors run along columns too.
  */

@@ -23,7 +23,7 @@ enum { WEFT_LAYOUT_CONTIGUOUS = 0, WEFT_LAYOUT_UNIT = 1, WEFT_LAYOUT_STRIDED = U
 #define WEFT_NO_ALIAS UINT32_MAX
 
 /*
- * A symbol of the variant that is 1. A kernel that updates elements whose places the data decide writes only where it
+ * A symbol of the variant that is 1. A kernel that updates elements at data-dependent indices writes only where it
  * is 1: run with 0 in its place, it checks the data and leaves the memory alone.
  */
 #define WEFT_WRITES_SYMBOL "update.writes"

@@ -54,13 +54,13 @@ weft_status *weft_call_check_arrays(const weft_allocator *allocator, const weft_
         WEFT_TRY(check_array(allocator, call, "input", &program->inputs[i], run->inputs[i]));
         if (run->donated != NULL && run->donated[i] && weft_array_is_read_only(run->inputs[i]))
             return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
-                                      "input \"%s\" is read only and cannot be donated", program->inputs[i].name);
+                                      "input \"%s\" is read-only and cannot be donated", program->inputs[i].name);
     }
     for (size_t i = 0; i < run->output_count; i++) {
         if (run->outputs[i] == NULL) continue;
         WEFT_TRY(check_array(allocator, call, "output", &program->outputs[i], run->outputs[i]));
         if (weft_array_is_read_only(run->outputs[i]))
-            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "output \"%s\" is read only",
+            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "output \"%s\" is read-only",
                                       program->outputs[i].name);
     }
     return NULL;

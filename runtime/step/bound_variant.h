@@ -125,7 +125,7 @@ static inline bool weft_has_zero(const int64_t *extents, size_t count)
 
 /* Zeroed memory that lives as long as the binding; NULL: out of memory. */
 void *weft_bound_take(weft_bound_variant *bound, size_t count, size_t size);
-/* Values of slots, in such memory. */
+/* Values of slots, in memory as above. */
 int64_t *weft_bound_gather(weft_bound_variant *bound, const uint32_t *slots, size_t count);
 /* OUT_OF_RANGE with the name of `step` unless the slots, which it needs, have values. */
 weft_status *weft_bound_check(const weft_bound_variant *bound, const weft_step *step, const uint32_t *slots,

@@ -9,7 +9,7 @@
 
 /* ---- context ---- */
 
-/* What only the run time knows of a kernel's context; what its `host` points to. */
+/* What only the runtime knows of a kernel's context; what its `host` points to. */
 typedef struct host_call {
     weft_pool *pool;
     const volatile bool *cancelled;

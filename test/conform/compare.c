@@ -64,7 +64,7 @@ static double allowance(const column *c, double expected, double scale, weft_tes
 {
     double epsilon = weft_test_epsilon(c->part);
     if (tolerance.kind == WEFT_TEST_WITHIN) return tolerance.amount * epsilon;
-    /* Sums of short floats are kept in f32 and rounded once. */
+    /* Sums of 16-bit floats are kept in f32 and rounded once. */
     if (tolerance.kind == WEFT_TEST_SUM && c->size < sizeof(float))
         return tolerance.amount * FLT_EPSILON * scale + epsilon * fabs(expected);
     return tolerance.amount * epsilon * scale;

@@ -178,7 +178,7 @@ static void fill_divisor(void *context, int64_t number, void *element)
     else store(fill->dtype, 0, integer == 0 ? 5 : integer, element);
 }
 
-/* Half way between two short floats, or next to that; integers likewise. */
+/* Half way between two 16-bit floats, or next to that; integers likewise. */
 static void fill_ties(void *context, int64_t number, void *element)
 {
     const filling *fill = context;

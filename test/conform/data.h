@@ -41,7 +41,7 @@ typedef struct weft_test_tolerance {
 
 /*
  * Compares two arrays of equal shapes and dtypes; dtypes other than floats and complex numbers always exactly. ULP
- * measures a complex number by the greater of its parts, SUM short floats by the f32 that they are summed in, and the
+ * measures a complex number by the greater of its parts, SUM 16-bit floats by the f32 that they are summed in, and the
  * rounding at the end. `scale` is what
  * WEFT_TEST_SUM measures by: the result for absolute values; NULL otherwise. Returns the number of the first element
  * that differs, or -1, and describes it.

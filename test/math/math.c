@@ -198,7 +198,7 @@ static bool measure(const row *which)
     return good;
 }
 
-/* Short floats are computed in f32 and rounded once more: all their values, where the function has one operand. */
+/* 16-bit floats are computed in f32 and rounded once more: all their values, where the function has one operand. */
 static bool measure_short(const row *which)
 {
     static const weft_dtype dtypes[] = {WEFT_BF16, WEFT_F16};

@@ -87,7 +87,7 @@ def complex_divide(a, b):
 
 
 def without_zeros(function):
-    """Of integers; a zero is an error of the run."""
+    """Of integers; a zero is a run-time error."""
     def cases(draw, dtype):
         for a, b in both(draw, dtype, dtype):
             divisors = numpy.where(b == 0, numpy.asarray(3, b.dtype), b)
@@ -115,7 +115,7 @@ def to_bool(function, count=2):
 # ---- functions ------------------------------------------------------------------------------------------------------
 
 def bounds(op, dtype, values):
-    """How far both may be from the exact value: units of the last place, and slack. Short floats are rounded twice."""
+    """How far both may be from the exact value: units of the last place, and slack. 16-bit floats are rounded twice."""
     if dtype in ("bf16", "f16"):
         ulp = 0.5 + BOUNDS[op, "f32"] * 2.0 ** (FORMATS[dtype].precision - 24)
     else:

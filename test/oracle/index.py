@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops whose places data decide, and concat."""
+"""Ops with data-dependent indices, and concat."""
 from binding import numpy
 from number import DTYPES, Case, kind_of, narrow, wide
 

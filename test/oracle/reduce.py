@@ -3,7 +3,7 @@
 
 Every sum and product begins with its identity, so that a sum of -0 is +0, where numpy may give -0. In products of
 complex numbers the signs of zeros depend on the order. The reference
-accumulates in long double, generated code in the dtype (short floats in f32) and in another order: results that are not
+accumulates in long double, generated code in the dtype (16-bit floats in f32) and in another order: results that are not
 exact may be so many roundings of the sum of the sizes away.
 """
 from binding import numpy

@@ -89,8 +89,8 @@ static bound wrapped(weft_dtype dtype, bound x)
     return x.low >= low && x.high <= high ? x : between(low, high, true, 0);
 }
 
-/* The result of one rounded operation. Products of short floats and of complex numbers are rounded otherwise where they
- * become part of a dot. */
+/* The result of one rounded operation. Products of 16-bit floats and of complex numbers are rounded otherwise where
+ * they become part of a dot. */
 static bound rounded(weft_dtype dtype, bound x)
 {
     if (is_exact(dtype) || (x.integral && size_of(x) <= count_limit(dtype))) return x;

@@ -203,7 +203,7 @@ weft_tensor draw_partner(generator *g, weft_tensor x)
 weft_tensor draw_indices(generator *g, weft_tensor from, weft_extent extent)
 {
     weft_tensor y = draw_fit(g, from, DRAW_INDEX);
-    /* Any data, at times: those out of range are errors of the run. */
+    /* Any data, at times: those out of range are run-time errors. */
     if (draw_mistake(g)) return y;
     if (draw_least(extent) == 0) return WEFT_NO_TENSOR;
     weft_tensor count = weft_cast(weft_extent_tensor(g->graph, extent), weft_tensor_dtype(y));

@@ -29,7 +29,7 @@ MAKE(two_numbers)
     return ((weft_tensor(*)(weft_tensor, double, double))call->function)(x, draw_number(g), draw_number(g));
 }
 
-/* By zero it is an error of the run, which says little: seldom. */
+/* By zero it is a run-time error, which says little: seldom. */
 MAKE(division)
 {
     weft_tensor y = draw_partner(g, x);

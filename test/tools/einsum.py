@@ -222,7 +222,7 @@ class Plan(Instances):
             self.assertLess(json.loads(out.splitlines()[-1])["check_difference"], 1e-5)
 
     def test_sliced_plans_come_back(self):
-        """An order that was found under a limit of memory and its sliced labels: the same plan, without a search."""
+        """An order that was found under a memory limit and its sliced labels: the same plan, without a search."""
         ring = {"inputs": [[0, 1], [1, 2], [2, 3], [3, 0]], "output": [], "sizes": [64] * 4}
         letters = {**ring, "inputs": ["\u03b1b", "bc", "c\U0001f600", "\U0001f600\u03b1"],
                    "output": "", "sizes": dict.fromkeys("\u03b1bc\U0001f600", 64)}
@@ -271,8 +271,8 @@ class Plan(Instances):
                                ("sliced labels  1: ij", form + "'sliced labels  1: ij'"),
                                ("sliced labels  : i", form + "'sliced labels  : i'"),
                                ("sliced labels  1: ...[2", form + "'sliced labels  1: ...[2'"),
-                               ("sliced labels  2: j", ":1:1: 2 sliced labels are said, but 1 named in 'sliced labels  2: j'"),
-                               ("sliced labels  1: i,j", ":1:1: 1 sliced labels are said, but 2 named in "
+                               ("sliced labels  2: j", ":1:1: expected 2 sliced labels, found 1 in 'sliced labels  2: j'"),
+                               ("sliced labels  1: i,j", ":1:1: expected 1 sliced labels, found 2 in "
                                                          "'sliced labels  1: i,j'"),
                                ("sliced labels  1: ...[0]", unknown + "'sliced labels  1: ...[0]'"),
                                ("sliced labels  2: i,z", unknown + "'sliced labels  2: i,z'")]:
@@ -307,7 +307,7 @@ class Plan(Instances):
                 ("sliced labels       1: e\n", "",
                  f"6:1: '{slicing}' is said of slices, but no line has the sliced labels"),
                 ("sliced labels       1: e", "sliced labels       2: e",
-                 "6:1: 2 sliced labels are said, but 1 named in 'sliced labels       2: e'"),
+                 "6:1: expected 2 sliced labels, found 1 in 'sliced labels       2: e'"),
                 (slicing, "slicing overhead    1", "7:1: 'slicing overhead    1' must end with a number and 'x'"),
                 ("predicted", "labels              5\npredicted", "8:1: 'labels              5' is the second line of its kind"),
                 ("]]\n", "]]\nsliced labels       1: d\n",
@@ -375,8 +375,8 @@ class Plan(Instances):
         self.assertTrue(all(number > 0 for number in machine.pop("product_rates") + list(machine.values())))
         self.plan("--machine", "m.json")
         self.run_well("einsum", "--instance", "chain.json", "--machine", "m.json")
-        self.refuses(MISUSED, "info: --threads goes with --measure only", "info", "--threads", "1")
-        self.refuses(MISUSED, "info: --plugin cannot go with --measure", "info", "--measure", "--plugin", "x.so")
+        self.refuses(MISUSED, "info: --threads requires --measure", "info", "--threads", "1")
+        self.refuses(MISUSED, "info: --plugin cannot be combined with --measure", "info", "--measure", "--plugin", "x.so")
 
     def test_tree(self):
         out = self.plan("--optimize", "path:1-2,0-2,0-1", "--print-order", "tree")
@@ -427,10 +427,10 @@ class Run(Instances):
         """Before anything is made, with the plan to be seen."""
         for inputs, sentence in [
                 ([[0], [1], [2], [0], [1], [2]],
-                 "by the plan intermediates take 65536 TiB at once, operands and result 6 MiB, but the process may have "
+                 "the plan needs 65536 TiB for live intermediates and 6 MiB for operands and result, but the process may have "
                  r"[0-9.e+]+ GiB; --memory-limit BYTES has intermediates sliced"),
                 ([[0, 1], [1, 2], [2, 0]],
-                 r"by the plan intermediates take 4 TiB at once, operands and result 12 TiB, but the process may have "
+                 r"the plan needs 4 TiB for live intermediates and 12 TiB for operands and result, but the process may have "
                  r"[0-9.e+]+ GiB")]:
             self.write("big.json", {"inputs": inputs, "output": [], "sizes": [2**(18 if len(inputs) > 3 else 20)] * 3})
             status, out, error = self.weft("einsum", "--instance", "big.json", "--optimize", "left", "--dtype", "f32")
@@ -526,7 +526,7 @@ il  size 2^1.585 and 1 open, multiplies 10^1.18
 |  |- 0: ij  size 2^3.585
 |  `- 1: jk  size 2^4.322
 `- 2: kl  size 2^2.322 and 1 open
-einsum: the order of "ij,jk,kl->il" is found at the run, from extents that are symbols
+einsum: the order of "ij,jk,kl->il" is found at run time, from extents that are symbols
 ij->ij: multiplies 10^0.00, largest 2^2.322, predicted MS
 0: ij  size 2^2.322 and 1 open
 """
@@ -552,7 +552,7 @@ class Trees(Instances):
         root = xml.etree.ElementTree.fromstring(text)
         texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
         for line in ["2^3.322, 10^1.60", "0: ij", "2^2.585", "2^3.907, 10^1.78, sliced k", "2: kl", "2^2.322 and 1 open",
-                     'einsum: the order of "ij,jk,kl->il" is found at the run, from extents that are symbols']:
+                     'einsum: the order of "ij,jk,kl->il" is found at run time, from extents that are symbols']:
             self.assertIn(line, [text.replace("\u00a0", " ") for text in texts])
         self.assertEqual(text.count('class="cluster tree"'), 5)
         lowest = max(float(y) for y in re.findall(r'translate\(0 ([0-9.]+)\)', text))
@@ -569,10 +569,10 @@ class Failures(Instances):
         for sentence, arguments in [
                 ("an expression and arrays are needed, or --instance; see 'weft help einsum'", ["ij->"]),
                 ("the expression comes first, such as 'ij,jk->ik'; 'a.npy' is a file", ["a.npy", "b.npy"]),
-                ("--instance says what is contracted; 'ij->' cannot go with it", ["ij->", "--instance", "x.json"]),
-                ("--dtype goes with --instance", ["ij->", "a.npy", "--dtype", "f32"]),
+                ("'ij->' cannot be combined with --instance", ["ij->", "--instance", "x.json"]),
+                ("--dtype requires --instance", ["ij->", "a.npy", "--dtype", "f32"]),
                 ("--slice takes labels such as 3,7, not '3,k'", ["--instance", "chain.json", "--slice", "3,k"]),
-                ("--slice goes with an order that is given: --order, or --optimize left, path:, ssa: or nested",
+                ("--slice requires a given order: --order, or --optimize left, path:, ssa: or nested",
                  ["ij->", "a.npy", "--slice", "i"]),
                 ("--slice takes labels such as i,j, not 'ij'", ["ij->", "a.npy", "--slice", "ij"]),
                 ("--time-budget takes a finite number above 0, not '0'", ["ij->", "a.npy", "--time-budget", "0"]),
@@ -593,7 +593,7 @@ class Failures(Instances):
                  ["ij->", "a.npy", "--plan-only", "--repeat", "2"]),
                 ("--backend needs a run, which --plan-only leaves out",
                  ["ij->", "a.npy", "--plan-only", "--backend", "ref"]),
-                ("--check goes with --instance", ["ij->", "a.npy", "--check"]),
+                ("--check requires --instance", ["ij->", "a.npy", "--check"]),
                 ("--check needs an expression without parentheses, to contract it otherwise",
                  ["--instance", "chain.json", "--check", "--optimize", "nested"]),
                 ("--tree takes a file that ends in .svg, .dot or .txt, not 'x.png'",
@@ -644,8 +644,8 @@ class Failures(Instances):
 
     def test_broken_members(self):
         self.breaks(json.dumps(CHAIN)[:-1] + ', "inputs": [[0, 1]]}', '"inputs" is there twice')
-        self.breaks({**CHAIN, "size": [1, 2, 3, 4, 5]}, '"size" is unknown here; is "sizes" meant?')
-        self.breaks({**CHAIN, "Dtype": "f64"}, '"Dtype" is unknown here; is "dtype" meant?')
+        self.breaks({**CHAIN, "size": [1, 2, 3, 4, 5]}, '"size" is unknown here; did you mean "sizes"?')
+        self.breaks({**CHAIN, "Dtype": "f64"}, '"Dtype" is unknown here; did you mean "dtype"?')
         self.write("more.json", {"name": "chain", "found by": "hand", **CHAIN})
         self.assertEqual(self.plan("--objective", "flops", name="more.json"), PLAN)
         self.write("bad", '{"version": 3, "dispatch_seconds": 1, "dispatch_seconds": 0}')
@@ -714,7 +714,7 @@ class Failures(Instances):
                 ({**numbers, "size_dict": 3},
                  '"size_dict" is 3; it must be a list of extents, or an object with one for each label'),
                 ({**letters, "sizes": [2, 3]},
-                 '"sizes" is a list, which goes with integer labels; there must be an object such as {"i": 4}'),
+                 '"sizes" is a list, which requires integer labels; there must be an object such as {"i": 4}'),
                 ({**letters, "sizes": {"i": 2, "jk": 3}}, 'key "jk" of "sizes" is no label: they are single characters here'),
                 ({**letters, "sizes": {"i": 2}}, 'label j of operand 0 has no size; "sizes" has no key "j"'),
                 ({**letters, "inputs": [["i", "k12"]]},

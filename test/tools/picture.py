@@ -193,7 +193,7 @@ class Pictures(Command):
         self.assertIn("broadcast", whole.labels())
         label = [text for text, _ in next(edge for edge in folded.edges if any(kind.startswith("by") for kind in edge["kinds"]))["texts"]]
         self.assertEqual(label, ["f32[3]", "broadcast f32[n, 3]"])
-        self.refuses(MISUSED, "run: --every-op goes with --view",
+        self.refuses(MISUSED, "run: --every-op requires --view",
                      "run", "broadcast.weft", "a.npy", "w.npy", "--every-op")
         self.prints("", "run", "broadcast.weft", "x=a.npy", "w=w.npy", "-o", "total=t.npy", "--view", "r.svg", "--every-op")
         self.assertIn("broadcast", Picture(self.folder / "r.svg").labels())

@@ -454,10 +454,10 @@ static void versioned_tensors_may_be_read_only(void **state)
     weft_test_ok(weft_array_view(array, 1, DIMS(2), DIMS(-1), 3, &view));
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 1, DIMS(2), &copy));
     assert_true(weft_array_is_read_only(array) && weft_array_is_read_only(view) && !weft_array_is_read_only(copy));
-    weft_test_fails(weft_array_copy(view, copy), WEFT_INVALID_ARGUMENT, "the destination is read only");
+    weft_test_fails(weft_array_copy(view, copy), WEFT_INVALID_ARGUMENT, "the destination is read-only");
     weft_test_ok(weft_array_copy(copy, view));
     assert_true(((float *)weft_array_data(copy))[0] == 4);
-    weft_test_fails(weft_array_export_dlpack(view, &plain), WEFT_INVALID_ARGUMENT, "the array is read only");
+    weft_test_fails(weft_array_export_dlpack(view, &plain), WEFT_INVALID_ARGUMENT, "the array is read-only");
     weft_array_release(copy);
     weft_array_release(array);
     assert_int_equal(deleted, 0);

@@ -216,7 +216,7 @@ static void an_error_is_not_kept(void **state)
 
 /* ---- making that uses the cache ---- */
 
-/* The value of n needs that of n - 1, down to 0; -1 needs itself. */
+/* The value of n needs that of n - 1, down to 0; -1 depends on itself. */
 static weft_status *make_chain(void *context, void **out_value, size_t *out_bytes)
 {
     struct request *outer = context;
@@ -252,7 +252,7 @@ static void a_key_that_needs_itself_is_an_error(void **state)
     struct request request = {&source, -1};
     weft_cache_handle *handle;
     weft_test_fails(weft_cache_acquire(source.cache, &request.number, sizeof(int), make_chain, &request, &handle),
-                    WEFT_INTERNAL, "needs itself");
+                    WEFT_INTERNAL, "depends on itself");
     visit(&source, 1);
     close_source(&source);
 }

@@ -274,7 +274,7 @@ static void extensions_lower_or_stay(void **state)
     assert_int_equal(program->family_count, 1);
     weft_program_release(program);
     weft_test_fails(compile_sample("sample.forever", false, NULL, &program), WEFT_INTERNAL,
-                    "lowering goes on after 32 sweeps: the lowering of sample.forever needs that op again");
+                    "lowering does not end after 32 sweeps: lowering sample.forever makes that op again");
     weft_test_fails(compile_sample("sample.fail", false, NULL, &program), WEFT_UNSUPPORTED,
                     "this lowering of graph x fails (user.c:7)");
     weft_test_fails(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contracting within a limit of memory: results, what is allocated, plans, errors. */
+/* Contracting within a memory limit: results, what is allocated, plans, errors. */
 #include "test/einsum/einsum.h"
 #include <math.h>
 #include <stdio.h>
@@ -221,7 +221,7 @@ static void keep_narrow_limits(void **state)
     weft_test_allocator_check(&counter);
 }
 
-/* Short floats are summed in f32, beside the result: slices of what is left need no sum of all of it. */
+/* 16-bit floats are summed in f32, beside the result: slices of what is left need no sum of all of it. */
 static void sum_short_floats(void **state)
 {
     enum { EXTENT = 64, COUNT = EXTENT * EXTENT, ONE = 0x3c00, SUM = 0x5400 /* of EXTENT ones */ };
@@ -485,7 +485,7 @@ static void name_what_is_wrong(void **state)
     size_t count = make_operands(&problems[0], WEFT_F32, operands);
     const weft_einsum_options left = {.order = WEFT_EINSUM_LEFT, .memory_limit = 1};
     weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, &left, &result),
-                    WEFT_INVALID_ARGUMENT, "a memory limit goes with AUTO only");
+                    WEFT_INVALID_ARGUMENT, "a memory limit requires order AUTO");
     weft_report report = {.steps = 7};
     const weft_einsum_options small = {.memory_limit = 1, .report = &report}, slices = {.memory_limit = 64};
     if (on_llvm) { /* the reference runtime keeps no limit */

@@ -31,7 +31,7 @@ typedef struct expression {
 
 static int expressions = 400;
 static bool on_llvm;
-static size_t within, refused; /* calls with a limit of memory that was kept, or was not */
+static size_t within, refused; /* calls with a memory limit that was kept, or was not */
 static uint64_t random_state = 88172645463325252u;
 
 static unsigned draw(unsigned count)

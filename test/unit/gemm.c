@@ -708,7 +708,7 @@ static void test_joined_axes(void **state)
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
 }
 
-/* ---- floats of two bytes ---- */
+/* ---- 16-bit floats ---- */
 
 /* NaNs stay NaNs; any other number is the same bits. */
 static void check_rounded(weft_dtype dtype, const float *numbers, int64_t count)

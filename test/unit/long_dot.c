@@ -22,7 +22,7 @@ static double part(int64_t i, int64_t step)
     return 0.5 + (double)(i * step % 997) / 2048;
 }
 
-/* Of short floats so small that f16 holds the sum. */
+/* Of 16-bit floats so small that f16 holds the sum. */
 static weft_tensor terms(weft_graph *graph, weft_dtype dtype, int64_t step)
 {
     double _Complex values[4096];

@@ -117,7 +117,7 @@ static void views_of_programs_of_many_extents(void **state)
     weft_test_fail_each(view_chain, &links);
 }
 
-/* Products of short floats, some of which a pass widens; windows, whose extents are quotients. */
+/* Products of 16-bit floats, some of which a pass widens; windows, whose extents are quotients. */
 static weft_status *compile_products_and_windows(const weft_allocator *allocator, void *context)
 {
     (void)context;

@@ -97,9 +97,9 @@ static void choices_take_the_dtype_of_the_chosen(void **state)
     EXPECT(int64_t, weft_select(condition, 7, i64(1)), 7);
     EXPECT(int64_t, weft_select(condition, i64(1), 7), 1);
     expect_error(weft_select(condition, 1, 0), WEFT_INVALID_ARGUMENT,
-                 "select: operand 1 is a number, and no tensor says of which dtype");
+                 "select: operand 1 is a number, but no tensor gives its dtype");
     expect_error(weft_select(1, i64(1), 0), WEFT_INVALID_ARGUMENT,
-                 "select: operand 0 is a number, and no tensor says of which dtype");
+                 "select: operand 0 is a number, but no tensor gives its dtype");
     assert_null(weft_add(1, 2).graph);
 }
 

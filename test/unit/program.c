@@ -231,7 +231,7 @@ static void donation_follows_the_names(void **state)
     weft_program_release(adds);
 }
 
-/* What came in as read only is read, and nothing else. */
+/* What came in as read-only is read, and nothing else. */
 static void read_only_arrays_are_only_read(void **state)
 {
     (void)state;
@@ -250,10 +250,10 @@ static void read_only_arrays_are_only_read(void **state)
     memset(results, 0, sizeof results);
     weft_test_fails(RUN(.input_count = 3, .inputs = inputs, .output_count = 3, .outputs = results,
                         .donated = (const bool[]){true, false, false}),
-                    WEFT_INVALID_ARGUMENT, "input \"x\" is read only and cannot be donated");
+                    WEFT_INVALID_ARGUMENT, "input \"x\" is read-only and cannot be donated");
     weft_named_array y = {"y", x};
     weft_test_fails(RUN(.input_count = 3, .inputs = inputs, .named_outputs = {1, &y}), WEFT_INVALID_ARGUMENT,
-                    "output \"y\" is read only");
+                    "output \"y\" is read-only");
     weft_array_release(x);
     release(a);
 }

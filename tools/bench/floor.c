@@ -102,7 +102,7 @@ void floor_row_sum(const case_data *data, int64_t begin, int64_t end)
         ((float *)data->output)[row] = total(x + row * data->columns, data->columns);
 }
 
-/* Threads take columns; four rows at a time go into a row of sums that stays in the first-level cache. */
+/* Threads take columns; four rows at a time go into a row of sums that stays in L1. */
 void floor_column_sum(const case_data *data, int64_t begin, int64_t end)
 {
     const float *x = data->inputs[0];
@@ -144,7 +144,7 @@ static inline void transpose_square(const float *x, float *y, int64_t n)
         for (int a = 0; a < SIDE; a += 8) transpose_block(x + a * n + b, y + b * n + a, n);
 }
 
-/* Tiles that fit the second-level cache, rows of tiles in turn; inside a tile along the rows of the input. */
+/* Tiles that fit L2, rows of tiles in turn; inside a tile along the rows of the input. */
 void floor_transpose_along(const case_data *data, int64_t begin, int64_t end)
 {
     const float *x = data->inputs[0];

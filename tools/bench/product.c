@@ -69,7 +69,7 @@ void floor_small_product_f64(const case_data *data, int64_t begin, int64_t end)
     multiply(data, BLIS_DOUBLE, true, begin, end);
 }
 
-/* Rows are blocks of 64 queries, whose scores stay in the second-level cache. */
+/* Rows are blocks of 64 queries, whose scores stay in L2. */
 void floor_attention(const case_data *data, int64_t begin, int64_t end)
 {
     enum { BLOCK = 64, LENGTH = 512, DEPTH = 64 };

@@ -91,7 +91,7 @@ weft_status *weft_contraction_check_memory(const weft_contraction *contraction, 
     if (arrays + exp2(live) <= most) return NULL;
     return weft_status_create(
         NULL, WEFT_OVER_LIMIT, NULL,
-        "%s%sby the plan intermediates take %s at once, operands and result %s, but the process may "
+        "%s%sthe plan needs %s for live intermediates and %s for operands and result, but the process may "
         "have %s%s",
         contraction->path == NULL ? "" : contraction->path, contraction->path == NULL ? "" : ": ",
         describe_bytes(live).text, describe_bytes(log2(arrays)).text, describe_bytes(log2(most)).text,

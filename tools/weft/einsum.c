@@ -35,7 +35,7 @@ static weft_status *check_arguments(const einsum_job *job)
                                            "--trace", "--symbolic", "--backend"};
     size_t count = job->x.arguments->operand_count;
     if (job->x.path != NULL && count > 0)
-        return weft_misuse("--instance says what is contracted; '%s' cannot go with it", job->x.arguments->operands[0]);
+        return weft_misuse("'%s' cannot be combined with --instance", job->x.arguments->operands[0]);
     if (job->x.path == NULL && count < 2)
         return weft_misuse("an expression and arrays are needed, or --instance; see 'weft help einsum'");
     if (job->x.path == NULL && weft_file_ends_with(job->x.arguments->operands[0], ".npy"))
@@ -44,7 +44,7 @@ static weft_status *check_arguments(const einsum_job *job)
     WEFT_TRY(weft_file_check_inputs(count, job->x.arguments->operands));
     for (size_t i = 0; i < sizeof with_instance / sizeof *with_instance; i++)
         if (job->x.path == NULL && has(job, with_instance[i]))
-            return weft_misuse("%s goes with --instance", with_instance[i]);
+            return weft_misuse("%s requires --instance", with_instance[i]);
     for (size_t i = 0; i < sizeof with_run / sizeof *with_run; i++)
         if (has(job, "--plan-only") && has(job, with_run[i]))
             return weft_misuse("%s needs a run, which --plan-only leaves out", with_run[i]);
@@ -138,13 +138,13 @@ static weft_status *plan(einsum_job *job)
     return status;
 }
 
-/* Whether the order is found at the run. */
+/* Whether the order is found at run time. */
 static bool is_late(const einsum_job *job)
 {
     return has(job, "--symbolic") || has(job, "--memory-limit");
 }
 
-/* With known extents the plan at hand is the order; with symbols, or a limit of memory, it is found again at the run. A
+/* With known extents the plan at hand is the order; with symbols, or a memory limit, it is found again at run time. A
  * tree goes with flat text only. */
 static weft_einsum_options traced_options(const einsum_job *job)
 {
@@ -299,7 +299,7 @@ static const weft_option options[] = {
     WEFT_PROGRESS_OPTION,
     {"--tree", WEFT_OPTION_FILE, "FILE.svg|FILE.dot|FILE.txt", "draw the contraction tree there"},
     {"--check", WEFT_OPTION_FLAG, NULL, "with --instance: contract in another order too, and compare the results"},
-    {"--symbolic", WEFT_OPTION_FLAG, NULL, "leave extents open until the run, except for those of one"},
+    {"--symbolic", WEFT_OPTION_FLAG, NULL, "make all extents symbolic, except extents of one"},
     WEFT_SESSION_OPTIONS,
 };
 
@@ -308,19 +308,18 @@ const weft_command weft_command_einsum = {
     .operands = " EXPR A.npy B.npy ... | --instance FILE.json [OPTION ...]",
     .summary = "contract arrays as an einsum expression says",
     .detail =
-        "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"
-        "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
-        "values, of which the steps make new ones. --order takes either as a list of steps, or a tree of operand\n"
-        "numbers such as ((0, 1), 2): what --print-order prints as path, ssa or nested, with or without what\n"
-        "--plan-only prints before, which must fit what is contracted. The sliced labels among that are sliced\n"
-        "again, unless --slice names others; '...[0]' is the first axis of the ellipsis. An operand may also be\n"
-        "FILE.npz:ARRAY, or '-', standard input; -o - is standard output.\n\n"
-        "An instance is an object: it has \"inputs\" and \"output\", lists of labels, which are integers or letters,\n"
-        "or a \"format_string\"; and \"sizes\", or \"size_dict\", an object with the extent of each label, {\"i\": 4} "
-        "or\n"
-        "{\"0\": 4}, or of integers a list with that of label i at place i, from 0. Beside a format string \"shapes\"\n"
-        "will do too. It may have an \"order\" as files have it, and a \"dtype\".\n\n"
-        "What is planned at the run, under --memory-limit and --symbolic, counts as the first run: --repeat reports\n"
+        "EXPR is as in numpy: 'ij,jk->ik'; with --optimize nested it has parentheses: '(ij,jk),kl->il'. Each step of\n"
+        "a path names two positions in a list that loses both and gets the result at its end; ssa names values, and\n"
+        "each step makes a new one. --order reads either as a list of steps, or a tree of operand numbers such as\n"
+        "((0, 1), 2): what --print-order prints as path, ssa or nested. The lines that --plan-only prints before it\n"
+        "may precede it and must match; labels they list as sliced are sliced unless --slice names others;\n"
+        "'...[0]' is the first axis of the ellipsis. An operand may also be FILE.npz:ARRAY, or '-' for standard\n"
+        "input; -o - is standard output.\n\n"
+        "An instance is an object with \"inputs\" and \"output\", lists of labels (integers or letters), or a\n"
+        "\"format_string\"; and \"sizes\" or \"size_dict\": an object with the extent of each label, {\"i\": 4} or\n"
+        "{\"0\": 4}, or for integer labels a list with the extent of label i at index i. With a format string\n"
+        "\"shapes\" may replace it. It may have an \"order\", as in --order files, and a \"dtype\".\n\n"
+        "What is planned at run time, under --memory-limit and --symbolic, counts as the first run: --repeat reports\n"
         "the other runs.\n\n"
         "Ctrl-C ends the search for an order; what was found so far is printed as --plan-only and --print-order do\n"
         "(ssa if no form is named), nothing is run, and the exit status is 130. A second one ends at once.",

@@ -85,8 +85,8 @@ static weft_status *run(const weft_arguments *arguments)
     for (size_t i = 0; i < arguments->value_count; i++) {
         const char *name = arguments->values[i].option->name;
         bool is_plugin = strcmp(name, "--plugin") == 0;
-        if (measures && is_plugin) return weft_misuse("--plugin cannot go with --measure");
-        if (!measures && !is_plugin) return weft_misuse("%s goes with --measure only", name);
+        if (measures && is_plugin) return weft_misuse("--plugin cannot be combined with --measure");
+        if (!measures && !is_plugin) return weft_misuse("%s requires --measure", name);
     }
     if (measures) return measure(arguments);
     weft_status *status = weft_plugins_init(&plugins, arguments);

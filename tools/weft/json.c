@@ -109,7 +109,7 @@ weft_status *weft_json_check_members(const char *path, const cJSON *root, size_t
             if (weft_option_is_nearer(known[i], item->string, strlen(item->string), &least)) meant = known[i];
         if (i < count) WEFT_TRY(check_once(path, item));
         else if (meant != NULL)
-            return weft_json_refuse(path, "\"%.40s\" is unknown here; is \"%s\" meant?", item->string, meant);
+            return weft_json_refuse(path, "\"%.40s\" is unknown here; did you mean \"%s\"?", item->string, meant);
     }
     return NULL;
 }

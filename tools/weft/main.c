@@ -33,8 +33,8 @@ static void print_commands(FILE *file)
     fprintf(file, "weft compiles and runs tensor programs.\n\nusage: weft COMMAND ...\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(file, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(file,
-            "\n'weft help COMMAND' describes one of them, 'weft --version' prints the version. An option is given\n"
-            "once, except where its help says otherwise. No result replaces a file that the same call reads.\n");
+            "\n'weft help COMMAND' describes one of them, 'weft --version' prints the version. Defaults are in ( ).\n"
+            "An option may be given once unless its help says otherwise. No result overwrites a file that is read.\n");
 }
 
 static void print_help(const weft_command *command)
@@ -103,8 +103,8 @@ static weft_status *find_named(const char *given, const weft_command **out_comma
     if (*out_command != NULL) return NULL;
     for (size_t i = 0; i < COMMAND_COUNT && length > 1; i++)
         if (weft_option_is_nearer(commands[i]->name, given, length, &least)) nearest = commands[i]->name;
-    if (nearest != NULL) return weft_misuse("there is no command '%s'; is '%s' meant?", given, nearest);
-    return weft_misuse("there is no command '%s'; 'weft help' lists them", given);
+    if (nearest != NULL) return weft_misuse("unknown command '%s'; did you mean '%s'?", given, nearest);
+    return weft_misuse("unknown command '%s'; 'weft help' lists them", given);
 }
 
 static weft_status *help(size_t count, char **operands)

@@ -66,8 +66,8 @@ static weft_status *refuse_option(weft_option_table table, const char *given, si
     size_t least = length < 6 ? 2 : 3; /* with this many changes it is another word */
     for (size_t i = 0; i < table.count && length > 3; i++)
         if (weft_option_is_nearer(table.options[i].name, given, length, &least)) nearest = table.options[i].name;
-    return weft_misuse("there is no option '%.*s'%s%s%s", (int)length, given, nearest == NULL ? "" : "; is '",
-                       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "' meant?");
+    return weft_misuse("unknown option '%.*s'%s%s%s", (int)length, given, nearest == NULL ? "" : "; did you mean '",
+                       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
 }
 
 static bool is_choice(const char *choices, const char *text)

@@ -135,7 +135,7 @@ static weft_status *read_sliced(weft_order *order, const char *name, const char 
         return weft_order_refuse(name, text, offset, "a label that no operand has is named in '%.*s'",
                                  (int)strcspn(line, "\r\n"), line);
     if ((size_t)count == order->sliced.count) return NULL;
-    return weft_order_refuse(name, text, offset, "%" PRId64 " sliced labels are said, but %zu named in '%.*s'", count,
+    return weft_order_refuse(name, text, offset, "expected %" PRId64 " sliced labels, found %zu in '%.*s'", count,
                              order->sliced.count, (int)strcspn(line, "\r\n"), line);
 }
 
@@ -217,8 +217,7 @@ weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments,
     if (slice != NULL) WEFT_TRY(parse_sliced(order, slice, subject));
     bool given = file != NULL || (named == NULL ? subject->order != NULL : strcmp(named, "auto") != 0);
     if (slice != NULL && !given)
-        return weft_misuse(
-            "--slice goes with an order that is given: --order, or --optimize left, path:, ssa: or nested");
+        return weft_misuse("--slice requires a given order: --order, or --optimize left, path:, ssa: or nested");
     if (file != NULL) return load_order(order, file, subject);
     if (named == NULL && subject->order != NULL) return take_given(order, subject);
     return parse_named(order, named == NULL ? "auto" : named);

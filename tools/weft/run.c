@@ -399,7 +399,7 @@ static weft_status *run_session(const weft_arguments *arguments, const weft_plug
     const char *view = weft_arguments_text(arguments, "--view", NULL);
     if (view != NULL) WEFT_TRY(weft_draw_check("--view", view));
     if (view == NULL && weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL)
-        return weft_misuse(WEFT_DRAW_OPTION " goes with --view");
+        return weft_misuse(WEFT_DRAW_OPTION " requires --view");
     WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
     weft_status *status = weft_session_init(session, arguments, plugins);
     if (status == NULL) status = run_module(arguments, module, session);

@@ -64,7 +64,7 @@ weft_status *weft_sizes_load(const char *path, const cJSON *root, bool numbered,
     out_sizes->listed = cJSON_IsArray(sizes);
     if (out_sizes->listed && !numbered)
         return weft_json_refuse(path,
-                                "\"%s\" is a list, which goes with integer labels; there must be an object such "
+                                "\"%s\" is a list, which requires integer labels; there must be an object such "
                                 "as {\"i\": 4}",
                                 out_sizes->key);
     out_sizes->count = (size_t)cJSON_GetArraySize(sizes);

@@ -53,14 +53,11 @@ const weft_command weft_command_view = {
     .operands = " GRAPH.weft -o FILE",
     .summary = "draw a graph as it is computed",
     .detail =
-        "Frames are the steps of a run: kernels around the ops they fuse, matrix products, extensions' ops. Arrows "
-        "carry\n"
-        "types, and what broadcasts, permutes and reshapes without memory of its own makes of them. Dashed ops are\n"
-        "computed again by every step that reads them. Regions are drawn below, then the tree of each einsum whose "
-        "order\n"
-        "is known, with the sizes of its values and what its steps multiply. Large programs have straight arrows, or "
-        "no\n"
-        "frames. A page (.html) needs no network; it zooms, and shows details of what is under the pointer.",
+        "Frames are the steps of a run: kernels around the ops they fuse, matrix products, extensions' ops. Arrows\n"
+        "show types, and the broadcasts, permutes and reshapes on the way that take no memory. Dashed ops are\n"
+        "recomputed by every step that reads them. Regions come below, then the contraction tree of each einsum whose\n"
+        "order is known, with the sizes of values and the multiplications of steps. Large programs get straight\n"
+        "arrows, or no frames. A page (.html) needs no network; it zooms, and shows details under the pointer.",
     .least = 1,
     .most = 1,
     .options = WEFT_OPTIONS(options),

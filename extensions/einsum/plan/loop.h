@@ -2,10 +2,10 @@
 #ifndef EINSUM_PLAN_LOOP_H
 #define EINSUM_PLAN_LOOP_H
 /*
- * A tree some of whose labels are sliced: what is under the lowest node that all leaves with such a label are under, or
- * under the root if the output has such a label, is one iteration of a loop, where a leaf with such a label is under
- * it; other subtrees there are computed before the first iteration and kept for all. Each iteration adds its part to
- * the result of that node, the last one of the loop, which has all its labels.
+ * A tree with sliced labels. The loop covers the subtree of the lowest node above all leaves with a sliced label (the
+ * root if the output has one). An iteration runs the nodes in it that have such a leaf below them; other subtrees there
+ * are computed before the first iteration and kept. Each iteration adds its part to the result of the top node, which
+ * has all its labels.
  */
 #include "tree.h"
 

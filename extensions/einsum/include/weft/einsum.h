@@ -6,7 +6,7 @@
  * public interface alone; see its README.md for the grammar and the meaning.
  *
  * Every tracing function makes one node, "einsum.einsum". Compiling lowers it to products, sums and movement when its
- * extents are known or its order does not depend on them; otherwise it stays, and is planned and compiled at the run,
+ * extents are known or its order does not depend on them; otherwise it stays, and is planned and compiled at run time,
  * once for each set of extents.
  */
 #include <weft/executor.h>
@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* The table. Tracing registers it with the graph; register it with executors that weft_einsum_arrays is called with, or
- * that run nodes whose extents are symbolic or that have a limit of memory. */
+ * that run nodes whose extents are symbolic or that have a memory limit. */
 const weft_extension *weft_einsum_extension(void);
 
 /* ---- orders ---- */
@@ -49,10 +49,10 @@ typedef struct weft_einsum_progress {
     double budget;      /* options.time_budget; 0 where moves count */
     double log10_flops; /* weft_einsum_plan_log10_flops of the best order so far, without slices; INFINITY before there
                          * is one */
-    /* What found that: "greedy", "sweeps", "elimination", "bisection", "annealing", or "exact" where slices are chosen
-     * for a best order; "" before. A greedy order is there at the first call. What another thread finds counts when its
-     * round ends, the longest of which takes half of the budget; a method that has not come to its end counts as none,
-     * so that a search that is cancelled may give a better order than the last that was told */
+    /* What found that order: "greedy", "sweeps", "elimination", "bisection", "annealing", or "exact" if slices are
+     * chosen for an optimal order; "" before. A greedy order exists at the first call. Orders found by other threads
+     * are reported when their round ends, which may take half of the budget, and unfinished methods are not: a
+     * cancelled search may return a better order than was last reported */
     const char *found_by;
 } weft_einsum_progress;
 
@@ -75,9 +75,8 @@ typedef struct weft_einsum_options {
     weft_ints path;
     const char *nested;           /* NESTED: NULL, or a tree of operand numbers: "(0,2),1" */
     const weft_einsum_plan *tree; /* TREE: a plan of the same expression and extents, sliced as that is */
-    /* All but AUTO and TREE: labels (code points or numbers; -1 - i for axis i of the ellipsis) that are done one
-     * element at a time, in a loop with one accumulator, so that no intermediate has them. Short floats are added up as
-     * f32 */
+    /* All but AUTO and TREE: labels (code points or numbers; -1 - i for axis i of the ellipsis) to slice: a loop over
+     * their elements with one accumulator, so that no intermediate has them. f16 and bf16 accumulate in f32 */
     weft_ints sliced;
     /* AUTO: how long to search. The order depends on the seed, not on the number of threads. */
     uint64_t seed;
@@ -88,16 +87,16 @@ typedef struct weft_einsum_options {
     size_t threads;              /* 0: one for each processor */
     const weft_machine *machine; /* TIME; NULL: weft_machine_reference, so that orders do not depend on the host */
     /* NULL: never. weft_einsum_plan_create and its _labels end the search when it becomes true, with the best order so
-     * far; CANCELLED where none keeps the limit of memory yet. weft_einsum_arrays is CANCELLED, as
+     * far; CANCELLED where none keeps the memory limit yet. weft_einsum_arrays is CANCELLED, as
      * weft_executor_run is: no order of an unfinished search is kept. Nodes do not read it: use weft_run.cancelled for
      * them. */
     const volatile bool *cancelled;
     weft_dtype dtype; /* of plans made without tensors; WEFT_BOOL, which is zero, means WEFT_F32 */
-    /* AUTO: bytes of intermediates, beside operands and result, that may live at once; 0: any. Labels are sliced to
-     * keep it, see README.md. Arrays and nodes keep it as weft_run.memory_limit counts, or are OVER_LIMIT and leave the
-     * result alone; plans keep it or are OVER_LIMIT too, but count elements of intermediates, without the copies that
-     * steps may make of them. If the result needs more, the search is repeated a few times: a limit may be refused
-     * where a smaller one is kept. Such a node is contracted at the run, also where its extents are known. */
+    /* AUTO: limit on the bytes of live intermediates, without operands and result; 0: none. Labels are sliced to meet
+     * it, see README.md. Arrays and nodes meet it as weft_run.memory_limit counts, or are OVER_LIMIT and leave the
+     * result alone; plans too, but they count elements of intermediates without the copies that steps may make. The
+     * search is repeated a few times if a program needs more, so a limit may be refused although a smaller one is met.
+     * A node with a limit is contracted at run time, even if its extents are known. */
     size_t memory_limit;
     /* Filled in by weft_einsum_arrays, as weft_run.report is; others do not read it. After OVER_LIMIT peak_bytes is the
      * smallest requirement that was found, which may not be found again under another limit, or 0 if the planner found
@@ -121,11 +120,11 @@ weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a
 /* ---- arrays ---- */
 
 /*
- * Contracts arrays at once, on the default runtime of `executor`, with which the extension must be registered
- * (NOT_REGISTERED). A program is compiled the first time that a text, options, extents and a dtype meet, and kept as
- * those of symbolic nodes are. `*result` as in weft_run.outputs: an array is written to, for NULL there is a new one
- * that the caller releases. Operands have one dtype (DTYPE_MISMATCH). Errors of the text and the order are those of
- * weft_einsum.
+ * Contracts arrays immediately, on the default runtime of `executor`, with which the extension must be registered
+ * (NOT_REGISTERED). A program is compiled for each new combination of text, options, extents and dtype, and cached like
+ * those of symbolic nodes. `*result` as in weft_run.outputs: a given array is written to; NULL becomes a new array,
+ * which the caller releases. All operands have one dtype (DTYPE_MISMATCH). Errors of the text and the order are those
+ * of weft_einsum.
  */
 weft_status *weft_einsum_arrays(weft_executor *executor, const char *text, size_t operand_count,
                                 weft_array *const *operands, const weft_einsum_options *options,
@@ -142,10 +141,10 @@ weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, siz
                                             const weft_ints *labels, weft_ints output, const weft_ints *shapes,
                                             const weft_einsum_options *options,
                                             weft_einsum_plan **out_plan) WEFT_MUST_USE;
-/* The plan, with its cost, of the node that made `tensor`, by weft_einsum or a .weft text. The order of AUTO is the one
- * that compiling finds, except for one with a time budget; UNSUPPORTED where it is found at the run: of three operands
- * or more, some of symbolic extents. With other orders a symbolic extent counts as one element, and is -1 in shapes.
- * The graph must outlive the plan. INVALID_ARGUMENT if it is not an einsum. */
+/* The plan, with its cost, of the node that made `tensor`, by weft_einsum or .weft text. An AUTO order is the one that
+ * compiling finds unless it has a time budget; UNSUPPORTED if it is only found at run time (three or more operands,
+ * some extents symbolic). With other orders a symbolic extent counts as one element, and is -1 in shapes. The graph
+ * must outlive the plan. INVALID_ARGUMENT if it is not an einsum. */
 weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, weft_tensor tensor,
                                             weft_einsum_plan **out_plan) WEFT_MUST_USE;
 void weft_einsum_plan_destroy(weft_einsum_plan *plan);
@@ -155,7 +154,7 @@ double weft_einsum_plan_seconds(const weft_einsum_plan *plan);
 double weft_einsum_plan_log10_seconds(const weft_einsum_plan *plan);
 /* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. Additions do not count, unlike in
  * the flops of profiles, where a product of m x k by k x n has 2mnk. Here, in sizes and in what lives at once all
- * extents count as one where one is zero: then nothing is multiplied, and any limit of memory is kept. */
+ * extents count as one where one is zero: then nothing is multiplied, and any memory limit is kept. */
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the elements of the largest result of a step, the last included; of the output when there is no
  * step. */
@@ -208,7 +207,7 @@ size_t weft_einsum_plan_print_labels(const weft_einsum_plan *plan, size_t value,
 /* The same of the labels that its step does one element at a time. */
 size_t weft_einsum_plan_print_sliced(const weft_einsum_plan *plan, size_t value, char *out_text, size_t size);
 
-/* ---- caches of weft_einsum_arrays and of nodes contracted at the run, one set for each executor ---- */
+/* ---- caches of weft_einsum_arrays and of nodes contracted at run time, one set for each executor ---- */
 
 typedef enum weft_einsum_cache {
     WEFT_EINSUM_PLANS,    /* orders AUTO found: by expression, what the planner is told, and extents */
