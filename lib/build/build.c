@@ -236,7 +236,10 @@ static weft_status *fill_step(variant_builder *builder, const planned_step *plan
         return weft_builder_fill_host(builder, planned, step,
                                       &builder->variant->resolved[step - builder->variant->steps]);
     case WEFT_STEP_REGION: step->written = node->output_count; return fill_region(planned, step, next);
-    default: step->copies = planned->copies; return weft_builder_fill_kernel(builder, planned, step);
+    default:
+        builder->root->kernels[step - builder->variant->steps] = planned->lowered.kernel;
+        step->copies = planned->copies;
+        return weft_builder_fill_kernel(builder, planned, step);
     }
 }
 
@@ -318,8 +321,11 @@ static weft_status *generate(variant_builder *builder, const void *context)
     WEFT_TRY(weft_variant_make_steps(variant, weft_builder_step_count(builder)));
     variant->step_count = weft_builder_step_count(builder);
     weft_step *next = variant->steps;
+    builder->kernels = weft_arena_allocate(builder->arena, (variant->step_count + 1) * sizeof *builder->kernels);
+    if (builder->kernels == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_builder_fill_aliases(builder));
     WEFT_TRY(fill_steps(builder, &next));
+    WEFT_TRY(weft_builder_find_chains(builder, builder->kernels));
     return weft_builder_make_code(builder, generator);
 }
 

@@ -2,7 +2,8 @@
 #ifndef WEFT_LIB_BUILD_BUILDER_H
 #define WEFT_LIB_BUILD_BUILDER_H
 /* Shared by build.c (what steps there are), memory.c (what memory), region.c (regions), in_place.c (updates in
- * place), step.c and sort.c (filling the steps in), cost.c (how much they do) and visit.c (looking at them). */
+ * place), step.c, product.c and sort.c (filling the steps in), chain.c (which may run strip by strip), cost.c (how much
+ * they do), code.c (machine code) and visit.c (looking at them). */
 #include "lib/build/build.h"
 #include "lib/pass/compile.h"
 #include "lib/lower/lower.h"
@@ -55,7 +56,8 @@ typedef struct variant_builder {
     uint32_t *buffers; /* of the variant, for each memory */
     uint32_t memory_count;
     uint32_t *first_memory;
-    uint32_t *readers; /* sort.c: for each node, once it is needed */
+    uint32_t *readers;           /* sort.c: for each node, once it is needed */
+    const weft_kernel **kernels; /* of the root: of each step that was filled in */
     planned_step *steps;
     uint32_t step_count;
     struct {
@@ -126,6 +128,8 @@ weft_status *weft_builder_fill_cost(variant_builder *builder, const weft_kernel 
 /* Schedules the kernel and fills in all but its code. */
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_step *planned,
                                       weft_step *out_step) WEFT_MUST_USE;
+/* Finds chains among the steps, all filled in; `kernels` has the scheduled kernel of each. */
+weft_status *weft_builder_find_chains(variant_builder *builder, const weft_kernel **kernels) WEFT_MUST_USE;
 /* Finds or makes the code of all steps that were filled in. */
 weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_generator *generator) WEFT_MUST_USE;
 #endif

@@ -105,19 +105,6 @@ static weft_status *take_failure(const code_jobs *jobs)
     return first;
 }
 
-/* In the order in which they were filled in. */
-static void collect(const variant_builder *builder, weft_resolved **next, code_jobs *jobs)
-{
-    for (uint32_t i = 0; i < builder->step_count; i++) {
-        const planned_step *planned = &builder->steps[i];
-        weft_resolved *resolved = (*next)++;
-        if (planned->kind == WEFT_STEP_KERNEL)
-            jobs->items[jobs->count++] = (code_job){.kernel = planned->lowered.kernel, .resolved = resolved};
-        for (size_t part = 0; part < 2; part++)
-            if (planned->parts[part] != NULL) collect(planned->parts[part], next, jobs);
-    }
-}
-
 weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_generator *generator)
 {
     const weft_variant *variant = builder->variant;
@@ -128,8 +115,9 @@ weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_ge
                                   "the driver of runtime \"%s\" loads no code", runtime->name);
     jobs.items = weft_arena_allocate(builder->arena, (variant->step_count + 1) * sizeof *jobs.items);
     if (jobs.items == NULL) return weft_status_out_of_memory();
-    weft_resolved *next = variant->resolved;
-    collect(builder, &next, &jobs);
+    for (size_t s = 0; s < variant->step_count; s++)
+        if (variant->steps[s].kind == WEFT_STEP_KERNEL)
+            jobs.items[jobs.count++] = (code_job){.kernel = builder->kernels[s], .resolved = &variant->resolved[s]};
     weft_pool_run(builder->request->pool, (int64_t)jobs.count, 1, run_jobs, &jobs);
     return take_failure(&jobs);
 }

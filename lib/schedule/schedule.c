@@ -10,8 +10,10 @@
  * combined.
  */
 
-/* Elements of a tile: large against the cost of an iteration, small against L1. */
+/* Elements of a tile: large against the cost of an iteration, small against L1. If possible it has whole rows, so that
+ * products before and after the kernel may run on the same ones, and whole rounds of vectors. */
 #define TILE 8192
+#define TILE_ROUND 64
 /* The same for rows that a scatter runs through many times: the rest of the row goes to other threads. */
 #define ROW_TILE 256
 /* Instructions up to which vectors are emitted eight, four or two times per round: more would spill. */
@@ -273,8 +275,23 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Binds the lanes to the last outer range, cut so that tiles can run on threads. */
-static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, const weft_machine *machine)
+/* The most elements of a tile that are rows of the innermost ranges; TILE where these are too long, or not known. */
+static int64_t tile_of(const weft_kernel *kernel)
+{
+    int64_t tile = TILE, row = 1, extent;
+    for (uint32_t i = kernel->range_count; i-- > 0;) {
+        if (!weft_expr_is_constant(kernel->exprs, kernel->ranges[i].extent, &extent)) break;
+        if (extent < 1 || extent > TILE / row) break;
+        row *= extent;
+        int64_t rows = row;
+        while (rows % TILE_ROUND != 0) rows += row;
+        if (rows <= TILE) tile = TILE / rows * rows;
+    }
+    return tile;
+}
+
+/* Binds the lanes to the last outer range, cut into tiles so that these can run on threads. */
+static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, int64_t tile, const weft_machine *machine)
 {
     uint32_t body = 0, emitted = 0, last = kernel->range_count - 1;
     if (kernel->stage_count == 1 && is_ordered(&kernel->stages[0]) && kernel->stages[0].range_count > 0)
@@ -295,7 +312,7 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, const weft_m
     if (across < last) return weft_kernel_transpose_tile(kernel, across, width, unroll);
     if (loops) return bind_reductions(kernel, width, unroll, machine->registers);
     unroll = unroll_for(kernel, emitted, kernel->ranges[last].extent, width);
-    WEFT_TRY(weft_kernel_split(kernel, last, TILE));
+    WEFT_TRY(weft_kernel_split(kernel, last, tile));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
     return NULL;
 }
@@ -314,6 +331,7 @@ static void bind_rest(weft_kernel *kernel, weft_bind bind)
  */
 weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machine)
 {
+    int64_t tile = tile_of(kernel);
     collapse_all(kernel, kernel->ranges, &kernel->range_count);
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         collapse_all(kernel, kernel->stages[s].ranges, &kernel->stages[s].range_count);
@@ -323,7 +341,7 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     if (!gpu && (along_reduction(kernel) || kernel->range_count == 0)) {
         bind_inner(kernel, width);
     } else if (!gpu && !scans_along_memory(kernel) && !bounds_inner_ranges(kernel)) {
-        WEFT_TRY(bind_outer(kernel, width, machine));
+        WEFT_TRY(bind_outer(kernel, width, tile, machine));
     }
     bind_rest(kernel, gpu ? WEFT_BIND_GRID : WEFT_BIND_THREAD);
     kernel->scheduled = true;

@@ -6,6 +6,7 @@
 #include "runtime/plan/branches.h"
 #include "runtime/base/memory.h"
 #include "runtime/plan/plan.h"
+#include "runtime/step/chain.h"
 
 /* Branches per thread to begin with, so that others can take over from a thread that is late. */
 enum { BRANCHES_PER_THREAD = 4 };
@@ -28,7 +29,16 @@ typedef struct placement {
 
 static void time_sequence(placement *a, size_t first, size_t count);
 
-/* A step that has all threads: it gets phases of its own. */
+/* Steps that run in strips run at the same time. */
+static size_t time_strips(placement *a, size_t number)
+{
+    const weft_strips *strips = a->bound->steps[number].strips;
+    size_t end = number + (strips == NULL ? 1 : strips->count);
+    for (size_t i = number + 1; i < end; i++) a->times[i] = a->times[number];
+    return end;
+}
+
+/* A step that has all threads: it gets phases of its own, as do those of a chain. */
 static void time_step(placement *a, size_t number)
 {
     const weft_step *step = a->bound->steps[number].step;
@@ -38,17 +48,22 @@ static void time_step(placement *a, size_t number)
         time_sequence(a, number + 1 + step->region.parts[0], step->region.parts[1]);
     }
     a->times[number].end = (weft_plan_time){.phase = a->phase++};
+    for (size_t i = time_strips(a, number); i <= number + step->chain.steps; i = time_strips(a, i)) time_step(a, i);
 }
 
 /* A step in a branch and those that belong to it, in order: `*at` is the time of the next. */
 static void time_in_branch(placement *a, size_t number, weft_plan_time *at)
 {
-    size_t end = number + 1 + weft_step_nested(a->bound->steps[number].step);
+    const weft_step *step = a->bound->steps[number].step;
+    size_t end = number + 1 + weft_step_nested(step);
     a->times[number].begin = *at;
     at->step++;
-    for (size_t i = number + 1; i < end; i += 1 + weft_step_nested(a->bound->steps[i].step)) time_in_branch(a, i, at);
+    for (size_t i = number + 1; i < end && step->chain.steps == 0; i += 1 + weft_step_nested(a->bound->steps[i].step))
+        time_in_branch(a, i, at);
     a->times[number].end = *at;
     at->step++;
+    for (size_t i = time_strips(a, number); i <= number + step->chain.steps; i = time_strips(a, i))
+        time_in_branch(a, i, at);
 }
 
 static void time_phase(placement *a, const weft_phase *phase)
@@ -97,6 +112,11 @@ static void fill_items(placement *a, bool *known)
     for (size_t i = 0; i < variant->buffer_count; i++) {
         bool takes_room = known[i] && variant->buffers[i].kind == WEFT_BUFFER_TEMPORARY;
         a->items[i].bytes = takes_room ? bound->values[variant->buffers[i].bytes] : 0;
+    }
+    for (size_t s = 0; s < variant->step_count; s++) {
+        const weft_strips *strips = bound->steps[s].strips;
+        for (size_t i = 0; strips != NULL && i < strips->intermediate_count; i++)
+            a->items[strips->intermediates[i]].bytes = 0;
     }
 }
 
@@ -163,6 +183,8 @@ static weft_status *place_within(placement *a, size_t limit)
     bound->offsets = weft_arena_allocate(&bound->arena, (variant->buffer_count + 1) * sizeof *bound->offsets);
     if (a->items == NULL || a->times == NULL || bound->offsets == NULL) return weft_status_out_of_memory();
     WEFT_TRY(place(a, &bound->arena_bytes));
+    bool is_over = limit != 0 && (uint64_t)bound->arena_bytes > limit;
+    if (is_over && weft_chains_tighten(bound)) WEFT_TRY(place(a, &bound->arena_bytes));
     /* In branches the steps may need less memory; but what is over the limit must not hang on the number of threads. */
     bool fits = limit == 0 || (uint64_t)bound->arena_bytes <= limit;
     if (fits && weft_pool_size(bound->pool) > 1) WEFT_TRY(fill_phases(a, limit, bound->arena_bytes));

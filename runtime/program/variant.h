@@ -114,6 +114,19 @@ typedef struct weft_sort_step {
     uint32_t in_offset, out_offset;           /* slots: of the first element, in elements */
 } weft_sort_step;
 
+/*
+ * The step and those that follow it as a chain of kernels and products, each of which works on rows of intermediates
+ * that nothing else uses. They may run strip by strip: some rows through all of the steps, then the next. How rows of
+ * one correspond to those of another is found when the variant is bound.
+ */
+#define WEFT_CHAIN_STEPS 8 /* at most, the first one included */
+
+typedef struct weft_chain {
+    uint32_t steps; /* after this one; 0: no chain */
+    size_t intermediate_count;
+    const uint32_t *intermediates; /* buffers */
+} weft_chain;
+
 /* Plain data: names, slots, numbers of buffers. */
 typedef struct weft_step {
     weft_step_kind kind;
@@ -122,6 +135,7 @@ typedef struct weft_step {
     const uint32_t *buffers; /* of the variant; KERNEL: written ones first; GEMM: A, B, C; SORT, HOST: inputs, outputs;
                                 REGION: all that keep their values while it runs, results last */
     size_t written;          /* how many of them are written: the first for KERNEL, else the last */
+    weft_chain chain;        /* KERNEL, GEMM: that begins here */
     /* KERNEL */
     size_t scalar_count;
     const uint32_t *scalars; /* slots */
@@ -134,6 +148,9 @@ typedef struct weft_step {
      * buffer; `accesses` NULL: neither is known. */
     uint32_t flops;
     const uint32_t *accesses;
+    /* In a chain. Slots: elements of each buffer that is an intermediate, from pitch * i on, that iteration i has for
+     * itself. */
+    const uint32_t *pitches;
     const char *const
         *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64); NULL: none */
     const uint32_t *site_extents; /* slot of the extent in each sentence; NULL: no sentence has one */
@@ -162,10 +179,10 @@ typedef struct weft_resolved {
     void *host_self;
 } weft_resolved;
 
-/* Steps that belong to a region step and follow it. */
+/* Steps that belong to a region step or a chain and follow it. */
 static inline size_t weft_step_nested(const weft_step *step)
 {
-    return step->kind == WEFT_STEP_REGION ? (size_t)step->region.parts[0] + step->region.parts[1] : 0;
+    return step->kind == WEFT_STEP_REGION ? (size_t)step->region.parts[0] + step->region.parts[1] : step->chain.steps;
 }
 
 struct weft_variant {

@@ -43,6 +43,29 @@ typedef struct weft_phases {
     const weft_phase *phases;
 } weft_phases;
 
+/* How one of the steps has the rows of a strip. */
+typedef struct weft_strip_step {
+    int64_t rows, iterations; /* KERNEL: rows of each iteration; 0: iterations of each row */
+    bool by_columns;          /* GEMM: rows run over n, otherwise over m, inside of the batch axes of C */
+    size_t cut;               /* GEMM: the batch axis that is cut, or batch_rank: n or m is */
+} weft_strip_step;
+
+/*
+ * Steps that run strip by strip. Rows of their intermediates are numbered through; a strip has one index of each axis
+ * outside of the one that is cut, one of `parts` runs of units of that one, and all indices of those inside.
+ */
+typedef struct weft_strips {
+    size_t count; /* of steps, from this one on */
+    const weft_strip_step *steps;
+    size_t intermediate_count;
+    const uint32_t *intermediates; /* buffers; they have no memory but that of a strip */
+    int64_t *offsets, *pitches;    /* of each: bytes in the memory of a strip, and from row to row */
+    int64_t extent, inner, unit;   /* indices of the axis that is cut; rows of each of them; indices of a unit */
+    int64_t parts, all;            /* strips of the axis, and of all */
+    int64_t bytes;                 /* of the memory of a strip; it begins with the pointers of all steps */
+    int64_t threads;               /* that have such memory */
+} weft_strips;
+
 typedef struct weft_bound_step {
     const weft_step *step;
     const weft_resolved *resolved;
@@ -62,7 +85,8 @@ typedef struct weft_bound_step {
     /* HOST */
     const weft_attr *attrs;
     /* SORT, HOST */
-    int64_t scratch_bytes, scratch_offset;
+    int64_t scratch_bytes, scratch_offset; /* and KERNEL, GEMM with strips */
+    weft_strips *strips;                   /* this step and some that follow run in them; NULL: it runs alone */
     /* REGION */
     weft_alias_use *uses; /* of what it carries, in the steps that belong to it */
     size_t use_count;

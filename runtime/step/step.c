@@ -4,7 +4,9 @@
 #include "runtime/base/cancel.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
+#include "runtime/step/chain.h"
 #include "runtime/step/device.h"
+#include "runtime/step/strips.h"
 
 static const weft_step_methods *const METHODS[] = {[WEFT_STEP_KERNEL] = &weft_step_kernel,
                                                    [WEFT_STEP_GEMM] = &weft_step_product,
@@ -90,15 +92,31 @@ weft_status *weft_steps_bind(weft_bound_variant *bound)
         WEFT_TRY(METHODS[step->kind]->bind(bound, bound_step));
         if (is_empty_fold(bound, step)) idle_end = i + 1 + weft_step_nested(step);
     }
+    for (size_t i = 0; i < variant->step_count; i++)
+        if (variant->steps[i].chain.steps > 0 && !bound->steps[i].idle) WEFT_TRY(weft_chain_bind(bound, i));
     return NULL;
 }
 
 /* ---- cost ---- */
 
-weft_step_cost weft_steps_cost(const weft_bound_variant *bound, size_t number)
+static weft_step_cost step_cost(const weft_bound_variant *bound, size_t number)
 {
     const weft_bound_step *bound_step = &bound->steps[number];
     return METHODS[bound_step->step->kind]->cost(bound, bound_step);
+}
+
+weft_step_cost weft_steps_cost(const weft_bound_variant *bound, size_t number)
+{
+    weft_step_cost cost = step_cost(bound, number);
+    for (size_t i = number + 1; i <= number + bound->steps[number].step->chain.steps; i++) {
+        weft_step_cost next = step_cost(bound, i);
+        cost.bytes += next.bytes;
+        cost.flops += next.flops;
+        cost.is_timed = cost.is_timed && next.is_timed;
+        cost.alone += next.alone;
+        cost.together += next.together;
+    }
+    return cost;
 }
 
 /* ---- one step ---- */
@@ -112,7 +130,7 @@ static weft_status *run_step(weft_frame *frame, const weft_bound_step *bound_ste
 static void record(const weft_frame *frame, size_t number, int64_t begin, int64_t end)
 {
     const weft_step *step = frame->bound->steps[number].step;
-    weft_step_cost cost = weft_steps_cost(frame->bound, number);
+    weft_step_cost cost = step_cost(frame->bound, number);
     weft_profile_record record = {.size = sizeof record,
                                   .kind = METHODS[step->kind]->kind,
                                   .name = step->name,
@@ -148,13 +166,48 @@ static weft_status *check_cancelled(const weft_bound_variant *bound, size_t numb
     return weft_is_cancelled(cancelled) ? weft_bound_cancelled(bound, "before", number) : NULL;
 }
 
-static weft_status *run_number(weft_frame *frame, size_t number, const volatile bool *cancelled)
+static weft_status *run_single(weft_frame *frame, size_t number, const volatile bool *cancelled)
 {
     const weft_bound_variant *bound = frame->bound;
     WEFT_TRY(check_cancelled(bound, number, cancelled));
     if (copies_onto_itself(frame, &bound->steps[number])) return NULL;
     if (frame->profile == NULL) return run_step(frame, &bound->steps[number], cancelled);
     return run_profiled(frame, number, cancelled);
+}
+
+/* Steps that run in strips share the time that these take, as they share that of the threads. */
+static weft_status *run_strips(weft_frame *frame, size_t number, const volatile bool *cancelled)
+{
+    size_t count = frame->bound->steps[number].strips->count;
+    if (frame->profile == NULL) return weft_strips_run(frame, number, cancelled, NULL);
+    atomic_llong times[WEFT_CHAIN_STEPS] = {0};
+    int64_t begin = weft_clock_now(), from = begin, before = 0, sum = 1;
+    WEFT_TRY(weft_strips_run(frame, number, cancelled, times));
+    double taken = (double)(weft_clock_now() - begin);
+    for (size_t i = 0; i < count; i++) sum += times[i];
+    for (size_t i = 0; i < count; i++) {
+        before += times[i];
+        int64_t to = begin + (int64_t)(taken * (double)before / (double)sum);
+        record(frame, number + i, from, to);
+        from = to;
+    }
+    return NULL;
+}
+
+static weft_status *run_chain(weft_frame *frame, size_t number, const volatile bool *cancelled)
+{
+    const weft_bound_step *steps = frame->bound->steps;
+    size_t end = number + 1 + steps[number].step->chain.steps;
+    for (size_t i = number; i < end; i += steps[i].strips == NULL ? 1 : steps[i].strips->count)
+        WEFT_TRY(steps[i].strips == NULL ? run_single(frame, i, cancelled) : run_strips(frame, i, cancelled));
+    return NULL;
+}
+
+/* A step with all that belong to it. */
+static weft_status *run_number(weft_frame *frame, size_t number, const volatile bool *cancelled)
+{
+    if (frame->bound->steps[number].step->chain.steps > 0) return run_chain(frame, number, cancelled);
+    return run_single(frame, number, cancelled);
 }
 
 /* ---- phases ---- */

@@ -22,7 +22,7 @@ from stage import Broken
 FOLDER = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path("build")
 LOGS = BUILD / "check"
-CONCURRENT = ["builds", "cache", "concurrent", "executor", "branches", "pool", "steps"]
+CONCURRENT = ["builds", "cache", "chain", "concurrent", "executor", "branches", "pool", "steps"]
 FUZZ_SECONDS = 5
 RANDOM_SECONDS = 120
 # Parts of the tests of the suite `turn`.

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/build/builder.h"
+#include <string.h>
+#include "lib/loop/inst.h"
+
+/*
+ * Chains: kernels and products that hand intermediates on, each of which only they use. Whether their rows correspond
+ * and whether strips of them pay is decided when the variant is bound (runtime/step/chain.c); here is found what could
+ * be, and which elements an iteration of a kernel touches.
+ *
+ * A chain begins with a step that writes an intermediate; the steps that read it belong to it, and those that read what
+ * these hand on. Steps in between that need nothing of it, such as a cast of weights, are moved before it. A chain has
+ * at most two products: with more, strips would read more operands again.
+ */
+
+enum { MOST_PRODUCTS = 2, FARTHEST = 16 /* steps from the first to the last one, those in between included */ };
+
+typedef struct chain_finder {
+    variant_builder *builder;
+    weft_variant *variant;
+    const weft_kernel **kernels; /* of each step */
+    uint32_t *uses;              /* of each buffer, by all steps */
+    size_t end;                  /* of the sequence */
+} chain_finder;
+
+typedef struct chain {
+    size_t members[WEFT_CHAIN_STEPS]; /* steps, in order */
+    size_t count, products;
+    uint32_t intermediates[WEFT_CHAIN_STEPS];
+    size_t intermediate_count;
+} chain;
+
+/* ---- which elements an iteration touches ---- */
+
+/* Whether the element belongs to the iteration: pitch * iteration <= index < pitch * (iteration + 1). *pitch is found
+ * from the first index. */
+static bool belongs(const weft_kernel *kernel, weft_expr index, weft_expr *pitch)
+{
+    weft_expr_context *x = kernel->exprs;
+    weft_expr coefficient, step = WEFT_EXPR_NONE;
+    for (uint32_t i = kernel->range_count; i-- > 0;) {
+        const weft_range *range = &kernel->ranges[i];
+        if (range->bind != WEFT_BIND_THREAD) continue;
+        if (!weft_expr_affine(x, index, range->variable, &coefficient, &index)) return false;
+        if (step == WEFT_EXPR_NONE) {
+            if (*pitch == WEFT_EXPR_NONE) *pitch = coefficient;
+            step = *pitch;
+        }
+        if (coefficient != step) return false;
+        step = weft_expr_mul(x, step, range->extent);
+    }
+    weft_expr one = weft_expr_constant(x, 1);
+    return step != WEFT_EXPR_NONE && weft_expr_always_nonnegative(x, index) &&
+           weft_expr_always_nonnegative(x, weft_expr_sub(x, weft_expr_sub(x, *pitch, one), index));
+}
+
+/* How many elements of the buffer each iteration has for itself; NONE: not known. */
+static weft_expr pitch_of(const weft_kernel *kernel, uint32_t buffer)
+{
+    weft_expr pitch = WEFT_EXPR_NONE;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (inst->op != WEFT_SCALAR_load || inst->buffer != buffer) continue;
+        if (inst->arg_count > 0 || !belongs(kernel, inst->index, &pitch)) return WEFT_EXPR_NONE;
+    }
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) {
+            const weft_store *store = &kernel->stages[s].stores[i];
+            if (store->buffer != buffer) continue;
+            if (store->is_indirect || !belongs(kernel, store->index, &pitch)) return WEFT_EXPR_NONE;
+        }
+    }
+    return pitch;
+}
+
+static bool is_intermediate(const chain *c, uint32_t buffer)
+{
+    size_t i = 0;
+    while (i < c->intermediate_count && c->intermediates[i] != buffer) i++;
+    return i < c->intermediate_count;
+}
+
+/* Slots of the kernel's pitches; *out_fine: those of all intermediates are known. */
+static weft_status *fill_pitches(const chain_finder *f, const chain *c, size_t number, bool *out_fine)
+{
+    weft_step *step = &f->variant->steps[number];
+    const weft_kernel *kernel = f->kernels[number];
+    uint32_t *pitches = weft_arena_allocate(&f->variant->arena, step->buffer_count * sizeof *pitches);
+    if (pitches == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < step->buffer_count; i++) {
+        pitches[i] = 0;
+        if (!is_intermediate(c, step->buffers[i])) continue;
+        weft_expr pitch = pitch_of(kernel, (uint32_t)i);
+        WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
+        if (pitch == WEFT_EXPR_NONE) {
+            *out_fine = false;
+            return NULL;
+        }
+        WEFT_TRY(weft_expr_compile(kernel->exprs, pitch, &f->variant->formulas, &pitches[i]));
+    }
+    step->pitches = pitches;
+    return NULL;
+}
+
+/* ---- which steps ---- */
+
+static bool can_belong(const weft_step *step)
+{
+    return step->kind == WEFT_STEP_GEMM ||
+           (step->kind == WEFT_STEP_KERNEL && step->sites == NULL && !step->update.guarded && !step->copies);
+}
+
+static uint32_t uses_in(const weft_step *step, uint32_t buffer)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < step->buffer_count; i++) count += step->buffers[i] == buffer;
+    return count;
+}
+
+/* The only buffer that the step writes. */
+static uint32_t written_by(const weft_step *step)
+{
+    return step->kind == WEFT_STEP_GEMM ? step->buffers[2] : step->buffers[0];
+}
+
+static bool is_member(const chain *c, size_t number)
+{
+    size_t i = 0;
+    while (i < c->count && c->members[i] != number) i++;
+    return i < c->count;
+}
+
+/* Makes the step a member; false where there are too many. */
+static bool add_member(const chain_finder *f, chain *c, size_t number)
+{
+    size_t i = c->count;
+    c->products += f->variant->steps[number].kind == WEFT_STEP_GEMM;
+    if (c->count == WEFT_CHAIN_STEPS || c->products > MOST_PRODUCTS) return false;
+    for (; i > 0 && c->members[i - 1] > number; i--) c->members[i] = c->members[i - 1];
+    c->members[i] = number;
+    c->count++;
+    return true;
+}
+
+/* Takes in the buffer that member `number` writes, and all steps that use it; leaves the chain as it was where that
+ * cannot be. */
+static void take_in(const chain_finder *f, chain *c, size_t number)
+{
+    const weft_step *steps = f->variant->steps;
+    const chain before = *c;
+    uint32_t buffer = written_by(&steps[number]), left = f->uses[buffer] - uses_in(&steps[number], buffer);
+    bool fine = f->variant->buffers[buffer].kind == WEFT_BUFFER_TEMPORARY && left > 0;
+    for (size_t s = number + 1; fine && left > 0; s++) {
+        fine = s < f->end && s - c->members[0] < FARTHEST && steps[s].kind != WEFT_STEP_REGION;
+        uint32_t uses = fine ? uses_in(&steps[s], buffer) : 0;
+        left -= uses;
+        if (uses == 0 || is_member(c, s)) continue;
+        fine = can_belong(&steps[s]) && written_by(&steps[s]) != buffer && add_member(f, c, s);
+    }
+    if (fine) c->intermediates[c->intermediate_count++] = buffer;
+    else *c = before;
+}
+
+/* Whether all steps between the first and the last member that are not members may run before the first. */
+static bool can_hoist(const chain_finder *f, const chain *c)
+{
+    const weft_step *steps = f->variant->steps;
+    for (size_t s = c->members[0]; s < c->members[c->count - 1]; s++) {
+        if (is_member(c, s)) continue;
+        if (!can_belong(&steps[s]) || f->variant->buffers[written_by(&steps[s])].kind != WEFT_BUFFER_TEMPORARY)
+            return false;
+        for (size_t i = 0; i < c->count; i++)
+            if (uses_in(&steps[s], written_by(&steps[c->members[i]])) > 0) return false;
+    }
+    return true;
+}
+
+/* Moves the members together, to where the last one is. */
+static void hoist_others(const chain_finder *f, chain *c)
+{
+    weft_variant *variant = f->variant;
+    for (size_t i = c->count - 1, to = c->members[i]; i-- > 0;) {
+        to--;
+        const weft_step step = variant->steps[c->members[i]];
+        const weft_resolved resolved = variant->resolved[c->members[i]];
+        const weft_kernel *kernel = f->kernels[c->members[i]];
+        for (size_t s = c->members[i]; s < to; s++) {
+            variant->steps[s] = variant->steps[s + 1];
+            variant->resolved[s] = variant->resolved[s + 1];
+            f->kernels[s] = f->kernels[s + 1];
+        }
+        variant->steps[to] = step;
+        variant->resolved[to] = resolved;
+        f->kernels[to] = kernel;
+        c->members[i] = to;
+    }
+}
+
+/* The buffer whose memory an output may have: that of the input it may share; otherwise its own. */
+static bool shares(const weft_variant *variant, uint32_t written, uint32_t other)
+{
+    const weft_buffer *w = &variant->buffers[written], *o = &variant->buffers[other];
+    if (written == other) return true;
+    return w->kind == WEFT_BUFFER_OUTPUT && o->kind == WEFT_BUFFER_INPUT &&
+           variant->input_alias[w->number] == o->number;
+}
+
+/* Whether steps take part in nothing but what is handed on: what one of them writes for others, no other one uses. */
+static bool is_closed(const chain_finder *f, const chain *c)
+{
+    for (size_t m = 0; m < c->count; m++) {
+        const weft_step *step = &f->variant->steps[c->members[m]];
+        uint32_t written = written_by(step);
+        if (step->written != 1 || f->variant->buffers[written].kind == WEFT_BUFFER_ALIAS) return false;
+        for (size_t other = 0; other < c->count && !is_intermediate(c, written); other++) {
+            const weft_step *user = &f->variant->steps[c->members[other]];
+            for (size_t i = 0; i < user->buffer_count; i++)
+                if ((other != m || user->buffers[i] != written) && shares(f->variant, written, user->buffers[i]))
+                    return false;
+        }
+    }
+    return true;
+}
+
+static weft_status *try_chain(const chain_finder *f, size_t first, size_t *out_next)
+{
+    weft_step *steps = f->variant->steps;
+    chain c = {.count = 0};
+    bool fine = true;
+    *out_next = first + 1;
+    if (!can_belong(&steps[first]) || !add_member(f, &c, first)) return NULL;
+    for (size_t i = 0; i < c.count; i++) take_in(f, &c, c.members[i]);
+    if (c.count == 1 || c.products == 0 || !is_closed(f, &c) || !can_hoist(f, &c)) return NULL;
+    for (size_t i = 0; i < c.count && fine; i++)
+        if (steps[c.members[i]].kind == WEFT_STEP_KERNEL) WEFT_TRY(fill_pitches(f, &c, c.members[i], &fine));
+    if (!fine) return NULL;
+    uint32_t *intermediates =
+        weft_arena_copy(&f->variant->arena, c.intermediates, c.intermediate_count * sizeof *intermediates);
+    if (intermediates == NULL) return weft_status_out_of_memory();
+    hoist_others(f, &c);
+    steps[c.members[0]].chain = (weft_chain){(uint32_t)(c.count - 1), c.intermediate_count, intermediates};
+    *out_next = c.members[c.count - 1] + 1;
+    return NULL;
+}
+
+/* ---- all ---- */
+
+static weft_status *find_in(chain_finder *f, size_t first, size_t count)
+{
+    const weft_step *steps = f->variant->steps;
+    for (size_t s = first, next; s < first + count; s = next) {
+        f->end = first + count;
+        WEFT_TRY(try_chain(f, s, &next));
+        if (steps[s].kind != WEFT_STEP_REGION) continue;
+        const uint32_t *parts = steps[s].region.parts;
+        WEFT_TRY(find_in(f, s + 1, parts[0]));
+        WEFT_TRY(find_in(f, s + 1 + parts[0], parts[1]));
+        next = s + 1 + parts[0] + parts[1];
+    }
+    return NULL;
+}
+
+static void count_uses(const weft_step *step, uint32_t *uses)
+{
+    for (size_t i = 0; i < step->buffer_count; i++) uses[step->buffers[i]]++;
+    if (step->kind != WEFT_STEP_REGION) return;
+    uses[step->region.scalar]++;
+    for (size_t i = 0; i < step->region.carried_count; i++) {
+        const weft_carried *carried = &step->region.carried[i];
+        const uint32_t buffers[] = {carried->initial, carried->current, carried->next, carried->result, carried->spare};
+        for (size_t j = 0; j < sizeof buffers / sizeof *buffers; j++) uses[buffers[j]]++;
+    }
+}
+
+weft_status *weft_builder_find_chains(variant_builder *builder, const weft_kernel **kernels)
+{
+    weft_variant *variant = builder->variant;
+    chain_finder f = {.builder = builder, .variant = variant, .kernels = kernels};
+    f.uses = weft_arena_allocate(builder->arena, (variant->buffer_count + 1) * sizeof *f.uses);
+    if (f.uses == NULL) return weft_status_out_of_memory();
+    memset(f.uses, 0, (variant->buffer_count + 1) * sizeof *f.uses);
+    for (size_t s = 0; s < variant->step_count; s++) count_uses(&variant->steps[s], f.uses);
+    return find_in(&f, 0, variant->step_count);
+}

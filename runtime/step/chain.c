@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/step/chain.h"
+#include <string.h>
+#include "runtime/base/memory.h"
+
+/*
+ * Steps of a chain run in strips if they all have the same rows. A product has one for each index of the batch axes
+ * along which its result moves and of one side, m or n; a kernel runs so many iterations for each, or each iteration
+ * has so many. An intermediate holds them one after another.
+ */
+
+enum {
+    ALIGNMENT = 64,
+    NEAR = 8,     /* L2 sizes, about what a core has of L3: a strip is no larger */
+    BALANCED = 4, /* strips of each thread, from which on it matters little who has one more */
+};
+
+/* Batch axes of a product that run over rows, outermost first, then the side that does. */
+typedef struct row_axes {
+    size_t count;
+    int64_t extents[WEFT_MAX_RANK + 1];
+    size_t batch[WEFT_MAX_RANK + 1]; /* which axis of the call; batch_rank: the side */
+} row_axes;
+
+/* Some steps of a chain, and the intermediates that nothing but these uses. */
+typedef struct chain_view {
+    const weft_bound_variant *bound;
+    const weft_step *steps;
+    const weft_bound_step *bound_steps;
+    size_t count, intermediate_count;
+    uint32_t intermediates[WEFT_CHAIN_STEPS];
+    weft_strip_step found[WEFT_CHAIN_STEPS];
+    int64_t rows;
+    int64_t grain; /* rows of which strips consist: those of an iteration, where it has several */
+    row_axes axes; /* of the first product */
+} chain_view;
+
+static bool uses(const weft_step *step, uint32_t buffer)
+{
+    size_t i = 0;
+    while (i < step->buffer_count && step->buffers[i] != buffer) i++;
+    return i < step->buffer_count;
+}
+
+/* Steps [begin, end) of the chain that begins with step `number`. */
+static chain_view view_of(const weft_bound_variant *bound, size_t number, size_t begin, size_t end)
+{
+    const weft_step *first = &bound->variant->steps[number];
+    chain_view v = {
+        .bound = bound, .steps = first + begin, .bound_steps = &bound->steps[number + begin], .count = end - begin};
+    for (size_t i = 0; i < first->chain.intermediate_count; i++) {
+        bool outside = false;
+        for (size_t s = 0; s <= first->chain.steps; s++)
+            if (s < begin || s >= end) outside |= uses(&first[s], first->chain.intermediates[i]);
+        if (!outside) v.intermediates[v.intermediate_count++] = first->chain.intermediates[i];
+    }
+    return v;
+}
+
+static bool is_intermediate(const chain_view *v, uint32_t buffer)
+{
+    size_t i = 0;
+    while (i < v->intermediate_count && v->intermediates[i] != buffer) i++;
+    return i < v->intermediate_count;
+}
+
+static int64_t bytes_of(const chain_view *v, uint32_t buffer)
+{
+    return v->bound->values[v->bound->variant->buffers[buffer].bytes];
+}
+
+static int64_t elements_of(const chain_view *v, uint32_t buffer)
+{
+    return bytes_of(v, buffer) / (int64_t)weft_dtype_size(v->bound->variant->buffers[buffer].dtype);
+}
+
+/* ---- rows ---- */
+
+static row_axes axes_of(const weft_gemm_call *call, bool by_columns)
+{
+    row_axes axes = {.count = 0};
+    for (size_t i = 0; i < call->batch_rank; i++) {
+        if (call->c_batch[i] == 0 || call->batch[i] == 1) continue;
+        axes.batch[axes.count] = i;
+        axes.extents[axes.count++] = call->batch[i];
+    }
+    axes.batch[axes.count] = call->batch_rank;
+    axes.extents[axes.count++] = by_columns ? call->n : call->m;
+    return axes;
+}
+
+static int64_t rows_of(const row_axes *axes)
+{
+    int64_t rows = 1;
+    for (size_t i = 0; i < axes->count; i++)
+        if (__builtin_mul_overflow(rows, axes->extents[i], &rows)) return 0;
+    return rows;
+}
+
+/* An operand of a product: strides along the batch axes, along the side that has rows, and along its other axis. */
+typedef struct operand {
+    const int64_t *batch;
+    int64_t side, other, extent, offset;
+} operand;
+
+/* Operand 0, 1 or 2 (A, B, C); false for the one that has no rows. */
+static bool operand_of(const weft_gemm_call *call, size_t i, bool by_columns, operand *out)
+{
+    switch (i) {
+    case 0: *out = (operand){call->a_batch, call->a_row, call->a_column, call->k, call->a_offset}; return !by_columns;
+    case 1: *out = (operand){call->b_batch, call->b_column, call->b_row, call->k, call->b_offset}; return by_columns;
+    default:
+        *out = by_columns ? (operand){call->c_batch, call->c_column, call->c_row, call->m, call->c_offset}
+                          : (operand){call->c_batch, call->c_row, call->c_column, call->n, call->c_offset};
+        return true;
+    }
+}
+
+/* Whether the operand's rows lie one after another, each within `pitch` elements. */
+static bool has_rows(const weft_gemm_call *call, const operand *o, bool by_columns, int64_t pitch)
+{
+    int64_t last = o->offset, step = pitch, side = by_columns ? call->n : call->m;
+    if (o->offset < 0 || o->other < 0 || (side != 1 && o->side != pitch)) return false;
+    step *= side;
+    for (size_t i = call->batch_rank; i-- > 0;) {
+        if (call->batch[i] == 1) continue;
+        if (call->c_batch[i] == 0) {
+            if (o->batch[i] < 0) return false;
+            last += (call->batch[i] - 1) * o->batch[i];
+            continue;
+        }
+        if (o->batch[i] != step) return false;
+        step *= call->batch[i];
+    }
+    return last + (o->extent - 1) * o->other < pitch;
+}
+
+static bool product_fits(const chain_view *v, size_t s, bool by_columns)
+{
+    const weft_gemm_call *call = &v->bound_steps[s].gemm;
+    row_axes axes = axes_of(call, by_columns);
+    if (rows_of(&axes) != v->rows) return false;
+    for (size_t i = 0; i < 3; i++) {
+        operand o;
+        uint32_t buffer = v->steps[s].buffers[i];
+        if (!is_intermediate(v, buffer)) continue;
+        if (!operand_of(call, i, by_columns, &o)) return false;
+        if (!has_rows(call, &o, by_columns, elements_of(v, buffer) / v->rows)) return false;
+    }
+    return true;
+}
+
+/* Iterations have whole rows, only the last one perhaps fewer, or rows whole iterations, the same of each intermediate.
+ */
+static bool kernel_fits(chain_view *v, size_t s)
+{
+    const weft_step *step = &v->steps[s];
+    int64_t iterations = v->bound_steps[s].iterations, rows = -1;
+    for (size_t i = 0; i < step->buffer_count; i++) {
+        if (!is_intermediate(v, step->buffers[i])) continue;
+        int64_t pitch = v->bound->values[step->pitches[i]], row = elements_of(v, step->buffers[i]) / v->rows;
+        if (pitch <= 0 || (rows >= 0 && rows != pitch / row)) return false;
+        rows = pitch / row;
+        if (rows > 0 ? pitch % row != 0 : row % pitch != 0 || row / pitch != iterations / v->rows) return false;
+    }
+    v->found[s] = (weft_strip_step){.rows = rows, .iterations = iterations / v->rows};
+    return rows > 0 ? iterations == (v->rows + rows - 1) / rows : iterations % v->rows == 0;
+}
+
+/* The rows of the first product. */
+static bool find_rows(chain_view *v)
+{
+    size_t s = 0;
+    while (s < v->count && v->steps[s].kind != WEFT_STEP_GEMM) s++;
+    for (int by_columns = 0; s < v->count && by_columns < 2; by_columns++) {
+        v->axes = axes_of(&v->bound_steps[s].gemm, by_columns);
+        v->rows = rows_of(&v->axes);
+        if (v->rows > 0 && product_fits(v, s, by_columns)) return true;
+    }
+    return false;
+}
+
+/* Whether each step uses an intermediate, and what a step writes apart from them no other one uses. */
+static bool is_connected(const chain_view *v)
+{
+    for (size_t s = 0; s < v->count; s++) {
+        const weft_step *step = &v->steps[s];
+        bool any = false;
+        for (size_t i = 0; i < step->buffer_count; i++) any |= is_intermediate(v, step->buffers[i]);
+        if (!any) return false;
+        uint32_t written = step->buffers[step->kind == WEFT_STEP_GEMM ? 2 : 0];
+        for (size_t other = 0; other < v->count && !is_intermediate(v, written); other++)
+            if (other != s && uses(&v->steps[other], written)) return false;
+    }
+    return true;
+}
+
+static bool all_fit(chain_view *v)
+{
+    v->grain = 1;
+    for (size_t i = 0; i < v->intermediate_count; i++)
+        if (elements_of(v, v->intermediates[i]) % v->rows != 0) return false;
+    for (size_t s = 0; s < v->count; s++) {
+        if (v->steps[s].kind == WEFT_STEP_GEMM) {
+            v->found[s].by_columns = !product_fits(v, s, false);
+            if (v->found[s].by_columns && !product_fits(v, s, true)) return false;
+            continue;
+        }
+        if (!kernel_fits(v, s)) return false;
+        int64_t rows = v->found[s].rows > 1 ? v->found[s].rows : 1;
+        if (v->grain % rows != 0 && rows % v->grain != 0) return false;
+        if (rows > v->grain) v->grain = rows;
+    }
+    return true;
+}
+
+/* ---- strips ---- */
+
+static int64_t units_of(const weft_strips *strips)
+{
+    return (strips->extent + strips->unit - 1) / strips->unit;
+}
+
+static void set_parts(const chain_view *v, weft_strips *strips, int64_t parts)
+{
+    strips->parts = parts;
+    strips->all = v->rows / (strips->extent * strips->inner) * parts;
+}
+
+/* Cuts the outermost axis whose indices have no more rows than `most`, or than iterations have, or the innermost one;
+ * false where iterations do not begin there. Only the last unit of all may be shorter. */
+static bool cut_rows(const chain_view *v, int64_t most, weft_strips *strips)
+{
+    int64_t inner = v->rows;
+    size_t axis = 0;
+    for (;; axis++) {
+        inner /= v->axes.extents[axis];
+        if (inner <= most || inner <= v->grain || axis + 1 == v->axes.count) break;
+    }
+    int64_t extent = v->axes.extents[axis], unit = v->grain > inner ? v->grain / inner : 1;
+    int64_t each = most / (inner * unit) > 1 ? most / (inner * unit) : 1;
+    bool is_outermost = extent * inner == v->rows;
+    if ((extent % unit != 0 && !is_outermost) || inner * unit % v->grain != 0) return false;
+    *strips = (weft_strips){.extent = extent, .inner = inner, .unit = unit};
+    set_parts(v, strips, (units_of(strips) + each - 1) / each);
+    return true;
+}
+
+/* Finds the axis that is cut in each product: it has as many indices and as many rows inside. */
+static bool find_cuts(chain_view *v, const weft_strips *strips)
+{
+    for (size_t s = 0; s < v->count; s++) {
+        if (v->steps[s].kind != WEFT_STEP_GEMM) continue;
+        row_axes axes = axes_of(&v->bound_steps[s].gemm, v->found[s].by_columns);
+        int64_t inner = 1;
+        size_t i = axes.count;
+        for (; i > 0 && (inner != strips->inner || axes.extents[i - 1] != strips->extent); i--)
+            inner *= axes.extents[i - 1];
+        if (i == 0) return false;
+        v->found[s].cut = axes.batch[i - 1];
+    }
+    return true;
+}
+
+/* Bytes that the product of one of `parts` reads of the operand that has no rows: of batch axes along which it moves,
+ * no more indices than the strip has. */
+static double other_bytes(const chain_view *v, size_t s, int64_t parts)
+{
+    const weft_gemm_call *call = &v->bound_steps[s].gemm;
+    const weft_strip_step *step = &v->found[s];
+    const int64_t *strides = step->by_columns ? call->a_batch : call->b_batch;
+    double count = (double)call->k * (double)(step->by_columns ? call->m : call->n);
+    for (size_t i = 0; i < call->batch_rank; i++) {
+        bool has_rows = call->c_batch[i] != 0;
+        double extent = (double)call->batch[i];
+        if (has_rows && i <= step->cut) extent = i < step->cut ? 1 : extent / (double)parts;
+        if (strides[i] != 0) count *= extent;
+    }
+    return count * (double)weft_dtype_size(call->dtype);
+}
+
+/* Bytes of these operands that all strips together read more than once. */
+static double reread_bytes(const chain_view *v, const weft_strips *strips)
+{
+    double bytes = 0, outer = (double)(strips->all / strips->parts);
+    for (size_t s = 0; s < v->count; s++)
+        if (v->steps[s].kind == WEFT_STEP_GEMM)
+            bytes += (double)strips->all * other_bytes(v, s, strips->parts) - outer * other_bytes(v, s, 1);
+    return bytes;
+}
+
+/* Strips for all threads, and the same number for each of them as far as that can be. */
+static void balance(const chain_view *v, weft_strips *strips)
+{
+    int64_t threads = (int64_t)weft_pool_size(v->bound->pool);
+    while (strips->parts < units_of(strips) && strips->all < BALANCED * threads && strips->all % threads != 0)
+        set_parts(v, strips, strips->parts + 1);
+    strips->threads = threads < strips->all ? threads : strips->all;
+}
+
+/*
+ * Strips pay where intermediates do not stay in L2 anyway: each of their bytes is written and read there instead of
+ * beyond it. They are as long as half of L2 has room for, or longer, where products would read, and pack, too much of
+ * their other operand again.
+ */
+static bool cut(chain_view *v, int64_t bytes, weft_strips *strips)
+{
+    int64_t cache = (int64_t)weft_pool_machine(v->bound->pool)->cache_bytes[1];
+    if (bytes <= cache / 2 || !cut_rows(v, cache / 2 / (bytes / v->rows), strips) || !find_cuts(v, strips))
+        return false;
+    while (strips->parts > 1 && reread_bytes(v, strips) > (double)bytes / 2)
+        set_parts(v, strips, (strips->parts + 1) / 2);
+    balance(v, strips);
+    return strips->all > 1 && reread_bytes(v, strips) <= (double)bytes / 2;
+}
+
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Where the pointers of all steps and the intermediates of a strip lie. */
+static weft_status *place(weft_bound_variant *bound, const chain_view *v, weft_strips *strips)
+{
+    int64_t most = (units_of(strips) + strips->parts - 1) / strips->parts * strips->unit * strips->inner;
+    strips->count = v->count;
+    strips->steps = weft_arena_copy(&bound->arena, v->found, v->count * sizeof *v->found);
+    strips->intermediate_count = v->intermediate_count;
+    strips->intermediates =
+        weft_arena_copy(&bound->arena, v->intermediates, v->intermediate_count * sizeof *v->intermediates);
+    strips->offsets = weft_bound_take(bound, v->intermediate_count, sizeof *strips->offsets);
+    strips->pitches = weft_bound_take(bound, v->intermediate_count, sizeof *strips->pitches);
+    if (strips->steps == NULL || strips->intermediates == NULL || strips->offsets == NULL || strips->pitches == NULL)
+        return weft_status_out_of_memory();
+    for (size_t s = 0; s < v->count; s++) strips->bytes += (int64_t)(v->steps[s].buffer_count * sizeof(void *));
+    for (size_t i = 0; i < v->intermediate_count; i++) {
+        strips->pitches[i] = bytes_of(v, v->intermediates[i]) / v->rows;
+        strips->offsets[i] = strips->bytes = aligned(strips->bytes);
+        strips->bytes += most * strips->pitches[i];
+    }
+    strips->bytes = aligned(strips->bytes);
+    return NULL;
+}
+
+/* Sets *out_strips, unless strips need as much memory as an intermediate, or are far from any cache. */
+static weft_status *decide(weft_bound_variant *bound, chain_view *v, weft_strips **out_strips)
+{
+    weft_strips strips;
+    int64_t bytes = 0, largest = 0;
+    for (size_t i = 0; i < v->intermediate_count; i++) {
+        int64_t own = bytes_of(v, v->intermediates[i]);
+        if (__builtin_add_overflow(bytes, own, &bytes)) return NULL;
+        if (own > largest) largest = own;
+    }
+    if (!cut(v, bytes, &strips)) return NULL;
+    WEFT_TRY(place(bound, v, &strips));
+    int64_t room = NEAR * (int64_t)weft_pool_machine(bound->pool)->cache_bytes[1];
+    if (strips.bytes > largest / strips.threads || strips.bytes > room) return NULL;
+    *out_strips = weft_arena_copy(&bound->arena, &strips, sizeof strips);
+    return *out_strips == NULL ? weft_status_out_of_memory() : NULL;
+}
+
+/* ---- chains ---- */
+
+static bool may_have_strips(const weft_bound_variant *bound, size_t number)
+{
+    const weft_chain *chain = &bound->variant->steps[number].chain;
+    for (size_t i = 0; i < chain->intermediate_count; i++)
+        if (bound->values[bound->variant->buffers[chain->intermediates[i]].bytes] <= 0) return false;
+    for (size_t s = number; s <= number + chain->steps; s++)
+        if (bound->steps[s].step->kind == WEFT_STEP_GEMM && bound->steps[s].gemm.batch_rank > WEFT_MAX_RANK)
+            return false;
+    return !bound->is_apart;
+}
+
+/* The most steps that can: those at either end may be cut differently. */
+weft_status *weft_chain_bind(weft_bound_variant *bound, size_t number)
+{
+    size_t all = bound->variant->steps[number].chain.steps + 1;
+    if (!may_have_strips(bound, number)) return NULL;
+    for (size_t count = all; count > 1; count--) {
+        for (size_t begin = 0; begin + count <= all; begin++) {
+            chain_view v = view_of(bound, number, begin, begin + count);
+            weft_strips *strips = NULL;
+            if (is_connected(&v) && find_rows(&v) && all_fit(&v)) WEFT_TRY(decide(bound, &v, &strips));
+            if (strips == NULL) continue;
+            bound->steps[number + begin].strips = strips;
+            bound->steps[number + begin].scratch_bytes = strips->threads * strips->bytes;
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+bool weft_chains_tighten(weft_bound_variant *bound)
+{
+    bool changes = false;
+    for (size_t s = 0; s < bound->variant->step_count; s++) {
+        weft_strips *strips = bound->steps[s].strips;
+        if (strips == NULL || strips->threads == 1) continue;
+        strips->threads = 1;
+        bound->steps[s].scratch_bytes = strips->bytes;
+        changes = true;
+    }
+    return changes;
+}

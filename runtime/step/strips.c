@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/step/strips.h"
+#include <pthread.h>
+#include <string.h>
+#include "runtime/base/cancel.h"
+#include "runtime/base/clock.h"
+
+/* Steps run on the rows of a strip as they run on all: with pointers to where the first row of intermediates would lie
+ * if all were there. */
+
+typedef struct strips_run {
+    weft_frame *frame;
+    const weft_bound_step *steps;
+    const weft_strips *strips;
+    size_t number; /* of the first step */
+    const volatile bool *cancelled;
+    atomic_llong next; /* strip */
+    atomic_llong *times;
+    pthread_mutex_t mutex;
+    weft_status *status; /* the first */
+    atomic_bool failed;
+} strips_run;
+
+/* Rows [begin, end): indices [first, first + count) of the axis that is cut. */
+typedef struct strip {
+    int64_t begin, end, first, count;
+} strip;
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static strip strip_of(const weft_strips *s, int64_t number)
+{
+    int64_t outer = number / s->parts, part = number % s->parts, units = (s->extent + s->unit - 1) / s->unit;
+    int64_t each = units / s->parts, more = units % s->parts;
+    strip t = {.first = (part * each + least(part, more)) * s->unit};
+    t.count = least((each + (part < more)) * s->unit, s->extent - t.first);
+    t.begin = (outer * s->extent + t.first) * s->inner;
+    t.end = t.begin + t.count * s->inner;
+    return t;
+}
+
+/* Product `call` with `count` indices of m or n, from `first` on. */
+static void narrow(weft_gemm_call *call, bool by_columns, int64_t first, int64_t count)
+{
+    if (by_columns) {
+        call->b_offset += first * call->b_column;
+        call->c_offset += first * call->c_column;
+        call->n = count;
+    } else {
+        call->a_offset += first * call->a_row;
+        call->c_offset += first * call->c_row;
+        call->m = count;
+    }
+}
+
+/* From the innermost axis of rows outwards: those inside of the one that is cut stay whole, others have one index. */
+static weft_status *multiply(const strips_run *run, size_t number, const strip *t, void *const *buffers)
+{
+    const weft_bound_variant *bound = run->frame->bound;
+    const weft_strip_step *step = &run->strips->steps[number];
+    weft_gemm_call call = run->steps[number].gemm;
+    int64_t batch[WEFT_MAX_RANK + 1], side = step->by_columns ? call.n : call.m, index = t->begin / side;
+    if (step->cut == call.batch_rank) narrow(&call, step->by_columns, t->begin % side, t->count);
+    for (size_t i = call.batch_rank; i-- > 0;) {
+        batch[i] = call.batch[i];
+        if (call.c_batch[i] == 0) continue;
+        int64_t at = index % call.batch[i];
+        index /= call.batch[i];
+        if (step->cut < i) continue;
+        call.a_offset += at * call.a_batch[i];
+        call.b_offset += at * call.b_batch[i];
+        call.c_offset += at * call.c_batch[i];
+        batch[i] = step->cut == i ? t->count : 1;
+    }
+    call.batch = batch;
+    return weft_gemm_run(bound->pool, bound->blocks, &call, buffers[0], buffers[1], buffers[2]);
+}
+
+static weft_status *run_step(const strips_run *run, size_t number, const strip *t, void *const *buffers)
+{
+    const weft_bound_step *bound_step = &run->steps[number];
+    const weft_strip_step *step = &run->strips->steps[number];
+    if (bound_step->step->kind == WEFT_STEP_GEMM) return multiply(run, number, t, buffers);
+    weft_error_slot error = {.position = INT64_MAX}; /* steps of a chain check no data */
+    const weft_kernel_frame frame = {buffers, bound_step->scalars, &error};
+    if (step->rows > 0) bound_step->function(&frame, t->begin / step->rows, (t->end + step->rows - 1) / step->rows);
+    else bound_step->function(&frame, t->begin * step->iterations, t->end * step->iterations);
+    return NULL;
+}
+
+static void point(const strips_run *run, char *memory, const strip *t)
+{
+    const weft_strips *s = run->strips;
+    void **pointers = (void **)memory;
+    for (size_t i = 0; i < s->count; pointers += run->steps[i++].step->buffer_count) {
+        const weft_step *step = run->steps[i].step;
+        for (size_t b = 0; b < step->buffer_count; b++)
+            for (size_t k = 0; k < s->intermediate_count; k++)
+                if (s->intermediates[k] == step->buffers[b])
+                    pointers[b] = (void *)((uintptr_t)(memory + s->offsets[k]) - (uintptr_t)(t->begin * s->pitches[k]));
+    }
+}
+
+static weft_status *run_strip(const strips_run *run, char *memory, int64_t number)
+{
+    strip t = strip_of(run->strips, number);
+    void *const *pointers = (void *const *)memory;
+    point(run, memory, &t);
+    for (size_t i = 0; i < run->strips->count; pointers += run->steps[i++].step->buffer_count) {
+        int64_t begin = run->times == NULL ? 0 : weft_clock_now();
+        if (weft_is_cancelled(run->cancelled)) return weft_bound_cancelled(run->frame->bound, "in", run->number + i);
+        WEFT_TRY(run_step(run, i, &t, pointers));
+        if (run->times != NULL) atomic_fetch_add(&run->times[i], weft_clock_now() - begin);
+    }
+    return NULL;
+}
+
+static void fail(strips_run *run, weft_status *status)
+{
+    pthread_mutex_lock(&run->mutex);
+    if (run->status == NULL) run->status = status;
+    else weft_status_destroy(status);
+    pthread_mutex_unlock(&run->mutex);
+    atomic_store(&run->failed, true);
+}
+
+/* Takes strips until there are none left. */
+static void run_thread(void *context, int64_t begin, int64_t end)
+{
+    strips_run *run = context;
+    size_t pointers = 0;
+    for (size_t i = 0; i < run->strips->count; i++) pointers += run->steps[i].step->buffer_count;
+    for (int64_t thread = begin; thread < end; thread++) {
+        char *memory = (char *)weft_frame_scratch(run->frame, run->steps) + thread * run->strips->bytes;
+        memcpy(memory, run->frame->pointers + run->steps->first_pointer, pointers * sizeof(void *));
+        for (;;) {
+            int64_t number = atomic_fetch_add(&run->next, 1);
+            if (number >= run->strips->all || atomic_load(&run->failed)) break;
+            weft_status *status = run_strip(run, memory, number);
+            if (status != NULL) fail(run, status);
+        }
+    }
+}
+
+weft_status *weft_strips_run(weft_frame *frame, size_t number, const volatile bool *cancelled, atomic_llong *times)
+{
+    const weft_bound_variant *bound = frame->bound;
+    strips_run run = {.frame = frame,
+                      .steps = &bound->steps[number],
+                      .strips = bound->steps[number].strips,
+                      .number = number,
+                      .cancelled = cancelled,
+                      .times = times,
+                      .mutex = PTHREAD_MUTEX_INITIALIZER};
+    weft_pool_run(bound->pool, run.strips->threads, 1, run_thread, &run);
+    pthread_mutex_destroy(&run.mutex);
+    return run.status;
+}

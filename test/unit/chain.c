@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <weft/elementwise.h>
+#include <weft/executor.h>
+#include <weft/linear.h>
+#include <weft/machine.h>
+#include <weft/nn.h>
+#include <weft/ops.h>
+#include <weft/program.h>
+#include <weft/region.h>
+#include <weft/shape.h>
+#include "test/support.h"
+
+/*
+ * Chains of steps that run strip by strip have the same bits as without strips, and need less memory. A machine with
+ * small caches cuts what is small, one with large caches cuts nothing.
+ */
+
+enum { MOST_INPUTS = 4, MOST_OUTPUTS = 2 };
+
+typedef struct traced {
+    weft_graph *graph;
+    weft_dtype dtype;
+    weft_extent rows;
+    weft_tensor outputs[MOST_OUTPUTS];
+    size_t count;
+} traced;
+
+typedef struct chain_case {
+    const char *name;
+    void (*trace)(traced *t);
+    weft_dtype dtype;
+    int64_t rows;    /* of the symbol n; 0: there is none */
+    bool has_strips; /* with small caches */
+} chain_case;
+
+static weft_tensor input(const traced *t, const char *name, weft_shape shape)
+{
+    return weft_cast(weft_input(t->graph, name, WEFT_F32, shape), t->dtype);
+}
+
+static void put_out(traced *t, weft_tensor x)
+{
+    t->outputs[t->count++] = x;
+}
+
+/* ---- programs ---- */
+
+static void trace_attention(traced *t)
+{
+    weft_tensor q = input(t, "q", WEFT_SHAPE(3, 2, 150, 40)), k = input(t, "k", WEFT_SHAPE(3, 2, 64, 40));
+    put_out(t, weft_attention(q, k, input(t, "v", WEFT_SHAPE(3, 2, 64, 48)), NULL));
+}
+
+static void trace_masked_attention(traced *t)
+{
+    weft_tensor q = input(t, "q", WEFT_SHAPE(2, 130, 40)), k = input(t, "k", WEFT_SHAPE(2, 130, 40));
+    put_out(t, weft_attention(q, k, input(t, "v", WEFT_SHAPE(2, 130, 48)), &(weft_attention_options){.causal = true}));
+}
+
+/* Heads are cut one from the other, and none of them. */
+static void trace_heads(traced *t)
+{
+    weft_tensor q = input(t, "q", WEFT_SHAPE(20, 64, 72)), k = input(t, "k", WEFT_SHAPE(20, 64, 72));
+    weft_tensor scores = weft_mul(weft_matmul(q, weft_transpose(k, -1, -2)), 3);
+    put_out(t, weft_matmul(scores, input(t, "v", WEFT_SHAPE(20, 64, 64))));
+}
+
+static weft_tensor layer(const traced *t, weft_tensor x, const char *name, int64_t from, int64_t to)
+{
+    return weft_matmul(x, input(t, name, WEFT_SHAPE(from, to)));
+}
+
+static void trace_layers(traced *t)
+{
+    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(t->rows, 48)), "w", 48, 65);
+    put_out(t, layer(t, weft_mul(h, weft_add(h, input(t, "b", WEFT_SHAPE(65)))), "u", 65, 41));
+}
+
+static void trace_norm(traced *t)
+{
+    put_out(t, layer(t, weft_layer_norm(layer(t, input(t, "x", WEFT_SHAPE(t->rows, 48)), "w", 48, 65), 1, NULL), "u",
+                     65, 41));
+}
+
+/* The second product has the rows in its columns. */
+static void trace_turned(traced *t)
+{
+    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(900, 48)), "w", 48, 65);
+    weft_tensor turned = weft_transpose(weft_mul(h, h), 0, 1);
+    put_out(t, weft_matmul(input(t, "u", WEFT_SHAPE(41, 65)), turned));
+}
+
+/* A product over two axes, one of them in batches that are added up. */
+static void trace_sums_of_batches(traced *t)
+{
+    weft_tensor h = weft_matmul(input(t, "x", WEFT_SHAPE(600, 4, 40)), input(t, "w", WEFT_SHAPE(40, 37)));
+    weft_tensor u = input(t, "u", WEFT_SHAPE(37, 4, 41));
+    put_out(t, weft_tensordot(weft_mul(h, h), u, WEFT_INTS(1, 2), WEFT_INTS(1, 0)));
+}
+
+static void two_layers(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const weft_tensor *weights = context;
+    (void)index;
+    weft_tensor h = weft_matmul(carried[0], weights[0]);
+    out_next[0] = weft_matmul(weft_clamp(weft_mul(h, h), -1, 1), weights[1]);
+}
+
+static void trace_loop(traced *t)
+{
+    weft_tensor weights[] = {input(t, "w", WEFT_SHAPE(48, 65)), input(t, "u", WEFT_SHAPE(65, 48))};
+    weft_tensor x = input(t, "x", WEFT_SHAPE(700, 48));
+    put_out(t, weft_fold(weft_extent_of(3), WEFT_TENSORS(x), two_layers, weights, NULL));
+}
+
+static void trace_result_in_between(traced *t)
+{
+    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(700, 48)), "w", 48, 65);
+    put_out(t, weft_mul(h, h));
+    put_out(t, layer(t, t->outputs[0], "u", 65, 41));
+}
+
+static void trace_reversed_rows(traced *t)
+{
+    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(700, 48)), "w", 48, 65);
+    put_out(t, layer(t, weft_flip(weft_mul(h, h), WEFT_INTS(0)), "u", 65, 41));
+}
+
+static void trace_sums_of_columns(traced *t)
+{
+    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(700, 48)), "w", 48, 65);
+    put_out(t, layer(t, weft_mul(h, weft_reduce_sum(h, WEFT_INTS(0), true)), "u", 65, 41));
+}
+
+static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, true},
+                                   {"attention, f64", trace_attention, WEFT_F64, 0, true},
+                                   {"attention, bf16", trace_attention, WEFT_BF16, 0, true},
+                                   {"masked attention", trace_masked_attention, WEFT_F32, 0, true},
+                                   {"heads", trace_heads, WEFT_F32, 0, true},
+                                   {"heads, c64", trace_heads, WEFT_C64, 0, true},
+                                   {"heads, f16", trace_heads, WEFT_F16, 0, true},
+                                   {"layers", trace_layers, WEFT_F32, 0, true},
+                                   {"layers of n rows", trace_layers, WEFT_F32, 701, true},
+                                   {"layers of one row", trace_layers, WEFT_F32, 1, false},
+                                   {"norm", trace_norm, WEFT_F32, 0, true},
+                                   {"norm of n rows", trace_norm, WEFT_F64, 523, true},
+                                   {"turned", trace_turned, WEFT_F32, 0, true},
+                                   {"sums of batches", trace_sums_of_batches, WEFT_F32, 0, true},
+                                   {"loop", trace_loop, WEFT_F32, 0, false},
+                                   {"result in between", trace_result_in_between, WEFT_F32, 0, true},
+                                   {"reversed rows", trace_reversed_rows, WEFT_F32, 0, true},
+                                   {"sums of columns", trace_sums_of_columns, WEFT_F32, 0, false}};
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* ---- runs ---- */
+
+static weft_program *compile(const chain_case *c)
+{
+    weft_program *program;
+    traced t = {.dtype = c->dtype, .rows = weft_extent_of(701)};
+    weft_test_ok(weft_graph_create(NULL, &t.graph));
+    if (c->rows > 0) t.rows = weft_symbol(t.graph, "n", 1, 5000);
+    c->trace(&t);
+    weft_test_ok(weft_compile(t.graph, (weft_tensors){t.count, t.outputs}, NULL, &program));
+    weft_graph_destroy(t.graph);
+    return program;
+}
+
+/* The arrays of the program's inputs: numbers of either sign, up to 1. */
+static void make_inputs(const weft_program *program, int64_t rows, weft_array **out_inputs)
+{
+    uint64_t seed = 1;
+    for (size_t i = 0; i < weft_program_input_count(program); i++) {
+        int64_t shape[WEFT_MAX_RANK];
+        size_t rank = weft_program_input_rank(program, i);
+        const weft_program_axis *axes = weft_program_input_axes(program, i);
+        for (size_t axis = 0; axis < rank; axis++) shape[axis] = axes[axis].size < 0 ? rows : axes[axis].size;
+        weft_test_ok(weft_array_create(NULL, WEFT_F32, rank, shape, &out_inputs[i]));
+        for (int64_t k = 0; k < weft_array_count(out_inputs[i]); k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            ((float *)weft_array_data(out_inputs[i]))[k] = (float)((int64_t)(seed >> 40) - (1 << 23)) / (1 << 23);
+        }
+    }
+}
+
+typedef struct outcome {
+    weft_array *outputs[MOST_OUTPUTS];
+    size_t peak_bytes, steps;
+} outcome;
+
+static void count_step(void *self, const weft_profile_record *record)
+{
+    size_t *steps = self;
+    assert_true(record->begin_ns <= record->end_ns);
+    ++*steps;
+}
+
+static outcome run(const chain_case *c, unsigned threads, size_t cache_bytes, bool specialize)
+{
+    weft_machine machine = *weft_machine_host();
+    machine.cache_bytes[0] = machine.cache_bytes[1] = cache_bytes;
+    weft_executor *executor;
+    weft_test_ok(
+        weft_executor_create_standard(&(weft_executor_options){.threads = threads, .machine = &machine}, &executor));
+    weft_program *program = compile(c);
+    weft_array *inputs[MOST_INPUTS];
+    size_t count = weft_program_input_count(program);
+    assert_true(count <= MOST_INPUTS);
+    make_inputs(program, c->rows, inputs);
+    outcome found = {.outputs = {NULL}};
+    weft_report report;
+    weft_profile profile = {.record = count_step, .self = &found.steps};
+    weft_run call = {.input_count = count,
+                     .inputs = inputs,
+                     .output_count = weft_program_output_count(program),
+                     .outputs = found.outputs,
+                     .specialize = specialize,
+                     .report = &report};
+    weft_test_ok(weft_executor_run(executor, program, &call));
+    found.peak_bytes = report.peak_bytes;
+    call.profile = &profile;
+    weft_test_ok(weft_executor_run(executor, program, &call));
+    for (size_t i = 0; i < count; i++) weft_array_release(inputs[i]);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+    return found;
+}
+
+static void outcome_release(outcome *found)
+{
+    for (size_t i = 0; i < MOST_OUTPUTS; i++) weft_array_release(found->outputs[i]);
+}
+
+static void check_case(const chain_case *c, const outcome *whole, unsigned threads, bool specialize)
+{
+    outcome found = run(c, threads, 32 << 10, specialize);
+    for (size_t i = 0; i < MOST_OUTPUTS && found.outputs[i] != NULL; i++) {
+        size_t bytes = (size_t)weft_array_count(found.outputs[i]) * weft_dtype_size(weft_array_dtype(found.outputs[i]));
+        assert_memory_equal(weft_array_data(found.outputs[i]), weft_array_data(whole->outputs[i]), bytes);
+    }
+    assert_true(found.steps == whole->steps);
+    bool saves = found.peak_bytes < whole->peak_bytes;
+    if (c->has_strips ? threads == 1 && !saves : found.peak_bytes != whole->peak_bytes)
+        fail_msg("%s: %zu of %zu bytes with %u threads", c->name, found.peak_bytes, whole->peak_bytes, threads);
+    outcome_release(&found);
+}
+
+static void strips_change_no_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        outcome whole = run(&cases[i], 1, 1 << 30, false);
+        for (unsigned threads = 1; threads <= 3; threads++) check_case(&cases[i], &whole, threads, false);
+        check_case(&cases[i], &whole, 2, true);
+        outcome_release(&whole);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strips_change_no_bits)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
