@@ -18,7 +18,7 @@ static bool is_float(weft_dtype dtype)
 /* 16-bit floats are integers in LLVM IR: their bits. */
 static bool is_short(weft_dtype dtype)
 {
-    return weft_dtype_is_short(dtype);
+    return weft_dtype_is_float16(dtype);
 }
 
 static bool is_signed(weft_dtype dtype)

@@ -15,7 +15,7 @@
 enum { BATCH, FREE, SUMMED, CLASSES }; /* what a label is to the step that reads it */
 enum { MOST_GROUPS = 3 };
 /* Base-2 logarithms: multiplications up to which a product is small, and the least batch that is many. */
-enum { SMALL_PRODUCT = 16, MANY_PRODUCTS = 6 };
+enum { MOST_OF_MANY = 16, MANY_PRODUCTS = 6 };
 
 typedef struct layout {
     einsum_arena *arena;
@@ -185,7 +185,7 @@ static bool makes_small(const layout *l, einsum_labels a, einsum_labels b, einsu
     }
     for (size_t i = 0; i < b.count; i++)
         if (!has(a, b.items[i])) size += l->problem->log2_extents[b.items[i]];
-    return summed && batch >= MANY_PRODUCTS && size <= SMALL_PRODUCT;
+    return summed && batch >= MANY_PRODUCTS && size <= MOST_OF_MANY;
 }
 
 /* Orders an operand; its summed labels are to come as in `lead`, if that is given. */

@@ -195,12 +195,13 @@ weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t
     return plan_steps(inner);
 }
 
-size_t weft_builder_step_count(const variant_builder *builder)
+/* Steps planned, with those of regions. */
+static size_t step_count(const variant_builder *builder)
 {
     size_t count = builder->step_count;
     for (uint32_t i = 0; i < builder->step_count; i++)
         for (size_t part = 0; part < 2; part++)
-            if (builder->steps[i].parts[part] != NULL) count += weft_builder_step_count(builder->steps[i].parts[part]);
+            if (builder->steps[i].parts[part] != NULL) count += step_count(builder->steps[i].parts[part]);
     return count;
 }
 
@@ -213,7 +214,7 @@ static weft_status *fill_region(const planned_step *planned, weft_step *out_step
     out_step->buffers = planned->buffers;
     out_step->buffer_count = planned->buffer_count;
     for (size_t part = 0; part < 2 && planned->parts[part] != NULL; part++) {
-        out_step->region.parts[part] = (uint32_t)weft_builder_step_count(planned->parts[part]);
+        out_step->region.parts[part] = (uint32_t)step_count(planned->parts[part]);
         WEFT_TRY(fill_steps(planned->parts[part], next));
     }
     return NULL;
@@ -318,8 +319,8 @@ static weft_status *generate(variant_builder *builder, const void *context)
 {
     const weft_code_generator *generator = context;
     weft_variant *variant = builder->variant;
-    WEFT_TRY(weft_variant_make_steps(variant, weft_builder_step_count(builder)));
-    variant->step_count = weft_builder_step_count(builder);
+    WEFT_TRY(weft_variant_make_steps(variant, step_count(builder)));
+    variant->step_count = step_count(builder);
     weft_step *next = variant->steps;
     builder->kernels = weft_arena_allocate(builder->arena, (variant->step_count + 1) * sizeof *builder->kernels);
     if (builder->kernels == NULL) return weft_status_out_of_memory();

@@ -89,11 +89,6 @@ weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t
 weft_status *weft_builder_plan_region(variant_builder *builder, uint32_t node) WEFT_MUST_USE;
 /* Plans a step that copies memory `source` to memory `target`. */
 weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target) WEFT_MUST_USE;
-/* Steps planned, with those of regions. */
-size_t weft_builder_step_count(const variant_builder *builder);
-/* Whether the step reads the buffer, or one after step `number` does. */
-bool weft_builder_step_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer);
-bool weft_builder_read_after(const variant_builder *builder, uint32_t number, uint32_t buffer);
 /* Whether two buffers of the same shape can be one: a single step reads `read`, each element right before it writes
  * that of `written`. */
 bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint32_t written);
@@ -103,7 +98,6 @@ bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint3
 bool weft_builder_can_update(const variant_builder *builder, uint32_t read, uint32_t written);
 /* Leaves out that copy. */
 void weft_builder_begin_updated(variant_builder *builder, uint32_t read, uint32_t written);
-void weft_builder_drop_step(variant_builder *builder, uint32_t number);
 /* Puts what was to be in one buffer into another, in regions too. */
 void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32_t to);
 /* Leaves out copies of what can be computed in the place that it is copied to. */

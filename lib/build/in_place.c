@@ -10,7 +10,8 @@
  * output is given the same memory.
  */
 
-bool weft_builder_step_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer)
+/* Whether the step reads the buffer. */
+static bool step_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer)
 {
     const weft_node *node = weft_graph_node(builder->graph, step->node);
     bool found = false;
@@ -31,15 +32,16 @@ bool weft_builder_step_reads(const variant_builder *builder, const planned_step 
 static bool uses(const variant_builder *builder, const planned_step *step, uint32_t buffer)
 {
     uint32_t outputs = step->kind == WEFT_STEP_KERNEL ? 1 : weft_graph_node(builder->graph, step->node)->output_count;
-    bool found = weft_builder_step_reads(builder, step, buffer);
+    bool found = step_reads(builder, step, buffer);
     for (uint32_t i = 0; i < outputs; i++) found |= builder->buffers[step->target + i] == buffer;
     return found;
 }
 
-bool weft_builder_read_after(const variant_builder *builder, uint32_t number, uint32_t buffer)
+/* Whether a step after step `number` does. */
+static bool read_after(const variant_builder *builder, uint32_t number, uint32_t buffer)
 {
     for (uint32_t s = number + 1; s < builder->step_count; s++)
-        if (weft_builder_step_reads(builder, &builder->steps[s], buffer)) return true;
+        if (step_reads(builder, &builder->steps[s], buffer)) return true;
     return false;
 }
 
@@ -79,7 +81,7 @@ bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint3
     const planned_step *reader = NULL;
     for (uint32_t s = 0; s < builder->step_count; s++) {
         const planned_step *step = &builder->steps[s];
-        bool reads = weft_builder_step_reads(builder, step, read);
+        bool reads = step_reads(builder, step, read);
         /* An update has a step before that: the copy of its operand 0, which would be written over `read`. */
         if (!reads && reader == NULL && uses(builder, step, written)) return false;
         if (!reads) continue;
@@ -91,7 +93,7 @@ bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint3
     return from != UINT32_MAX && to != UINT32_MAX && reads_where_it_writes(reader->lowered.kernel, from, to);
 }
 
-void weft_builder_drop_step(variant_builder *builder, uint32_t number)
+static void drop_step(variant_builder *builder, uint32_t number)
 {
     planned_step *steps = builder->steps;
     weft_kernel_destroy(steps[number].lowered.kernel);
@@ -118,7 +120,7 @@ static bool loop_updates(const planned_step *step, uint32_t read, uint32_t writt
 static bool begins_update(const variant_builder *builder, uint32_t number, uint32_t read, uint32_t written)
 {
     const planned_step *step = &builder->steps[number];
-    if (weft_builder_read_after(builder, number, read)) return false;
+    if (read_after(builder, number, read)) return false;
     if (step->copies) return builder->buffers[step->source] == read && builder->buffers[step->target] == written;
     if (step->kind != WEFT_STEP_REGION) return false;
     if (step->region.control != WEFT_CONTROL_COND) return loop_updates(step, read, written);
@@ -145,7 +147,7 @@ void weft_builder_begin_updated(variant_builder *builder, uint32_t read, uint32_
     uint32_t s = first_use(builder, written);
     planned_step *step = &builder->steps[s];
     if (step->copies) {
-        weft_builder_drop_step(builder, s);
+        drop_step(builder, s);
     } else if (step->region.control == WEFT_CONTROL_COND) {
         for (size_t part = 0; part < 2; part++) weft_builder_begin_updated(step->parts[part], read, written);
     }
@@ -167,7 +169,7 @@ static bool can_move(const variant_builder *builder, uint32_t number)
     weft_role role = builder->fusion->roles[value.node];
     if (role <= WEFT_ROLE_LEAF || is_output(builder, value)) return false;
     if (builder->memories[step->target].stride_prefix != NULL) return false;
-    return !weft_builder_read_after(builder, number, builder->buffers[step->source]);
+    return !read_after(builder, number, builder->buffers[step->source]);
 }
 
 static void replace_in_step(planned_step *step, uint32_t from, uint32_t to)
@@ -201,7 +203,7 @@ void weft_builder_drop_copies(variant_builder *builder)
         if (!builder->steps[s].copies || !can_move(builder, s)) continue;
         const planned_step *step = &builder->steps[s];
         weft_builder_replace_buffer(builder, builder->buffers[step->source], builder->buffers[step->target]);
-        weft_builder_drop_step(builder, s);
+        drop_step(builder, s);
     }
 }
 
@@ -223,7 +225,7 @@ static void put_alias(const variant_builder *builder, uint32_t number, uint32_t 
 {
     const weft_buffer *input = &builder->variant->buffers[source], *output = &builder->variant->buffers[target];
     if (input->kind != WEFT_BUFFER_INPUT || output->kind != WEFT_BUFFER_OUTPUT) return;
-    if (weft_builder_read_after(builder, number, source) || is_rewritten(builder, number, target)) return;
+    if (read_after(builder, number, source) || is_rewritten(builder, number, target)) return;
     input_alias[output->number] = input->number;
 }
 

@@ -18,14 +18,6 @@ typedef struct product {
     axis_list batch, m, n, k;
 } product;
 
-static bool contains(weft_ints list, size_t value)
-{
-    for (size_t i = 0; i < list.count; i++) {
-        if ((size_t)list.items[i] == value) return true;
-    }
-    return false;
-}
-
 /* Whether a step of `outer` is as long as all of `inner`, in all three. */
 static bool adjacent(weft_expr_context *x, const product_axis *outer, const product_axis *inner)
 {
@@ -71,7 +63,8 @@ static void add_free(variant_builder *builder, const planned_step *step, size_t 
     weft_expr zero = weft_expr_constant(builder->exprs, 0);
     size_t free_axes[WEFT_MAX_RANK], count = 0, rank = node->types[0].shape.rank;
     for (size_t i = 0; i < shape.rank; i++)
-        if (!contains(node->attrs[side].ints, i) && !contains(node->attrs[2 + side].ints, i)) free_axes[count++] = i;
+        if (!weft_ints_contain(node->attrs[side].ints, i) && !weft_ints_contain(node->attrs[2 + side].ints, i))
+            free_axes[count++] = i;
     for (size_t i = 0; i < rank; i++) {
         size_t axis = axis_of_result(builder, step, i);
         if (axis < next || axis >= next + count) continue;
@@ -134,15 +127,15 @@ static bool has_one_contracted_axis(variant_builder *builder, const planned_step
 }
 
 /* Fewer multiplications in one product are not worth it, where copying an operand makes more of them. */
-#define SMALL_PRODUCT (32 * 32 * 32)
+#define LEAST_PRODUCT (32 * 32 * 32)
 /* An axis shorter than this makes products slow. */
 #define SHORT_AXIS 16
 
-/* Of an axis; SMALL_PRODUCT stands for more and for what is not known. */
+/* Of an axis; LEAST_PRODUCT stands for more and for what is not known. */
 static int64_t short_extent(weft_expr_context *x, const product_axis *axis)
 {
     int64_t extent;
-    return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < SMALL_PRODUCT ? extent : SMALL_PRODUCT;
+    return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < LEAST_PRODUCT ? extent : LEAST_PRODUCT;
 }
 
 static bool is_dense(weft_expr_context *x, const product_axis *axis, size_t operand)
@@ -182,7 +175,7 @@ static bool is_cut_up(weft_expr_context *x, const product *p, size_t side)
     if ((side == 0 ? p->m : p->n).count <= 1) return false;
     int64_t k = p->k.count == 0 ? 1 : short_extent(x, &p->k.items[p->k.count - 1]);
     int64_t own = chosen_extent(x, p, side), other = chosen_extent(x, p, 1 - side);
-    return own * other * k < SMALL_PRODUCT || (own < SHORT_AXIS && other >= SHORT_AXIS);
+    return own * other * k < LEAST_PRODUCT || (own < SHORT_AXIS && other >= SHORT_AXIS);
 }
 
 /* What is copied of an operand: what its windows read, if there are any, which has fewer elements. */

@@ -12,13 +12,8 @@ typedef struct kernel_visit {
 
 static weft_status *visit_kernel(const kernel_visit *request, const char *name, weft_kernel *kernel)
 {
-    weft_bytes text;
     weft_kernel *unscheduled = NULL;
-    weft_bytes_init(&text, kernel->arena.allocator);
-    weft_status *status = weft_kernel_print(kernel, &text);
-    if (status == NULL) status = weft_bytes_status(&text);
-    if (status == NULL) status = weft_kernel_parse(kernel->arena.allocator, name, text.data, text.size, &unscheduled);
-    weft_bytes_finish(&text);
+    weft_status *status = weft_kernel_clone(kernel, &unscheduled);
     if (status == NULL) status = weft_kernel_prepare(kernel, request->machine);
     if (status == NULL) status = request->visit(request->context, name, unscheduled, kernel);
     weft_kernel_destroy(unscheduled);

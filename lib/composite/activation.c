@@ -8,7 +8,8 @@
 /* Whether `x` is valid and of floats; if so, the widened x. */
 static bool begin(const char *function, weft_tensor x, weft_tensor *out_x)
 {
-    if (!weft_composite_begin(function, 1, 1, &x) || !weft_composite_wants_float(function, "the operand", x)) return false;
+    if (!weft_composite_begin(function, 1, 1, &x) || !weft_composite_wants_float(function, "the operand", x))
+        return false;
     *out_x = weft_composite_widen(x);
     return true;
 }

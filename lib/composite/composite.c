@@ -36,11 +36,6 @@ bool weft_composite_begin(const char *function, size_t needed, size_t count, con
 
 /* ---- dtypes ---- */
 
-weft_dtype weft_composite_dtype(weft_dtype dtype)
-{
-    return dtype == WEFT_F16 || dtype == WEFT_BF16 ? WEFT_F32 : dtype;
-}
-
 weft_tensor weft_composite_cast(weft_tensor x, weft_dtype dtype)
 {
     bool same = !weft_tensor_is_valid(x) || weft_tensor_dtype(x) == dtype;
@@ -49,13 +44,14 @@ weft_tensor weft_composite_cast(weft_tensor x, weft_dtype dtype)
 
 weft_tensor weft_composite_widen(weft_tensor x)
 {
-    return weft_composite_cast(x, weft_composite_dtype(weft_tensor_dtype(x)));
+    return weft_composite_cast(x, weft_accumulator_dtype(weft_tensor_dtype(x)));
 }
 
 bool weft_composite_join(const char *function, const char *name, weft_named x, weft_tensor *operand)
 {
     if (weft_composite_is_absent(*operand)) return true;
-    weft_dtype own = weft_tensor_dtype(x.tensor), wide = weft_composite_dtype(own), dtype = weft_tensor_dtype(*operand);
+    weft_dtype own = weft_tensor_dtype(x.tensor), wide = weft_accumulator_dtype(own),
+               dtype = weft_tensor_dtype(*operand);
     if (dtype != own && dtype != wide) {
         weft_trace_fail(x.tensor.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s but %s has %s", name,
                         weft_dtype_name(dtype), x.name, weft_dtype_name(own));

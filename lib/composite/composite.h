@@ -3,6 +3,7 @@
 #define WEFT_LIB_COMPOSITE_COMPOSITE_H
 /* Helpers of tracing functions that are composed of others. Function names are as in messages. */
 #include "lib/trace/trace.h"
+#include "runtime/base/float_bits.h"
 
 /* Whether all operands are valid and of one graph, which every composition asks first. After the first `needed` ones
  * WEFT_NO_TENSOR counts as well. Missing and foreign operands are an error of `function`. */
@@ -36,8 +37,6 @@ bool weft_composite_wants_count(weft_graph *graph, const char *function, const c
 bool weft_composite_wants_counts(weft_graph *graph, const char *function, const char *name, weft_shape counts);
 bool weft_composite_is_absent(weft_tensor x);
 
-/* The dtype in which a composition of floats computes: f32 for shorter ones. */
-weft_dtype weft_composite_dtype(weft_dtype dtype);
 /* `x`, or its cast where the dtype differs. */
 weft_tensor weft_composite_cast(weft_tensor x, weft_dtype dtype);
 /* The cast to weft_composite_dtype. */

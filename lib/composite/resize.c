@@ -70,17 +70,19 @@ static bool has_elements(weft_graph *graph, size_t axis, const target *t)
 {
     int64_t least, most;
     weft_extent_range(t->to, &least, &most);
-    return least < 1 || weft_require_at_most(graph, weft_extent_of(1), t->from,
-                                             "resize: axis %zu of the operand has extent %s, which cannot become %s", axis,
-                                             weft_extent_describe(t->from).text, weft_extent_describe(t->to).text);
+    return least < 1 ||
+           weft_require_at_most(graph, weft_extent_of(1), t->from,
+                                "resize: axis %zu of the operand has extent %s, which cannot become %s", axis,
+                                weft_extent_describe(t->from).text, weft_extent_describe(t->to).text);
 }
 
-WEFT_PLAIN_FUNCTION(weft_tensor, weft_resize,
-                    (weft_tensor x, weft_shape sizes, const weft_resize_options *options), (x, sizes, options))
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_resize, (weft_tensor x, weft_shape sizes, const weft_resize_options *options),
+                    (x, sizes, options))
 {
     weft_resize_options o = options == NULL ? (weft_resize_options){.scales = NULL} : *options;
     bool blends = o.mode == WEFT_RESIZE_LINEAR;
-    if (!weft_composite_begin("resize", 1, 1, &x) || !weft_composite_wants_rank("resize", "the operand", x, sizes.rank) ||
+    if (!weft_composite_begin("resize", 1, 1, &x) ||
+        !weft_composite_wants_rank("resize", "the operand", x, sizes.rank) ||
         !weft_composite_wants_counts(x.graph, "resize", "sizes", sizes) ||
         (blends && !weft_composite_wants_float("resize", "the operand", x))) {
         return weft_tensor_failed(x.graph);

@@ -19,8 +19,8 @@ bool weft_spatial_fill(weft_graph *graph, const char *function, size_t first, si
                        weft_ints dilation, weft_ints low, weft_ints high, weft_spatial *out_spatial);
 /* Whether the spatial axes of `x` have extents with their padding; false with an error. */
 bool weft_spatial_wants_room(const char *function, weft_tensor x, const weft_spatial *spatial);
-/* How far the last element of windows of `size` along spatial axis `i` lies from the first, below 2^63 - 1; false with an
- * error when it is more. */
+/* How far the last element of windows of `size` along spatial axis `i` lies from the first, below 2^63 - 1; false with
+ * an error when it is more. */
 bool weft_spatial_reach(weft_graph *graph, const char *function, const weft_spatial *spatial, size_t i, int64_t size,
                         int64_t *out_reach);
 /* `x` with the padding of `spatial`, and `more` after each axis (NULL: none), of `value`. */

@@ -188,6 +188,17 @@ static inline const weft_type *weft_value_type(const weft_graph *graph, weft_val
     return &graph->nodes[value.node].types[value.output];
 }
 
+/* Most operands of concats that one kernel selects from: each element asks all of them. Longer concats are materialised
+ * in groups. */
+#define WEFT_MOST_JOINED 8
+
+static inline bool weft_ints_contain(weft_ints list, size_t value)
+{
+    size_t i = 0;
+    while (i < list.count && list.items[i] != (int64_t)value) i++;
+    return i < list.count;
+}
+
 /* The axes of operand 0 that a reduction or dot reduces. */
 static inline weft_ints weft_reduced_axes(const weft_node *node)
 {

@@ -2,14 +2,6 @@
 #include "lib/graph/indexing.h"
 #include <string.h>
 
-static bool contains(weft_ints list, size_t value)
-{
-    for (size_t i = 0; i < list.count; i++) {
-        if ((size_t)list.items[i] == value) return true;
-    }
-    return false;
-}
-
 size_t weft_indexing_fill(size_t rank, weft_ints axes, weft_ints batch, size_t index_rank, weft_indexed_axis *out_axes)
 {
     size_t count = 0, added = index_rank - batch.count;
@@ -17,8 +9,8 @@ size_t weft_indexing_fill(size_t rank, weft_ints axes, weft_ints batch, size_t i
     for (size_t axis = 0; axis < rank; axis++) {
         bool lowest = axis == (size_t)axes.items[0];
         for (size_t i = 0; lowest && i < added; i++) out_axes[count++] = (weft_indexed_axis){-1, index++};
-        if (contains(axes, axis)) continue;
-        out_axes[count++] = (weft_indexed_axis){(int32_t)axis, contains(batch, axis) ? index++ : -1};
+        if (weft_ints_contain(axes, axis)) continue;
+        out_axes[count++] = (weft_indexed_axis){(int32_t)axis, weft_ints_contain(batch, axis) ? index++ : -1};
     }
     return count;
 }

@@ -29,16 +29,6 @@ weft_scalar_result weft_scalar_result_of(weft_scalar_op op)
     return rows[op].result;
 }
 
-bool weft_dtype_is_short(weft_dtype dtype)
-{
-    return dtype == WEFT_F16 || dtype == WEFT_BF16;
-}
-
-weft_dtype weft_accumulator_dtype(weft_dtype dtype)
-{
-    return weft_dtype_is_short(dtype) ? WEFT_F32 : dtype;
-}
-
 unsigned weft_inst_fields(weft_scalar_op op, weft_dtype dtype)
 {
     const weft_dtype_info *info = weft_dtype_info_of(dtype);

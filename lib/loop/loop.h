@@ -39,12 +39,9 @@
  */
 #include "lib/expr/expr.h"
 #include <weft/dtype.h>
+#include "runtime/base/float_bits.h"
 #include "lib/loop/order.h"
 #include "lib/loop/table.h"
-
-/* Most operands of concats that one kernel selects from: each element asks all of them. Longer concats are materialised
- * in groups. */
-#define WEFT_MOST_JOINED 8
 
 typedef enum weft_scalar_op {
 #define WEFT_SCALAR(name, operands, kinds, result) WEFT_SCALAR_##name,
@@ -181,8 +178,4 @@ const char *weft_kernel_scalar_name(const weft_kernel *kernel, size_t i);
 
 const char *weft_scalar_name(weft_scalar_op op);
 
-/* Whether `dtype` is a 16-bit float. */
-bool weft_dtype_is_short(weft_dtype dtype);
-/* The dtype in which sums and products of `dtype` are accumulated. */
-weft_dtype weft_accumulator_dtype(weft_dtype dtype);
 #endif

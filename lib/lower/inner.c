@@ -7,13 +7,6 @@ static uint64_t bit(uint64_t inner, size_t from, size_t to)
     return (inner >> from & 1) << to;
 }
 
-static bool contains(weft_ints list, size_t value)
-{
-    for (size_t i = 0; i < list.count; i++)
-        if ((size_t)list.items[i] == value) return true;
-    return false;
-}
-
 /* A reduced axis has a range unless it has one element. */
 static uint64_t reduced(weft_shape shape, weft_ints axes)
 {
@@ -29,7 +22,7 @@ static uint64_t of_reduction(const weft_node *node, weft_shape shape, uint64_t i
     uint64_t bits = reduced(shape, axes);
     size_t kept = 0;
     for (size_t i = 0; i < shape.rank; i++)
-        if (!contains(axes, i)) bits |= bit(inner, kept++, i);
+        if (!weft_ints_contain(axes, i)) bits |= bit(inner, kept++, i);
     return bits;
 }
 
@@ -43,7 +36,7 @@ static uint64_t of_dot(const weft_graph *graph, const weft_node *node, size_t si
     if (side == 1) next += weft_value_type(graph, node->inputs[0])->shape.rank - batch.count - contract.count;
     for (size_t i = 0; i < batch.count; i++) bits |= bit(inner, i, (size_t)batch.items[i]);
     for (size_t i = 0; i < shape.rank; i++)
-        if (!contains(batch, i) && !contains(contract, i)) bits |= bit(inner, next++, i);
+        if (!weft_ints_contain(batch, i) && !weft_ints_contain(contract, i)) bits |= bit(inner, next++, i);
     return bits;
 }
 

@@ -4,7 +4,7 @@
 #include "runtime/engine/gemm.h"
 
 /* Products of up to this many multiplications are loops: the library's call and its packing cost more than they do. */
-#define SMALL_PRODUCT (32 * 32 * 32)
+#define MOST_IN_LOOPS (32 * 32 * 32)
 /* The same, in bytes of real numbers, for a B that is contiguous along a free axis. */
 #define MEDIUM_PRODUCT_BYTES (4 * 50 * 50 * 50)
 /* Such a B that fits in L1 is reread from there; with so few terms the library is no faster. */
@@ -215,7 +215,7 @@ static bool is_small(const weft_graph *graph, const weft_node *dot)
     weft_product_size size = weft_product_size_of(graph, dot);
     if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return true;
     int64_t multiplications = multiply_bound(size.free, size.terms);
-    if (multiplications <= SMALL_PRODUCT) return true;
+    if (multiplications <= MOST_IN_LOOPS) return true;
     if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
     int64_t element = accumulator_size(dot);
     int64_t b_elements = multiply_bound(count_rows(graph, dot, 1), size.terms);

@@ -191,14 +191,6 @@ static void broadcast(weft_space *space, const weft_attr *attrs, weft_shape in, 
     }
 }
 
-static bool contains(weft_ints list, size_t value)
-{
-    for (size_t i = 0; i < list.count; i++) {
-        if ((size_t)list.items[i] == value) return true;
-    }
-    return false;
-}
-
 /* Operand `side` of a dot: batch axes first, then (a before b) the free ones; contracted ones come from `reduced`. */
 static void dot(weft_space *space, const weft_node *node, size_t side, const weft_expr *index, const weft_expr *reduced,
                 weft_expr *out_index)
@@ -210,14 +202,14 @@ static void dot(weft_space *space, const weft_node *node, size_t side, const wef
     size_t next = batch.count;
     if (side == 1) next += type_of(space, node->inputs[0])->shape.rank - batch.count - contract.count;
     for (size_t i = 0; i < rank; i++) {
-        if (!contains(batch, i) && !contains(contract, i)) out_index[i] = index[next++];
+        if (!weft_ints_contain(batch, i) && !weft_ints_contain(contract, i)) out_index[i] = index[next++];
     }
 }
 
 static void reduce(weft_ints axes, size_t rank, const weft_expr *index, const weft_expr *reduced, weft_expr *out_index)
 {
     size_t kept = 0, gone = 0;
-    for (size_t i = 0; i < rank; i++) out_index[i] = contains(axes, i) ? reduced[gone++] : index[kept++];
+    for (size_t i = 0; i < rank; i++) out_index[i] = weft_ints_contain(axes, i) ? reduced[gone++] : index[kept++];
 }
 
 static bool concat(weft_space *space, const weft_node *node, size_t operand, weft_point *point)
@@ -318,7 +310,7 @@ static void flip(weft_space *space, const weft_node *node, weft_shape in, const 
     weft_expr_context *x = space->exprs;
     for (size_t i = 0; i < in.rank; i++) {
         weft_expr last = weft_expr_sub(x, weft_space_extent(space, in.extents[i]), weft_expr_constant(x, 1));
-        out_index[i] = contains(node->attrs[0].ints, i) ? weft_expr_sub(x, last, index[i]) : index[i];
+        out_index[i] = weft_ints_contain(node->attrs[0].ints, i) ? weft_expr_sub(x, last, index[i]) : index[i];
     }
 }
 

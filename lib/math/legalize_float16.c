@@ -69,7 +69,7 @@ static weft_inst_id widen_source(weft_inst_list *list, weft_inst_id x, weft_dtyp
     /* From 2^24 on, where f32 has gaps, every integer is an infinity of f16. */
     bool exact = to == WEFT_F16 || weft_dtype_size(from) < 4;
     if (from == WEFT_F64) return round_to_odd(list, x);
-    if (from == WEFT_F32 || weft_dtype_is_short(from) || exact) return cast(list, x, WEFT_F32);
+    if (from == WEFT_F32 || weft_dtype_is_float16(from) || exact) return cast(list, x, WEFT_F32);
     return round_to_odd(list, from == WEFT_I64 ? wide_integer(list, x) : cast(list, x, WEFT_F64));
 }
 
@@ -77,8 +77,8 @@ static weft_inst_id legalize_cast(weft_inst_list *list, const weft_inst *inst, w
 {
     weft_inst_id x = inst->args[0];
     if (from == inst->dtype) return x;
-    if (weft_dtype_is_short(inst->dtype) && from != WEFT_F32) x = widen_source(list, x, from, inst->dtype);
-    else if (weft_dtype_is_short(from)) x = cast(list, x, WEFT_F32);
+    if (weft_dtype_is_float16(inst->dtype) && from != WEFT_F32) x = widen_source(list, x, from, inst->dtype);
+    else if (weft_dtype_is_float16(from)) x = cast(list, x, WEFT_F32);
     return list->failed || list->items[x].dtype == inst->dtype ? x : cast(list, x, inst->dtype);
 }
 
@@ -86,14 +86,14 @@ static weft_status *legalize(weft_inst_list *list, const weft_inst *inst, weft_i
 {
     if (inst->arg_count == 0 || inst->op == WEFT_SCALAR_select || inst->op == WEFT_SCALAR_bitcast) return NULL;
     weft_dtype from = list->items[inst->args[inst->arg_count - 1]].dtype;
-    if (inst->op == WEFT_SCALAR_cast && (weft_dtype_is_short(from) || weft_dtype_is_short(inst->dtype))) {
+    if (inst->op == WEFT_SCALAR_cast && (weft_dtype_is_float16(from) || weft_dtype_is_float16(inst->dtype))) {
         *out_id = legalize_cast(list, inst, from);
-    } else if (inst->op != WEFT_SCALAR_cast && weft_dtype_is_short(from)) {
+    } else if (inst->op != WEFT_SCALAR_cast && weft_dtype_is_float16(from)) {
         weft_inst wide = *inst;
         for (uint32_t i = 0; i < wide.arg_count; i++) wide.args[i] = cast(list, inst->args[i], WEFT_F32);
-        if (weft_dtype_is_short(inst->dtype)) wide.dtype = WEFT_F32;
+        if (weft_dtype_is_float16(inst->dtype)) wide.dtype = WEFT_F32;
         *out_id = weft_inst_list_add(list, &wide);
-        if (weft_dtype_is_short(inst->dtype)) *out_id = cast(list, *out_id, inst->dtype);
+        if (weft_dtype_is_float16(inst->dtype)) *out_id = cast(list, *out_id, inst->dtype);
     }
     return NULL;
 }

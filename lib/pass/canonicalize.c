@@ -7,7 +7,6 @@
  * maintains: the bits of every output, guards
  * breaks: nothing
  */
-#include "lib/loop/loop.h"
 #include "lib/pass/pass.h"
 
 enum { MOST_SWEEPS = 8 };

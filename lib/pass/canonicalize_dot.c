@@ -9,17 +9,9 @@
  * maintains: values except for the order of sums, guards. breaks: nothing; no permute it adds can be merged away.
  */
 #include <string.h>
-#include "lib/loop/loop.h"
 #include "lib/pass/pass.h"
 #include "lib/trace/trace.h"
-
-static bool contains(weft_ints list, int64_t value)
-{
-    for (size_t i = 0; i < list.count; i++) {
-        if (list.items[i] == value) return true;
-    }
-    return false;
-}
+#include "runtime/base/float_bits.h"
 
 static size_t append(weft_ints list, int64_t *order, size_t next)
 {
@@ -54,7 +46,7 @@ static side canonical_side(weft_tensor operand, weft_ints batch, weft_ints contr
     size_t first_contract = contract_last ? rank - contract.count : next;
     if (!contract_last) next = append(contract, order, next);
     for (size_t i = 0; i < rank; i++) {
-        if (!contains(batch, (int64_t)i) && !contains(contract, (int64_t)i)) order[next++] = (int64_t)i;
+        if (!weft_ints_contain(batch, i) && !weft_ints_contain(contract, i)) order[next++] = (int64_t)i;
     }
     if (contract_last) append(contract, order, next);
     for (size_t i = 0; i < batch.count; i++) s.batch[i] = (int64_t)i;
@@ -85,9 +77,9 @@ static bool is_turned(weft_tensor a, weft_tensor b, weft_dot_axes axes)
     size_t free_b = free_count(b, axes.batch_b, axes.contract_b);
     if (free_a > 0 && free_b == 0) {
         int64_t axis = innermost_axis(a);
-        return !contains(axes.batch_a, axis) && !contains(axes.contract_a, axis);
+        return !weft_ints_contain(axes.batch_a, (size_t)axis) && !weft_ints_contain(axes.contract_a, (size_t)axis);
     }
-    return free_a == 0 && free_b > 0 && contains(axes.contract_b, innermost_axis(b));
+    return free_a == 0 && free_b > 0 && weft_ints_contain(axes.contract_b, (size_t)innermost_axis(b));
 }
 
 static weft_tensor arranged_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
@@ -151,7 +143,7 @@ static double count_free(weft_tensor x, weft_ints batch, weft_ints contract)
     int64_t free_axes[WEFT_MAX_RANK];
     size_t rank = weft_tensor_rank(x), count = 0;
     for (size_t i = 0; i < rank; i++)
-        if (!contains(batch, (int64_t)i) && !contains(contract, (int64_t)i)) free_axes[count++] = (int64_t)i;
+        if (!weft_ints_contain(batch, i) && !weft_ints_contain(contract, i)) free_axes[count++] = (int64_t)i;
     return count_along(x, (weft_ints){count, free_axes});
 }
 
@@ -162,11 +154,11 @@ static double count_free(weft_tensor x, weft_ints batch, weft_ints contract)
  */
 static bool is_better_widened(weft_tensor a, weft_tensor b, weft_dot_axes axes)
 {
-    enum { FEW_ROWS = 4, FEW_TERMS = 32, SMALL_PRODUCT = 128 * 128 * 128 };
+    enum { FEW_ROWS = 4, FEW_TERMS = 32, MOST_WIDENED = 128 * 128 * 128 };
     double rows = count_free(a, axes.batch_a, axes.contract_a), columns = count_free(b, axes.batch_b, axes.contract_b);
     double terms = count_along(a, axes.contract_a);
     if (rows <= FEW_ROWS || columns <= FEW_ROWS) return false;
-    return terms <= FEW_TERMS || rows * columns * terms <= SMALL_PRODUCT;
+    return terms <= FEW_TERMS || rows * columns * terms <= MOST_WIDENED;
 }
 
 static weft_tensor widened_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)

@@ -20,8 +20,8 @@
  * contracted axes, and one without free axes, which is no matrix product: a long sum is added up in blocks, and in many
  * lanes, where a dot goes from term to term. For the same reason a dot without free axes becomes the sum of a product.
  */
-#include "lib/loop/loop.h"
 #include "lib/pass/pass.h"
+#include "runtime/base/float_bits.h"
 
 enum { NO_AXIS = -1 };
 

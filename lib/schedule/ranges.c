@@ -62,6 +62,14 @@ bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substi
     return weft_kernel_visit_exprs(kernel, substitute, (void *)(uintptr_t)substitution);
 }
 
+bool weft_kernel_bounds_inner(const weft_kernel *kernel, weft_expr variable)
+{
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        for (uint32_t i = 0; i < kernel->stages[s].range_count; i++)
+            if (weft_expr_uses(kernel->exprs, kernel->stages[s].ranges[i].extent, variable)) return true;
+    return false;
+}
+
 weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent)
 {
     char name[24];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/schedule/ranges.h"
+#include "lib/schedule/transform.h"
 #include "lib/schedule/schedule.h"
 #include <string.h>
 
@@ -98,14 +99,10 @@ static bool is_scan(const weft_kernel *kernel, const weft_stage *stage)
     return false;
 }
 
-/* Whether the last outer range says how far inner ones go, which must be the same for all lanes. */
+/* Whether the last outer range bounds inner ones, which must be the same for all lanes. */
 static bool bounds_inner_ranges(const weft_kernel *kernel)
 {
-    weft_expr last = kernel->ranges[kernel->range_count - 1].variable;
-    for (uint32_t s = 0; s < kernel->stage_count; s++)
-        for (uint32_t i = 0; i < kernel->stages[s].range_count; i++)
-            if (weft_expr_uses(kernel->exprs, kernel->stages[s].ranges[i].extent, last)) return true;
-    return false;
+    return weft_kernel_bounds_inner(kernel, kernel->ranges[kernel->range_count - 1].variable);
 }
 
 /* Whether lanes along the last outer range would jump from row to row of what a scan stores. */

@@ -3,6 +3,7 @@
 #define WEFT_LIB_SCHEDULE_TILE_H
 /* A tile of several short ranges: chosen by tile.c, made by tile_apply.c. */
 #include "lib/schedule/ranges.h"
+#include "lib/schedule/transform.h"
 
 /* Ranges, and one more for every run that ends inside of a range. */
 #define WEFT_TILE_AXES (WEFT_MAX_RANK + 32)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/schedule/ranges.h"
+#include "lib/schedule/transform.h"
 #include <string.h>
 
 /*

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "lib/loop/inst.h"
 #include "lib/schedule/ranges.h"
+#include "lib/schedule/transform.h"
 
 /*
  * A product reads each element of an operand once for every row or column of the other. So several points of an outer
@@ -180,15 +181,6 @@ static bool may_jam(const weft_kernel *kernel)
     return fits;
 }
 
-static bool bounds_inner(const weft_kernel *kernel, weft_expr variable)
-{
-    bool found = false;
-    for (uint32_t s = 0; s < kernel->stage_count; s++)
-        for (uint32_t i = 0; i < kernel->stages[s].range_count; i++)
-            found |= weft_expr_uses(kernel->exprs, kernel->stages[s].ranges[i].extent, variable);
-    return found;
-}
-
 /* The outer range, not the last, along which most is shared; of equal ones one that walks memory, and the innermost.
  * range_count: none. */
 static uint32_t find_range(const weft_kernel *kernel)
@@ -201,7 +193,7 @@ static uint32_t find_range(const weft_kernel *kernel)
         if (most_points < 2) continue;
         sharing found = find_sharing(kernel, range->variable, kernel->ranges[last].variable);
         uint32_t worth = 2 * found.shared + (found.dense > 0);
-        if (found.shared == 0 || worth < most || bounds_inner(kernel, range->variable)) continue;
+        if (found.shared == 0 || worth < most || weft_kernel_bounds_inner(kernel, range->variable)) continue;
         best = r;
         most = worth;
     }

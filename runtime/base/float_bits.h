@@ -3,6 +3,17 @@
 #define WEFT_RUNTIME_BASE_FLOAT_BITS_H
 #include <weft/dtype.h>
 
+static inline bool weft_dtype_is_float16(weft_dtype dtype)
+{
+    return dtype == WEFT_F16 || dtype == WEFT_BF16;
+}
+
+/* The dtype in which sums and products of `dtype` are accumulated. */
+static inline weft_dtype weft_accumulator_dtype(weft_dtype dtype)
+{
+    return weft_dtype_is_float16(dtype) ? WEFT_F32 : dtype;
+}
+
 /* The element of F16, BF16, F32 or F64 nearest to `value`, ties to even, in the low bytes; NaN has its sign and no
  * payload. Whatever the thread does with floats. */
 uint64_t weft_float_encode(weft_dtype dtype, double value);

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/base/float_bits.h"
 #include "runtime/base/machine.h"
 #include "runtime/engine/gemm_float16.h"
 #include "runtime/engine/gemm_rows.h"
@@ -17,16 +18,11 @@
 /* Operands that fit are packed on the stack, sums of 16-bit floats with them. */
 enum { STACK_BYTES = 4 << 10 };
 
-static bool is_float16(weft_dtype dtype)
-{
-    return dtype == WEFT_F16 || dtype == WEFT_BF16;
-}
-
 /* Bytes of a real number that kernels add up. */
 static size_t real_size(weft_dtype dtype)
 {
     const weft_dtype_info *info = weft_dtype_info_of(dtype);
-    if (is_float16(dtype)) return sizeof(float);
+    if (weft_dtype_is_float16(dtype)) return sizeof(float);
     return info->kind == WEFT_KIND_COMPLEX ? info->size / 2 : info->size;
 }
 
@@ -37,7 +33,8 @@ static bool is_complex(weft_dtype dtype)
 
 bool weft_gemm_supports(weft_dtype dtype)
 {
-    return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_C64 || dtype == WEFT_C128 || is_float16(dtype);
+    return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_C64 || dtype == WEFT_C128 ||
+           weft_dtype_is_float16(dtype);
 }
 
 /* ---- which axes are rows, columns and terms ---- */
@@ -328,7 +325,7 @@ static bool is_joined(const struct matrices *m)
 
 static enum few find_few(const struct matrices *m, weft_dtype dtype)
 {
-    if (weft_gemm_rows_find() == NULL || is_joined(m) || is_float16(dtype)) return FEW_NONE;
+    if (weft_gemm_rows_find() == NULL || is_joined(m) || weft_dtype_is_float16(dtype)) return FEW_NONE;
     if (is_complex(dtype))
         return m->c_rows.count <= WEFT_GEMM_FEW_ROWS && m->b_columns.stride == 1 ? FEW_ROWS : FEW_NONE;
     if (is_few(m->c_rows.count, &m->b_columns, &m->b_terms)) return FEW_ROWS;
@@ -355,7 +352,7 @@ static void cut_sums(struct grid *grid)
     enum { LINE = WEFT_GEMM_ALIGNMENT / sizeof(float) };
     int64_t *counts[] = {&grid->rows, &grid->columns};
     const int64_t extents[] = {grid->matrices->c_rows.count, grid->matrices->c_columns.count};
-    while (is_float16(grid->call->dtype)) {
+    while (weft_dtype_is_float16(grid->call->dtype)) {
         int64_t sizes[2];
         for (int i = 0; i < 2; i++) sizes[i] = ((extents[i] + *counts[i] - 1) / *counts[i] + LINE - 1) / LINE * LINE;
         if (sizes[0] <= WEFT_GEMM_FLOAT16_ELEMENTS / sizes[1]) break;
