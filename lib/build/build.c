@@ -93,14 +93,22 @@ static bool puts_nothing_out(variant_builder *builder, const weft_node *node)
     return i == node->output_count;
 }
 
-/* Whether the node needs no step: nothing to compute, and no updates whose indices would have to be checked. */
+/* Whether there are no indices to check: of a scatter of nothing, and of an op that updates nothing. */
+static bool checks_nothing(variant_builder *builder, const weft_node *node)
+{
+    weft_op_id id = weft_op_id_of(node->op);
+    if (id == WEFT_OP_scatter)
+        return weft_space_is_empty(&builder->space, weft_value_type(builder->graph, node->inputs[1])->shape);
+    return !weft_indexing_updates(id);
+}
+
+/* Whether the node needs no step. */
 static bool is_idle(variant_builder *builder, uint32_t n)
 {
     const weft_node *node = weft_graph_node(builder->graph, n);
     weft_role role = builder->fusion->roles[n];
-    bool is_plain = role == WEFT_ROLE_GEMM || role == WEFT_ROLE_SORT ||
-                    (role == WEFT_ROLE_KERNEL && !weft_indexing_updates(weft_op_id_of(node->op)));
-    return is_plain && puts_nothing_out(builder, node);
+    bool is_plain = role == WEFT_ROLE_GEMM || role == WEFT_ROLE_SORT || role == WEFT_ROLE_KERNEL;
+    return is_plain && puts_nothing_out(builder, node) && checks_nothing(builder, node);
 }
 
 static weft_status *plan_node(variant_builder *builder, uint32_t n)

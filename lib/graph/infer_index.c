@@ -162,8 +162,10 @@ static weft_status *check_starts(const weft_infer_context *context, size_t first
     }
     for (size_t i = first; i < context->input_count; i++) {
         if (context->inputs[i].dtype != WEFT_I64 || context->inputs[i].shape.rank != 0) {
-            return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "the start of axis %" PRId64 " is %s, not i64[]",
-                                    axes.items[i - first], weft_type_describe(&context->inputs[i]).text);
+            return weft_infer_error(context,
+                                    context->inputs[i].dtype == WEFT_I64 ? WEFT_SHAPE_MISMATCH : WEFT_DTYPE_MISMATCH,
+                                    "the start of axis %" PRId64 " is %s, not i64[]", axes.items[i - first],
+                                    weft_type_describe(&context->inputs[i]).text);
         }
     }
     return NULL;

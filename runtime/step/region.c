@@ -7,9 +7,10 @@
 
 weft_status *weft_region_error(const weft_allocator *allocator, const char *op, int64_t iteration, weft_status *status)
 {
-    if (weft_status_code(status) != WEFT_DATA_ERROR) return status;
+    weft_code code = weft_status_code(status);
+    if (code != WEFT_DATA_ERROR && code != WEFT_CANCELLED) return status;
     weft_status *located =
-        weft_status_create(allocator, WEFT_DATA_ERROR, weft_status_where(status), "%s (iteration %" PRId64 " of %s)",
+        weft_status_create(allocator, code, weft_status_where(status), "%s (iteration %" PRId64 " of %s)",
                            weft_status_message(status), iteration, op);
     weft_status_destroy(status);
     return located;

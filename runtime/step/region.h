@@ -4,7 +4,7 @@
 /* How fold, while and cond report an error in one of their parts. */
 #include <weft/base.h>
 
-/* A DATA_ERROR with "(iteration 3 of fold)" after its sentence; anything else as it is. Takes `status`. */
+/* DATA_ERROR or CANCELLED with "(iteration 3 of fold)" after its message; anything else as it is. Takes `status`. */
 weft_status *weft_region_error(const weft_allocator *allocator, const char *op, int64_t iteration,
                                weft_status *status) WEFT_MUST_USE;
 #endif

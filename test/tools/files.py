@@ -123,9 +123,9 @@ class Names(Command):
 
     def test_names_of_members(self):
         """No output is written where an archive that is unpacked would put it elsewhere."""
-        for name, sentence in [("../../up", "'../../up' is a path, which no member is called"),
-                               ("a/b", "'a/b' is a path, which no member is called"),
-                               ("..", "'..' is a path, which no member is called"),
+        for name, sentence in [("../../up", "'../../up' is a path, which cannot be the name of a member"),
+                               ("a/b", "'a/b' is a path, which cannot be the name of a member"),
+                               ("..", "'..' is a path, which cannot be the name of a member"),
                                ("n" * 1020, f"the name '{'n' * 20}...' is too long for a member")]:
             (self.folder / "named.weft").write_text(GRAPH.replace("return y =", f'return "{name}" ='))
             with self.subTest(name):

@@ -190,7 +190,7 @@ static void refuses_other_files(void **state)
     weft_test_fails(weft_npz_save(NULL, "/nonexistent/a.npz", 1, names, f->arrays, false), WEFT_BAD_FILE,
                     "/nonexistent/a.npz cannot be written: ");
     weft_test_fails(weft_npz_save(NULL, f->path, 1, (const char *const[]){"../x"}, f->arrays, false), WEFT_BAD_FILE,
-                    "a.npz: '../x' is a path, which no member is called");
+                    "a.npz: '../x' is a path, which cannot be the name of a member");
 }
 
 static void refuses_members_that_are_no_arrays(void **state)
