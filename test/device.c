@@ -24,6 +24,7 @@ typedef struct block {
 struct weft_test_device {
     weft_runtime runtime;
     weft_driver driver;
+    weft_machine machine; /* with other caches than the host's, so that kernels are scheduled otherwise */
     weft_compiler compiler;
     const weft_runtime *behind;
     unsigned char *seen, *real; /* the same memory, without access for the host and with */
@@ -476,7 +477,10 @@ static bool fill(weft_test_device *device, const char *name, const weft_runtime 
                                    .release = release,
                                    .load = load,
                                    .unload = unload,
-                                   .queues = &methods};
+                                   .queues = &methods,
+                                   .machine = &device->machine};
+    device->machine = *weft_machine_host();
+    device->machine.cache_bytes[0] = device->machine.cache_bytes[1] = 1 << 16;
     device->compiler = (weft_compiler){.size = sizeof device->compiler, .build = build};
     device->runtime = (weft_runtime){.size = sizeof device->runtime,
                                      .name = name,

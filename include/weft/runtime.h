@@ -152,6 +152,9 @@ typedef struct weft_driver {
     void (*unload)(void *self, weft_image *image);
     /* NULL: the host reads and writes the memory, and the executor does all work itself, on its threads. */
     const weft_queue_methods *queues;
+    /* What kernels are scheduled for: its `device` says for which kind of code. Outlives the runtime. NULL: the
+     * executor's. */
+    const weft_machine *machine;
 } weft_driver;
 
 typedef struct weft_compiler {

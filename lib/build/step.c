@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build/builder.h"
 #include <string.h>
+#include "runtime/data/device.h"
 
 /* ---- extension kernels ---- */
 
@@ -116,10 +117,16 @@ static void fill_update(const variant_builder *builder, const planned_step *plan
     out_step->update.all_iterations = planned->lowered.checks_values;
 }
 
+static const weft_machine *machine_of(const weft_build_request *request)
+{
+    const weft_machine *machine = weft_device_machine(request->runtime);
+    return machine != NULL ? machine : weft_pool_machine(request->pool);
+}
+
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_step *planned, weft_step *out_step)
 {
     weft_kernel *kernel = planned->lowered.kernel;
-    weft_status *prepared = weft_kernel_prepare(kernel, weft_pool_machine(builder->request->pool));
+    weft_status *prepared = weft_kernel_prepare(kernel, machine_of(builder->request));
     WEFT_TRY(weft_node_error(weft_graph_node(builder->graph, planned->node), builder->request->allocator, prepared));
     WEFT_TRY(weft_builder_fill_cost(builder, kernel, out_step));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));

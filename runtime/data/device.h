@@ -15,10 +15,17 @@ typedef struct weft_device_layout {
 weft_status *weft_device_copy(const weft_runtime *runtime, weft_driver_queue *queue, weft_copy_kind kind,
                               const weft_device_layout *layout, void *to, const void *from) WEFT_MUST_USE;
 
+/* The model of the runtime's device; NULL: it has none. Its driver may be one of an older header. */
+static inline const weft_machine *weft_device_machine(const weft_runtime *runtime)
+{
+    const weft_driver *driver = runtime->driver;
+    return driver->size >= sizeof *driver ? driver->machine : NULL;
+}
+
 /* Whether the host may not read the memory of that runtime. Its driver may be one of an older header. */
 static inline bool weft_device_is_apart(const weft_runtime *runtime)
 {
     const weft_driver *driver = runtime->driver;
-    return driver->size >= sizeof *driver && driver->queues != NULL;
+    return driver->size >= offsetof(weft_driver, machine) && driver->queues != NULL;
 }
 #endif

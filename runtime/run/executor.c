@@ -156,6 +156,8 @@ weft_status *weft_executor_register_runtime(weft_executor *executor, const weft_
     WEFT_REQUIRE(executor);
     WEFT_REQUIRE(runtime);
     const char *fault = runtime_fault(runtime);
+    const weft_machine *machine = fault == NULL ? weft_device_machine(runtime) : NULL;
+    if (machine != NULL) WEFT_TRY(weft_machine_check(machine));
     if (fault != NULL)
         return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_register_runtime",
                                   "the runtime cannot be used: %s", fault);

@@ -385,6 +385,11 @@ static void tables_are_whole(void **state)
     weft_test_fails(weft_executor_register_runtime(b.executor, &runtime), WEFT_INVALID_ARGUMENT,
                     "lacks a function of queues");
     queues.size++;
+    weft_machine machine = *weft_machine_host();
+    machine.vector_bytes = 3;
+    driver.machine = &machine;
+    weft_test_fails(weft_executor_register_runtime(b.executor, &runtime), WEFT_INVALID_ARGUMENT, "vector_bytes");
+    driver.machine = NULL;
     driver.allocate = NULL;
     driver.release = NULL;
     weft_test_fails(weft_executor_register_runtime(b.executor, &runtime), WEFT_INVALID_ARGUMENT, "does not allocate");
