@@ -376,7 +376,7 @@ static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)
 /* Of a kernel that is given up because the fusion plan changed. */
 static weft_status *check_memory(const lowerer *low)
 {
-    if (low->failed) return weft_status_out_of_memory();
+    if (low->failed && !low->too_large) return weft_status_out_of_memory();
     return weft_expr_context_take_out_of_memory(low->exprs);
 }
 
