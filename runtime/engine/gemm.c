@@ -163,6 +163,12 @@ static int64_t block_begin(int64_t extent, int64_t unit, int64_t count, int64_t 
     return begin < extent ? begin : extent;
 }
 
+/* An operand without terms may have no memory, and be NULL. */
+static const char *operand_at(const char *data, int64_t bytes)
+{
+    return bytes == 0 ? data : data + bytes;
+}
+
 /* Product `product`, rows and columns [begin, end) of C. */
 static weft_gemm_block block_of(const struct grid *grid, int64_t product, const int64_t *begin, const int64_t *end)
 {
@@ -173,7 +179,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
     int64_t a = call->a_offset + batch_offset(m, m->a_strides, product);
     int64_t b = call->b_offset + batch_offset(m, m->b_strides, product);
     int64_t c = call->c_offset + batch_offset(m, m->c_strides, product);
-    weft_gemm_side sides[2] = {{.data = grid->a + a * size,
+    weft_gemm_side sides[2] = {{.data = operand_at(grid->a, a * size),
                                 .lines = &m->a_rows,
                                 .terms = &m->a_terms,
                                 .first = begin[0],
@@ -181,7 +187,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .complex = complex,
                                 .size = real_size(call->dtype),
                                 .float16 = weft_float16_find(call->dtype)},
-                               {.data = grid->b + b * size,
+                               {.data = operand_at(grid->b, b * size),
                                 .lines = &m->b_columns,
                                 .terms = &m->b_terms,
                                 .first = begin[1],

@@ -171,12 +171,12 @@ static weft_status *stage(weft_frame *frame, const weft_bound_step *bound_step, 
 {
     const weft_step *step = bound_step->step;
     const weft_view *view = &frame->views[bound_step->first_view + number];
-    int64_t low = 0, high = (int64_t)weft_dtype_size(view->dtype);
-    for (size_t axis = 0; axis < view->rank; axis++) {
-        int64_t reach = (view->shape[axis] - 1) * view->strides[axis] * (int64_t)weft_dtype_size(view->dtype);
-        if (view->shape[axis] > 0) *(reach < 0 ? &low : &high) += reach;
+    bool is_empty = weft_has_zero(view->shape, view->rank);
+    int64_t size = (int64_t)weft_dtype_size(view->dtype), low = 0, high = is_empty ? 0 : size;
+    for (size_t axis = 0; axis < view->rank && !is_empty; axis++) {
+        int64_t reach = (view->shape[axis] - 1) * view->strides[axis] * size;
+        *(reach < 0 ? &low : &high) += reach;
     }
-    if (weft_has_zero(view->shape, view->rank)) low = high = 0;
     WEFT_TRY(weft_block_acquire(frame->bound->blocks, NULL, (size_t)(high - low), &s->blocks[number]));
     s->views[number] = *view;
     s->views[number].data = (char *)s->blocks[number]->memory - low;

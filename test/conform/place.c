@@ -33,13 +33,20 @@ static unsigned char *map_guarded(size_t size, size_t *out_mapped)
 
 /* ---- layouts ---- */
 
+/* The next stride; any where it overflows, of an array of nothing. */
+static int64_t extended(int64_t stride, int64_t extent)
+{
+    int64_t next;
+    return extent > 0 && !__builtin_mul_overflow(stride, extent, &next) ? next : stride;
+}
+
 /* Row-major strides over extents that are `step` times as long on the last axis. */
 static void row_major(size_t rank, const int64_t *shape, int64_t step, int64_t *out_strides)
 {
     int64_t stride = step;
     for (size_t i = rank; i-- > 0;) {
         out_strides[i] = stride;
-        stride *= shape[i] > 0 ? shape[i] : 1;
+        stride = extended(stride, shape[i]);
     }
 }
 
@@ -48,7 +55,7 @@ static void column_major(size_t rank, const int64_t *shape, int64_t *out_strides
     int64_t stride = 1;
     for (size_t i = 0; i < rank; i++) {
         out_strides[i] = stride;
-        stride *= shape[i] > 0 ? shape[i] : 1;
+        stride = extended(stride, shape[i]);
     }
 }
 
@@ -64,7 +71,7 @@ static void interleaved(size_t rank, const int64_t *shape, int64_t *out_strides)
     out_strides[axis + 1 - shorter] = m;
     while (axis-- > 0) {
         out_strides[axis] = stride;
-        stride *= shape[axis] > 0 ? shape[axis] : 1;
+        stride = extended(stride, shape[axis]);
     }
 }
 
@@ -74,7 +81,7 @@ static void broadcast_along(size_t rank, const int64_t *shape, size_t axis, int6
     int64_t stride = 1;
     for (size_t i = rank; i-- > 0;) {
         out_strides[i] = i == axis ? 0 : stride;
-        if (i != axis) stride *= shape[i] > 0 ? shape[i] : 1;
+        if (i != axis) stride = extended(stride, shape[i]);
     }
 }
 
@@ -97,16 +104,15 @@ bool weft_test_place_create(weft_dtype dtype, size_t rank, const int64_t *shape,
                             weft_test_place *out_place)
 {
     int64_t strides[WEFT_MAX_RANK], low = 0, high = 1;
+    bool is_empty = false;
     fill_strides(rank, shape, layout, strides);
-    for (size_t i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) is_empty |= shape[i] == 0;
+    for (size_t i = 0; i < rank && !is_empty; i++) {
         int64_t reach = strides[i] * (shape[i] - 1);
         if (reach < 0) low += reach;
         else high += reach;
-        if (shape[i] == 0) {
-            low = high = 0;
-            break;
-        }
     }
+    if (is_empty) high = 0;
     size_t element = weft_dtype_size(dtype), bytes = (size_t)(high - low) * element;
     weft_test_place place = {.size = bytes == 0 ? PAGE : whole_pages(bytes)};
     place.mapping = map_guarded(place.size, &place.mapped);
