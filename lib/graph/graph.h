@@ -76,6 +76,7 @@ struct weft_graph {
     weft_map interned;          /* node encoding -> node number + 1 */
     weft_map inputs;            /* name of an `input` node -> node number + 1 */
     const weft_rule_site *rule; /* while a type rule runs */
+    size_t input_calls; /* of weft_input, also for one that is there already */
     /* Of a region that is traced by a body: */
     struct weft_captures *captures; /* what it uses of the graphs around; not NULL until its op is made */
     uint32_t part;                  /* which region of its op it is */

@@ -159,11 +159,13 @@ static bool count_overflows(weft_shape shape)
 
 static weft_status *check_result(weft_graph *graph, const node_draft *draft, const weft_type *type)
 {
+    if (type->dtype == WEFT_DTYPE_COUNT)
+        return draft_error(graph, draft, WEFT_INTERNAL, "%s: the type rule left a result without a type",
+                           draft->op->name);
     if (weft_dtype_info_of(type->dtype) == NULL)
         return draft_error(graph, draft, WEFT_INTERNAL,
-                           "%s: the type rule left a result without a dtype, or with one "
-                           "that does not exist: %d",
-                           draft->op->name, (int)type->dtype);
+                           "%s: the type rule gave a result dtype %d, which does not exist", draft->op->name,
+                           (int)type->dtype);
     if (type->shape.rank > 0 && type->shape.extents == NULL)
         return draft_error(graph, draft, WEFT_INTERNAL, "%s: the type rule left a result of rank %zu without extents",
                            draft->op->name, type->shape.rank);
@@ -282,6 +284,7 @@ static weft_status *find_or_create(weft_graph *graph, node_draft *draft, weft_by
 {
     if (graph->rule != NULL)
         return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "infer must not trace, but traces %s", draft->op->name);
+    graph->input_calls += weft_op_id_of(draft->op) == WEFT_OP_input;
     WEFT_TRY(check_inputs(graph, draft));
     WEFT_TRY(weft_attrs_check(graph, draft->op, draft->attrs));
     WEFT_TRY(weft_attrs_intern_data(graph, draft->op, &draft->attrs));

@@ -42,17 +42,30 @@ static bool is_symbolic(weft_tensors inputs)
     return false;
 }
 
-/* A lowering must not make inputs of its own: a program has the inputs of its graph. */
-static weft_status *check_made(const weft_graph *graph, size_t first, const weft_op_def *op)
+/* A graph before a lowering. */
+typedef struct graph_state {
+    const weft_graph *graph;
+    size_t node_count, input_calls;
+} graph_state;
+
+static graph_state state_of(const weft_graph *graph)
 {
-    for (size_t n = first; n < graph->node_count; n++) {
+    return (graph_state){graph, graph->node_count, graph->input_calls};
+}
+
+/* A lowering must not make inputs of its own, nor name those of the program, which has the inputs of its graph. */
+static weft_status *check_made(const graph_state *before, const weft_op_def *op)
+{
+    const weft_graph *graph = before->graph;
+    const char *name = NULL;
+    if (graph->input_calls == before->input_calls) return NULL;
+    for (size_t n = before->node_count; n < graph->node_count && name == NULL; n++) {
         const weft_node *node = weft_graph_node(graph, (uint32_t)n);
-        if (weft_op_id_of(node->op) == WEFT_OP_input)
-            return weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name,
-                                      "%s: its lowering makes an input, \"%s\", but may only use the op's operands",
-                                      op->name, node->name);
+        if (weft_op_id_of(node->op) == WEFT_OP_input) name = node->name;
     }
-    return NULL;
+    return weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name,
+                              "%s: its lowering makes an input%s%s%s, but may only use the op's operands", op->name,
+                              name == NULL ? "" : ", \"", name == NULL ? "" : name, name == NULL ? "" : "\"");
 }
 
 /* " as result 1"; nothing where there is one alone. */
@@ -105,11 +118,10 @@ static weft_status *check_value(const weft_rewrite_site *site, uint32_t number, 
 static weft_status *lower_extension(const weft_rewrite_site *site, weft_tensor *out_values)
 {
     const weft_op_def *op = site->node->op;
-    const weft_graph *root = weft_graph_root(site->graph);
-    size_t first = site->graph->node_count, root_first = root->node_count;
+    const graph_state own = state_of(site->graph), root = state_of(weft_graph_root(site->graph));
     WEFT_TRY(op->lower(site->graph, op, site->node->attrs, site->inputs, out_values));
-    WEFT_TRY(check_made(site->graph, first, op));
-    WEFT_TRY(check_made(root, root_first, op));
+    WEFT_TRY(check_made(&own, op));
+    WEFT_TRY(check_made(&root, op));
     if (!weft_tensor_is_valid(out_values[0])) return NULL;
     for (uint32_t i = 0; i < site->node->output_count; i++) WEFT_TRY(check_value(site, i, &out_values[i]));
     return NULL;

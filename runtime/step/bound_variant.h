@@ -86,6 +86,7 @@ typedef struct weft_bound_step {
     const weft_attr *attrs;
     /* SORT, HOST */
     int64_t scratch_bytes, scratch_offset; /* and KERNEL, GEMM with strips */
+    weft_strips *least_strips;             /* those of one thread, which take the least memory */
     weft_strips *strips;                   /* this step and some that follow run in them; NULL: it runs alone */
     /* REGION */
     weft_alias_use *uses; /* of what it carries, in the steps that belong to it */

@@ -289,11 +289,11 @@ static double reread_bytes(const chain_view *v, const weft_strips *strips)
     return bytes;
 }
 
-/* Strips for all threads, and the same number for each of them as far as that can be. */
-static void balance(const chain_view *v, weft_strips *strips)
+/* Two strips of each thread at least, and the same number of each as far as that can be. */
+static void balance(const chain_view *v, int64_t threads, weft_strips *strips)
 {
-    int64_t threads = (int64_t)weft_pool_size(v->bound->pool);
-    while (strips->parts < units_of(strips) && strips->all < BALANCED * threads && strips->all % threads != 0)
+    while (strips->parts < units_of(strips) &&
+           (strips->all < 2 * threads || (strips->all < BALANCED * threads && strips->all % threads != 0)))
         set_parts(v, strips, strips->parts + 1);
     strips->threads = threads < strips->all ? threads : strips->all;
 }
@@ -303,14 +303,14 @@ static void balance(const chain_view *v, weft_strips *strips)
  * beyond it. They are as long as half of L2 has room for, or longer, where products would read, and pack, too much of
  * their other operand again.
  */
-static bool cut(chain_view *v, int64_t bytes, weft_strips *strips)
+static bool cut(chain_view *v, int64_t bytes, int64_t threads, weft_strips *strips)
 {
     int64_t cache = (int64_t)weft_pool_machine(v->bound->pool)->cache_bytes[1];
     if (bytes <= cache / 2 || !cut_rows(v, cache / 2 / (bytes / v->rows), strips) || !find_cuts(v, strips))
         return false;
     while (strips->parts > 1 && reread_bytes(v, strips) > (double)bytes / 2)
         set_parts(v, strips, (strips->parts + 1) / 2);
-    balance(v, strips);
+    balance(v, threads, strips);
     return strips->all > 1 && reread_bytes(v, strips) <= (double)bytes / 2;
 }
 
@@ -343,7 +343,7 @@ static weft_status *place(weft_bound_variant *bound, const chain_view *v, weft_s
 }
 
 /* Sets *out_strips, unless strips need as much memory as an intermediate, or are far from any cache. */
-static weft_status *decide(weft_bound_variant *bound, chain_view *v, weft_strips **out_strips)
+static weft_status *decide(weft_bound_variant *bound, chain_view *v, int64_t threads, weft_strips **out_strips)
 {
     weft_strips strips;
     int64_t bytes = 0, largest = 0;
@@ -352,7 +352,7 @@ static weft_status *decide(weft_bound_variant *bound, chain_view *v, weft_strips
         if (__builtin_add_overflow(bytes, own, &bytes)) return NULL;
         if (own > largest) largest = own;
     }
-    if (!cut(v, bytes, &strips)) return NULL;
+    if (!cut(v, bytes, threads, &strips)) return NULL;
     WEFT_TRY(place(bound, v, &strips));
     int64_t room = NEAR * (int64_t)weft_pool_machine(bound->pool)->cache_bytes[1];
     if (strips.bytes > largest / strips.threads || strips.bytes > room) return NULL;
@@ -373,22 +373,39 @@ static bool may_have_strips(const weft_bound_variant *bound, size_t number)
     return !bound->is_apart;
 }
 
-/* The most steps that can: those at either end may be cut differently. */
-weft_status *weft_chain_bind(weft_bound_variant *bound, size_t number)
+/* Finds strips for that many threads, of the most steps that can: those at either end may be cut differently.
+ * *out_first is the first of these steps; *out_strips NULL: there are none. */
+static weft_status *find_strips(weft_bound_variant *bound, size_t number, int64_t threads, size_t *out_first,
+                                weft_strips **out_strips)
 {
     size_t all = bound->variant->steps[number].chain.steps + 1;
-    if (!may_have_strips(bound, number)) return NULL;
-    for (size_t count = all; count > 1; count--) {
-        for (size_t begin = 0; begin + count <= all; begin++) {
+    for (size_t count = all; count > 1 && *out_strips == NULL; count--) {
+        for (size_t begin = 0; begin + count <= all && *out_strips == NULL; begin++) {
             chain_view v = view_of(bound, number, begin, begin + count);
-            weft_strips *strips = NULL;
-            if (is_connected(&v) && find_rows(&v) && all_fit(&v)) WEFT_TRY(decide(bound, &v, &strips));
-            if (strips == NULL) continue;
-            bound->steps[number + begin].strips = strips;
-            bound->steps[number + begin].scratch_bytes = strips->threads * strips->bytes;
-            return NULL;
+            if (is_connected(&v) && find_rows(&v) && all_fit(&v)) WEFT_TRY(decide(bound, &v, threads, out_strips));
+            *out_first = number + begin;
         }
     }
+    return NULL;
+}
+
+static void use(weft_bound_step *step, weft_strips *strips)
+{
+    step->strips = strips;
+    step->scratch_bytes = strips == NULL ? 0 : strips->threads * strips->bytes;
+}
+
+weft_status *weft_chain_bind(weft_bound_variant *bound, size_t number)
+{
+    int64_t threads = (int64_t)weft_pool_size(bound->pool);
+    weft_strips *strips = NULL, *least = NULL;
+    size_t first = number, first_of_least = number;
+    if (!may_have_strips(bound, number)) return NULL;
+    WEFT_TRY(find_strips(bound, number, 1, &first_of_least, &least));
+    if (least != NULL) bound->steps[first_of_least].least_strips = least;
+    if (threads == 1) strips = least;
+    else WEFT_TRY(find_strips(bound, number, threads, &first, &strips));
+    use(&bound->steps[strips == least ? first_of_least : first], strips);
     return NULL;
 }
 
@@ -396,10 +413,9 @@ bool weft_chains_tighten(weft_bound_variant *bound)
 {
     bool changes = false;
     for (size_t s = 0; s < bound->variant->step_count; s++) {
-        weft_strips *strips = bound->steps[s].strips;
-        if (strips == NULL || strips->threads == 1) continue;
-        strips->threads = 1;
-        bound->steps[s].scratch_bytes = strips->bytes;
+        weft_bound_step *step = &bound->steps[s];
+        if (step->strips == step->least_strips) continue;
+        use(step, step->least_strips);
         changes = true;
     }
     return changes;

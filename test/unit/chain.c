@@ -246,6 +246,41 @@ static void check_case(const chain_case *c, const outcome *whole, unsigned threa
     outcome_release(&found);
 }
 
+/* What a run under a limit needs. */
+static size_t least_bytes(const chain_case *c, unsigned threads)
+{
+    weft_machine machine = *weft_machine_host();
+    machine.cache_bytes[0] = machine.cache_bytes[1] = 32 << 10;
+    weft_executor *executor;
+    weft_executor_options options = {.threads = threads, .machine = &machine};
+    weft_test_ok(weft_executor_create_standard(&options, &executor));
+    weft_program *program = compile(c);
+    weft_array *inputs[MOST_INPUTS], *outputs[MOST_OUTPUTS] = {NULL};
+    size_t count = weft_program_input_count(program);
+    make_inputs(program, c->rows, inputs);
+    weft_report report;
+    weft_run call = {.input_count = count,
+                     .inputs = inputs,
+                     .output_count = weft_program_output_count(program),
+                     .outputs = outputs,
+                     .memory_limit = 1,
+                     .report = &report};
+    weft_test_fails(weft_executor_run(executor, program, &call), WEFT_OVER_LIMIT, "");
+    for (size_t i = 0; i < count; i++) weft_array_release(inputs[i]);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+    return report.peak_bytes;
+}
+
+static void limits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        size_t bytes = least_bytes(&cases[i], 1);
+        for (unsigned threads = 2; threads <= 8; threads++) assert_int_equal(least_bytes(&cases[i], threads), bytes);
+    }
+}
+
 static void strips_change_no_bits(void **state)
 {
     (void)state;
@@ -259,6 +294,7 @@ static void strips_change_no_bits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strips_change_no_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strips_change_no_bits),
+                                       cmocka_unit_test(limits_do_not_depend_on_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

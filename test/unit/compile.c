@@ -303,6 +303,21 @@ static void lowerings_make_no_inputs_in_bodies(void **state)
     weft_graph_destroy(graph);
 }
 
+/* It would get the user's input of that name. */
+static void lowerings_name_no_inputs(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL);
+    weft_program *program;
+    weft_test_ok(weft_graph_register(graph, &sample));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(3)),
+                more = weft_input(graph, "more", WEFT_F32, WEFT_SHAPE(3));
+    weft_tensor y = (weft_trace)(graph, "sample.input", WEFT_TENSORS(x), NULL);
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(weft_add(y, more)), NULL, &program), WEFT_INVALID_ARGUMENT,
+                    "sample.input: its lowering makes an input, but may only use the op's operands");
+    weft_graph_destroy(graph);
+}
+
 /* ---- what lowerings leave in the graph, and what they give ---- */
 
 /* Of a vector with 4 elements. */
@@ -808,6 +823,7 @@ int main(void)
         cmocka_unit_test(misuse_is_said),
         cmocka_unit_test(extensions_lower_or_stay),
         cmocka_unit_test(lowerings_make_no_inputs_in_bodies),
+        cmocka_unit_test(lowerings_name_no_inputs),
         cmocka_unit_test(lowerings_that_decline_require_nothing),
         cmocka_unit_test(lowerings_that_are_taken_require_what_they_need),
         cmocka_unit_test(lowerings_give_what_type_rules_promise),
