@@ -44,12 +44,11 @@ def configure(stage, directory, options, **environment):
         stage.require("meson", "setup", directory, *options, **environment)
 
 
-def configure_clang(stage, directory):
-    """With the sanitizers of clang, and for its fuzzer, which counts edges. The sanitizer of gcc 12 reports the TLS of a
-    library loaded later as a leak; a suppression helps, but looking it up takes 0.2 s in each process. Generated code does
-    not say of which type its functions are."""
-    configure(stage, directory, ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Dfuzzers=true",
-                                 f"-Dc_args={LINES} -fno-sanitize=function -fsanitize=fuzzer-no-link"], CC="clang-19")
+def configure_clang(stage, directory, *options, flags=""):
+    """With the sanitizers of clang. That of gcc 12 reports the TLS of a library loaded later as a leak; a suppression helps,
+    but looking it up takes 0.2 s in each process. Generated code does not say of which type its functions are."""
+    configure(stage, directory, ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1",
+                                 f"-Dc_args={LINES} -fno-sanitize=function {flags}", *options], CC="clang-19")
 
 
 def build(stage, directory, *targets):
@@ -150,8 +149,8 @@ def thread(stage):
 
 
 def fuzz(stage):
-    directory = BUILD / "address"
-    configure_clang(stage, directory)
+    directory = BUILD / "fuzz"
+    configure_clang(stage, directory, "-Dfuzzers=true", flags="-fsanitize=fuzzer-no-link")
     targets = json.loads(subprocess.check_output(["meson", "introspect", "--targets", directory]))
     names = sorted(t["name"] for t in targets if t["name"].startswith("fuzz-"))
     build(stage, directory, *(f"test/{name}" for name in names))
