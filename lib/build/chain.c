@@ -16,7 +16,6 @@
 enum { MOST_PRODUCTS = 2, FARTHEST = 16 /* steps from the first to the last one, those in between included */ };
 
 typedef struct chain_finder {
-    variant_builder *builder;
     weft_variant *variant;
     const weft_kernel **kernels; /* of each step */
     uint32_t *uses;              /* of each buffer, by all steps */
@@ -167,10 +166,14 @@ static bool can_hoist(const chain_finder *f, const chain *c)
     const weft_step *steps = f->variant->steps;
     for (size_t s = c->members[0]; s < c->members[c->count - 1]; s++) {
         if (is_member(c, s)) continue;
-        if (!can_belong(&steps[s]) || f->variant->buffers[written_by(&steps[s])].kind != WEFT_BUFFER_TEMPORARY)
-            return false;
-        for (size_t i = 0; i < c->count; i++)
-            if (uses_in(&steps[s], written_by(&steps[c->members[i]])) > 0) return false;
+        uint32_t written = written_by(&steps[s]);
+        bool is_plain = can_belong(&steps[s]) && steps[s].written == 1;
+        if (!is_plain || f->variant->buffers[written].kind != WEFT_BUFFER_TEMPORARY) return false;
+        for (size_t i = 0; i < c->count; i++) {
+            const weft_step *member = &steps[c->members[i]];
+            if (uses_in(&steps[s], written_by(member)) > 0) return false;
+            if (c->members[i] < s && uses_in(member, written) > 0) return false; /* s updates it in place */
+        }
     }
     return true;
 }
@@ -275,7 +278,7 @@ static void count_uses(const weft_step *step, uint32_t *uses)
 weft_status *weft_builder_find_chains(variant_builder *builder, const weft_kernel **kernels)
 {
     weft_variant *variant = builder->variant;
-    chain_finder f = {.builder = builder, .variant = variant, .kernels = kernels};
+    chain_finder f = {.variant = variant, .kernels = kernels};
     f.uses = weft_arena_allocate(builder->arena, (variant->buffer_count + 1) * sizeof *f.uses);
     if (f.uses == NULL) return weft_status_out_of_memory();
     memset(f.uses, 0, (variant->buffer_count + 1) * sizeof *f.uses);

@@ -39,7 +39,7 @@ bool weft_composite_is_absent(weft_tensor x);
 
 /* `x`, or its cast where the dtype differs. */
 weft_tensor weft_composite_cast(weft_tensor x, weft_dtype dtype);
-/* The cast to weft_composite_dtype. */
+/* The cast to weft_accumulator_dtype. */
 weft_tensor weft_composite_widen(weft_tensor x);
 
 /* An optional operand that goes with `x`, of its dtype or of the one it is widened to: cast to the latter. False with
