@@ -277,7 +277,7 @@ static void limits_do_not_depend_on_threads(void **state)
     (void)state;
     for (size_t i = 0; i < CASES; i++) {
         size_t bytes = least_bytes(&cases[i], 1);
-        for (unsigned threads = 2; threads <= 8; threads++) assert_int_equal(least_bytes(&cases[i], threads), bytes);
+        for (unsigned threads = 2; threads <= 8; threads += 3) assert_int_equal(least_bytes(&cases[i], threads), bytes);
     }
 }
 
