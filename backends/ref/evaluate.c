@@ -180,11 +180,15 @@ static void drop_inputs(struct scope *scope, const weft_node *node)
     }
 }
 
-/* A region begins with its inputs, which are not work that a user would recognise. */
-static weft_status *cancelled(const weft_reference_call *call, weft_op_id id)
+bool weft_reference_is_cancelled(const weft_kernel_context *context)
 {
-    return weft_status_create(call->allocator, WEFT_CANCELLED, "weft_executor_run", "the run was cancelled before %s",
-                              id == WEFT_OP_input ? "the next op" : call->op->name);
+    return context->is_cancelled != NULL && context->is_cancelled(context);
+}
+
+weft_status *weft_reference_cancelled(const weft_reference_call *call, const char *when, const char *op)
+{
+    return weft_status_create(call->allocator, WEFT_CANCELLED, "weft_executor_run", "the run was cancelled %s %s", when,
+                              op);
 }
 
 static weft_status *evaluate_node(struct scope *scope, uint32_t number)
@@ -198,7 +202,9 @@ static weft_status *evaluate_node(struct scope *scope, uint32_t number)
                                 .allocator = context->allocator,
                                 .input_count = node->input_count,
                                 .output_count = node->output_count};
-    if (context->is_cancelled != NULL && context->is_cancelled(context)) return cancelled(&call, id);
+    /* A region begins with its inputs, which are not work that a user would recognise. */
+    if (weft_reference_is_cancelled(context))
+        return weft_reference_cancelled(&call, "before", id == WEFT_OP_input ? "the next op" : call.op->name);
     WEFT_TRY(evaluate_attrs(scope, node, &call.attrs));
     WEFT_TRY(id == WEFT_OP_input ? find_argument(scope, number, &call) : fill_inputs(scope, node, &call));
     WEFT_TRY(create_outputs(scope, number, &call));

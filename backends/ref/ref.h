@@ -117,4 +117,7 @@ weft_status *weft_reference_evaluate(const weft_reference_run *run, const weft_c
 /* An error of `call`'s op: "op: ...". */
 weft_status *weft_reference_error(const weft_reference_call *call, weft_code code, const char *format,
                                   ...) WEFT_MUST_USE WEFT_FORMAT(3, 4);
+bool weft_reference_is_cancelled(const weft_kernel_context *context);
+/* "the run was cancelled WHEN op". */
+weft_status *weft_reference_cancelled(const weft_reference_call *call, const char *when, const char *op) WEFT_MUST_USE;
 #endif

@@ -129,7 +129,7 @@ weft_status *einsum_network_create(einsum_arena *arena, const einsum_syntax *syn
     numbering n;
     if (syntax->operand_count != operand_count) {
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                                  "einsum: the expression has %zu term%s before \"->\" but %zu operand%s given",
+                                  "einsum: the expression has %zu input term%s but %zu operand%s given",
                                   syntax->operand_count, syntax->operand_count == 1 ? "" : "s", operand_count,
                                   operand_count == 1 ? " is" : "s are");
     }

@@ -24,8 +24,9 @@ typedef struct weft_conv_options {
  * The convolution of networks (a correlation): x is [n, c, spatial...], w [o, c / groups, kernel...], the result
  * [n, o, spatial'...] with y[n, o, i...] = bias[o] + the sum over c and k... of
  * w[o, c, k...] * x[n, g + c, (i * stride + k * dilation - low)...], where g is the first channel of o's group; groups
- * must divide c and o. A spatial extent of m becomes floor((m + low + high - dilation * (k - 1) - 1) / stride) + 1, and
- * 0 where the kernel does not fit. Any numeric dtype; sums as by weft_dot.
+ * must divide c and o, and k... are at least 1. A spatial extent of m becomes
+ * floor((m + low + high - dilation * (k - 1) - 1) / stride) + 1, and 0 where the kernel does not fit. Any numeric dtype;
+ * sums as by weft_dot.
  */
 weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *options);
 /*

@@ -54,8 +54,8 @@ static weft_status *find_code(const code_request *wanted, weft_resolved *out_res
     weft_status *status = weft_kernel_print(wanted->kernel, &key);
     if (status == NULL) status = weft_bytes_status(&key);
     if (status == NULL)
-        status =
-            weft_cache_acquire(request->kernels, key.data, key.size, make_code, (void *)wanted, &out_resolved->code);
+        status = weft_cache_acquire(request->kernels, key.data, key.size, make_code, (void *)wanted, request->cancelled,
+                                    &out_resolved->code);
     weft_bytes_finish(&key);
     if (status != NULL) return status;
     out_resolved->function = ((weft_kernel_code *)weft_cache_value(out_resolved->code))->function;

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
+#include "runtime/base/cancel.h"
 #include "runtime/base/fork.h"
 #include "runtime/base/map.h"
 #include "runtime/base/memory.h"
@@ -13,6 +15,8 @@
  * one per handle, one per call that makes or waits. Only the count is touched without the lock once an entry is ready.
  * What other threads were making when the process forked is made again in the child by the first call that wants it.
  */
+enum { POLL_NS = 2000000 }; /* how often a call that waits reads its flag */
+
 typedef enum entry_state { ENTRY_MAKING, ENTRY_READY, ENTRY_FAILED } entry_state;
 
 struct weft_cache_handle {
@@ -209,16 +213,39 @@ static weft_status *adopt_and_make(weft_cache *cache, weft_cache_handle *entry, 
 
 /* ---- finding ---- */
 
-/* Waits until `entry` is made; with the lock held before and after. The caller has a reference on it. */
-static void wait_until_made(weft_cache *cache, weft_cache_handle *entry)
+static void wait_a_moment(weft_cache *cache)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += POLL_NS;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&cache->made, &cache->mutex, &end);
+}
+
+/* Waits until `entry` is made, or the call is cancelled; with the lock held before and after. The caller has a
+ * reference on it. */
+static void wait_until_made(weft_cache *cache, weft_cache_handle *entry, const volatile bool *cancelled)
 {
     entry->waiters++;
-    while (entry->state == ENTRY_MAKING) pthread_cond_wait(&cache->made, &cache->mutex);
+    while (entry->state == ENTRY_MAKING && !weft_is_cancelled(cancelled)) {
+        if (cancelled == NULL) pthread_cond_wait(&cache->made, &cache->mutex);
+        else wait_a_moment(cache);
+    }
     entry->waiters--;
 }
 
+/* Of an entry that is not ready. */
+static weft_status *error_of(const weft_cache *cache, const weft_cache_handle *entry, entry_state state)
+{
+    if (state == ENTRY_FAILED) return weft_status_clone(&cache->allocator, entry->error);
+    return weft_status_create(&cache->allocator, WEFT_CANCELLED, "weft_executor_run",
+                              "the run was cancelled while another one compiled what it needs");
+}
+
 /* Called with the lock held, returns without it. */
-static weft_status *join(weft_cache *cache, weft_cache_handle *entry, weft_cache_handle **out_handle)
+static weft_status *join(weft_cache *cache, weft_cache_handle *entry, const volatile bool *cancelled,
+                         weft_cache_handle **out_handle)
 {
     if (entry->state == ENTRY_MAKING && pthread_equal(entry->maker, pthread_self())) {
         cache->counters.misses++;
@@ -228,36 +255,45 @@ static weft_status *join(weft_cache *cache, weft_cache_handle *entry, weft_cache
     }
     weft_cache_retain(entry);
     if (entry->state == ENTRY_READY) touch(cache, entry);
-    else wait_until_made(cache, entry);
-    bool ready = entry->state == ENTRY_READY;
-    (*(ready ? &cache->counters.hits : &cache->counters.misses))++;
+    else wait_until_made(cache, entry, cancelled);
+    entry_state state = entry->state;
+    (*(state == ENTRY_READY ? &cache->counters.hits : &cache->counters.misses))++;
     pthread_mutex_unlock(&cache->mutex);
-    if (ready) {
+    if (state == ENTRY_READY) {
         *out_handle = entry;
         return NULL;
     }
-    weft_status *status = weft_status_clone(&cache->allocator, entry->error);
+    weft_status *status = error_of(cache, entry, state);
     weft_cache_release(entry);
     return status;
 }
 
 weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make,
-                                void *context, weft_cache_handle **out_handle)
+                                void *context, const volatile bool *cancelled, weft_cache_handle **out_handle)
 {
     pthread_mutex_lock(&cache->mutex);
     weft_cache_handle *entry = weft_map_find(&cache->map, key, key_size);
     if (entry != NULL && is_orphan(entry)) return adopt_and_make(cache, entry, make, context, out_handle);
-    if (entry != NULL) return join(cache, entry, out_handle);
+    if (entry != NULL) return join(cache, entry, cancelled, out_handle);
     return insert_and_make(cache, key, key_size, make, context, out_handle);
 }
 
 /* ---- the cache ---- */
 
+/* With the clock that wait_a_moment reads. */
+static void init_made(weft_cache *cache)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&cache->made, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 /* Calls that waited for `made` in the process that this one was forked from do not wait here. */
 static void renew(weft_fork_guard *guard)
 {
-    weft_cache *cache = (weft_cache *)((char *)guard - offsetof(weft_cache, guard));
-    pthread_cond_init(&cache->made, NULL);
+    init_made((weft_cache *)((char *)guard - offsetof(weft_cache, guard)));
 }
 
 weft_status *weft_cache_create(const weft_allocator *allocator, size_t max_entries, size_t max_bytes,
@@ -271,7 +307,7 @@ weft_status *weft_cache_create(const weft_allocator *allocator, size_t max_entri
     cache->max_entries = max_entries;
     cache->max_bytes = max_bytes;
     pthread_mutex_init(&cache->mutex, NULL);
-    pthread_cond_init(&cache->made, NULL);
+    init_made(cache);
     weft_map_init(&cache->map, &cache->allocator);
     weft_status *status = weft_fork_guard_init(&cache->guard, &cache->mutex, renew);
     if (status == NULL) *out_cache = cache;

@@ -30,9 +30,11 @@ weft_status *weft_cache_create(const weft_allocator *allocator, size_t max_entri
 /* No call on the cache may be under way; handles may live on. */
 void weft_cache_destroy(weft_cache *cache);
 
-/* A handle on the value of `key`, made now when the cache has none. */
+/* A handle on the value of `key`, made now when the cache has none. WEFT_CANCELLED where this call waits for another
+ * one's making and `*cancelled` becomes true; NULL never is. */
 weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make,
-                                void *context, weft_cache_handle **out_handle) WEFT_MUST_USE;
+                                void *context, const volatile bool *cancelled,
+                                weft_cache_handle **out_handle) WEFT_MUST_USE;
 /* One more reference on the same value. */
 weft_cache_handle *weft_cache_retain(weft_cache_handle *handle);
 void weft_cache_release(weft_cache_handle *handle);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* dladdr1, dlinfo */
 /* Plugins: shared objects that hand over an extension. */
 #include <weft/extension.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include "runtime/base/memory.h"
@@ -92,11 +94,22 @@ static weft_status *error_with_path(const weft_plugin *plugin, const char *path,
     return named;
 }
 
+/* The query function; NULL where the file has none, though a library that it needs may have one. */
+static void *find_query(const weft_plugin *plugin)
+{
+    struct link_map *file = NULL, *owner = NULL;
+    Dl_info info;
+    void *symbol = dlsym(plugin->library, WEFT_EXTENSION_QUERY_NAME);
+    if (symbol == NULL || dlinfo(plugin->library, RTLD_DI_LINKMAP, &file) != 0) return NULL;
+    if (dladdr1(symbol, &info, (void **)&owner, RTLD_DL_LINKMAP) == 0) return NULL;
+    return owner == file ? symbol : NULL;
+}
+
 static weft_status *query(weft_plugin *plugin)
 {
     /* ISO C has no conversion from an object pointer to a function pointer, POSIX says that it works. */
     weft_extension_query_function function;
-    void *symbol = dlsym(plugin->library, WEFT_EXTENSION_QUERY_NAME);
+    void *symbol = find_query(plugin);
     memcpy(&function, &symbol, sizeof function);
     if (symbol == NULL) {
         return weft_status_create(&plugin->allocator, WEFT_BAD_FILE, NULL, "the file has no function %s",

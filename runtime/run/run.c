@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/base/cancel.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/run/executor.h"
@@ -141,14 +142,15 @@ static weft_status *run_reported(weft_frame *frame, const weft_call *call, const
     return status;
 }
 
-/* Another run that builds the variant may be cancelled, which must not affect this one. */
+/* Another run that builds the variant, or a kernel of it, may be cancelled, which must not affect this one. */
 static weft_status *acquire(struct build *build, const weft_call_key *key, weft_cache_handle **out_handle)
 {
+    const volatile bool *cancelled = build->call->run->cancelled;
     for (;;) {
         weft_status *status =
             weft_cache_acquire(build->executor->variants, key->words, key->variant_count * sizeof *key->words,
-                               make_entry, build, out_handle);
-        bool others = weft_status_code(status) == WEFT_CANCELLED && !build->cancelled;
+                               make_entry, build, cancelled, out_handle);
+        bool others = weft_status_code(status) == WEFT_CANCELLED && !build->cancelled && !weft_is_cancelled(cancelled);
         if (!others) return status;
         weft_status_destroy(status);
     }

@@ -693,7 +693,7 @@ class Failures(Instances):
         self.breaks({**FORMAT, "shapes": [[2, 3]] * 4},
                     "label 'j' has extent 3 at axis 1 of operand 0 but 2 at axis 0 of operand 1")
         self.breaks({**FORMAT, "shapes": [[2, 3]]},
-                    'the expression has 4 terms before "->" but 1 operand is given')
+                    'the expression has 4 input terms but 1 operand is given')
         self.breaks({**FORMAT, "shapes": [[2, 3, 4], [3, 4], [4, 5], [5, 6]]},
                     "operand 0 has rank 3 but its term, at byte 1, has 2 labels")
         self.refuses(FAILED, "einsum: none.json cannot be read: No such file or directory",

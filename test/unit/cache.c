@@ -70,7 +70,7 @@ static void close_source(struct source *source)
 static weft_status *acquire(struct source *source, int number, weft_cache_handle **out_handle)
 {
     struct request request = {source, number};
-    return weft_cache_acquire(source->cache, &number, sizeof number, make_int, &request, out_handle);
+    return weft_cache_acquire(source->cache, &number, sizeof number, make_int, &request, NULL, out_handle);
 }
 
 /* Acquires, compares and releases. */
@@ -188,7 +188,7 @@ static void keys_compare_in_full(void **state)
         for (int i = 0; i < 5; i++) {
             struct request request = {&source, i};
             weft_cache_handle *handle;
-            weft_test_ok(weft_cache_acquire(source.cache, keys[i], sizes[i], make_int, &request, &handle));
+            weft_test_ok(weft_cache_acquire(source.cache, keys[i], sizes[i], make_int, &request, NULL, &handle));
             assert_int_equal(*(int *)weft_cache_value(handle), i);
             weft_cache_release(handle);
         }
@@ -223,8 +223,8 @@ static weft_status *make_chain(void *context, void **out_value, size_t *out_byte
     struct request inner = {outer->source, outer->number < 0 ? outer->number : outer->number - 1};
     if (outer->number != 0) {
         weft_cache_handle *handle;
-        WEFT_TRY(
-            weft_cache_acquire(outer->source->cache, &inner.number, sizeof inner.number, make_chain, &inner, &handle));
+        WEFT_TRY(weft_cache_acquire(outer->source->cache, &inner.number, sizeof inner.number, make_chain, &inner, NULL,
+                                    &handle));
         weft_cache_release(handle);
     }
     return make_int(context, out_value, out_bytes);
@@ -237,7 +237,7 @@ static void making_may_use_the_same_cache(void **state)
     open_source(&source, 2, SIZE_MAX);
     struct request request = {&source, 5};
     weft_cache_handle *handle;
-    weft_test_ok(weft_cache_acquire(source.cache, &request.number, sizeof(int), make_chain, &request, &handle));
+    weft_test_ok(weft_cache_acquire(source.cache, &request.number, sizeof(int), make_chain, &request, NULL, &handle));
     assert_int_equal(*(int *)weft_cache_value(handle), 5);
     weft_cache_release(handle);
     check_counters(&source, 0, 6, 4, 2);
@@ -251,7 +251,7 @@ static void a_key_that_needs_itself_is_an_error(void **state)
     open_source(&source, 2, SIZE_MAX);
     struct request request = {&source, -1};
     weft_cache_handle *handle;
-    weft_test_fails(weft_cache_acquire(source.cache, &request.number, sizeof(int), make_chain, &request, &handle),
+    weft_test_fails(weft_cache_acquire(source.cache, &request.number, sizeof(int), make_chain, &request, NULL, &handle),
                     WEFT_INTERNAL, "depends on itself");
     visit(&source, 1);
     close_source(&source);
@@ -286,7 +286,7 @@ static void *ask(void *argument)
     weft_cache_handle *handle = NULL;
     pthread_barrier_wait(&crowd->start);
     atomic_fetch_add(&crowd->joined, 1);
-    weft_status *status = weft_cache_acquire(crowd->source.cache, "key", 3, make_slowly, crowd, &handle);
+    weft_status *status = weft_cache_acquire(crowd->source.cache, "key", 3, make_slowly, crowd, NULL, &handle);
     if (status == NULL && *(int *)weft_cache_value(handle) == 7) atomic_fetch_add(&crowd->succeeded, 1);
     if (status != NULL && strcmp(weft_status_message(status), "no value 7") == 0) atomic_fetch_add(&crowd->failed, 1);
     weft_status_destroy(status);
@@ -329,7 +329,7 @@ static void many_threads_share_one_error(void **state)
     check_counters(&crowd.source, 0, THREADS, 0, 0);
     crowd.fail = false;
     weft_cache_handle *handle;
-    weft_test_ok(weft_cache_acquire(crowd.source.cache, "key", 3, make_slowly, &crowd, &handle));
+    weft_test_ok(weft_cache_acquire(crowd.source.cache, "key", 3, make_slowly, &crowd, NULL, &handle));
     weft_cache_release(handle);
     close_source(&crowd.source);
 }
@@ -354,7 +354,7 @@ static void *ask_stalled(void *argument)
 {
     struct stalled *stalled = argument;
     weft_cache_handle *handle = NULL;
-    weft_status *status = weft_cache_acquire(stalled->source.cache, "key", 3, make_on_signal, stalled, &handle);
+    weft_status *status = weft_cache_acquire(stalled->source.cache, "key", 3, make_on_signal, stalled, NULL, &handle);
     weft_cache_release(handle);
     return status;
 }
@@ -365,8 +365,8 @@ static bool take_over(struct stalled *stalled)
     alarm(120);
     struct request request = {&stalled->source, 8};
     weft_cache_handle *first = NULL, *second = NULL;
-    weft_status *status = weft_cache_acquire(stalled->source.cache, "key", 3, make_int, &request, &first);
-    if (status == NULL) status = weft_cache_acquire(stalled->source.cache, "key", 3, make_int, &request, &second);
+    weft_status *status = weft_cache_acquire(stalled->source.cache, "key", 3, make_int, &request, NULL, &first);
+    if (status == NULL) status = weft_cache_acquire(stalled->source.cache, "key", 3, make_int, &request, NULL, &second);
     bool right = status == NULL && first == second && *(int *)weft_cache_value(first) == 8;
     weft_cache_release(first);
     weft_cache_release(second);
@@ -410,7 +410,7 @@ static void *wander(void *argument)
         struct request request = {source, (int)(random >> 24) % 12};
         weft_cache_handle *handle;
         weft_status *status =
-            weft_cache_acquire(source->cache, &request.number, sizeof(int), make_chain, &request, &handle);
+            weft_cache_acquire(source->cache, &request.number, sizeof(int), make_chain, &request, NULL, &handle);
         if (status != NULL || *(int *)weft_cache_value(handle) != request.number) return source;
         weft_cache_release(handle);
         if (i % 500 == 0) weft_cache_clear(source->cache);

@@ -102,7 +102,7 @@ static void report_mistakes(void **state)
          SHAPES(DIMS(2, 3)),
          {0},
          WEFT_INVALID_ARGUMENT,
-         "the expression has 2 terms before \"->\" but 1 operand is given"},
+         "the expression has 2 input terms but 1 operand is given"},
         {"i->i", SHAPES(DIMS(2, 3)), {0}, WEFT_SHAPE_MISMATCH, "its term, at byte 1, has 1 label"},
         {"a,b->",
          SHAPES(DIMS(2), DIMS(2)),

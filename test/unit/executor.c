@@ -352,6 +352,47 @@ static void test_cancelled_build(void **state)
     close_bench(&bench);
 }
 
+static atomic_bool released;
+
+static weft_status *fill_when_released(const weft_build_request *request, weft_variant *variant)
+{
+    while (!atomic_load(&released)) sched_yield();
+    return fill_add(request, variant);
+}
+
+static void *run_in_thread(void *context)
+{
+    float data[4] = {1, 2, 3, 4}, sum[4];
+    weft_array *x = row_major(data, 2, 2), *z = row_major(sum, 2, 2);
+    weft_test_ok(run_plain(context, x, x, z));
+    check_sum(x, x, z);
+    weft_array_release(x);
+    weft_array_release(z);
+    return NULL;
+}
+
+/* Who waits for a variant that another run builds may stop waiting. */
+static void test_cancelled_while_another_run_builds(void **state)
+{
+    (void)state;
+    struct bench bench;
+    pthread_t thread;
+    float data[4] = {0};
+    const volatile bool cancelled = true;
+    open_bench(&bench, &(weft_executor_options){.threads = 1});
+    bench.fake.fill = fill_when_released;
+    assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &bench), 0);
+    while (atomic_load(&bench.fake.builds) == 0) sched_yield();
+    weft_array *x = row_major(data, 2, 2), *z = NULL;
+    weft_test_fails(run_with(&bench, x, x, &z, (weft_run){.cancelled = &cancelled}), WEFT_CANCELLED,
+                    "the run was cancelled while another one compiled what it needs");
+    atomic_store(&released, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(atomic_load(&bench.fake.builds), 1);
+    weft_array_release(x);
+    close_bench(&bench);
+}
+
 static volatile bool taken_back;
 
 static weft_status *stop_once(const weft_build_request *request, weft_variant *variant)
@@ -550,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_repeated_call_allocates_nothing),
         cmocka_unit_test(test_specialized_variants),
         cmocka_unit_test(test_cancelled_build),
+        cmocka_unit_test(test_cancelled_while_another_run_builds),
         cmocka_unit_test(test_cancelled_build_is_not_repeated),
         cmocka_unit_test(test_many_shapes),
         cmocka_unit_test(test_buffers_are_bounded),

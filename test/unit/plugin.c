@@ -187,6 +187,7 @@ static void plugins_are_refused(void **state)
     fails("major", WEFT_VERSION_MISMATCH,
           "plugin-major.so: the extension is built for version 1.1 of the interface, this is 0.1");
     fails("silent", WEFT_BAD_FILE, "plugin-silent.so: the file has no function weft_extension_query");
+    fails("leaning", WEFT_BAD_FILE, "plugin-leaning.so: the file has no function weft_extension_query");
     fails("empty", WEFT_INVALID_ARGUMENT, "plugin-empty.so: the extension table is NULL");
     fails("refuses", WEFT_UNSUPPORTED, "plugin-refuses.so: host 0.1 lacks something");
     fails("broken", WEFT_INVALID_ARGUMENT, "plugin-broken.so: op sample.square has no infer function");

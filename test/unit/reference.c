@@ -902,6 +902,42 @@ static void the_standard_executor_has_it(void **state)
     weft_executor_destroy(executor);
 }
 
+/* ---- cancellation ---- */
+
+enum { SORTED = 5000 };
+static volatile bool flag;
+
+/* Sets the flag when the sort asks for its positions. */
+static void *resize(void *self, void *block, size_t old_size, size_t new_size, size_t alignment)
+{
+    (void)self;
+    const weft_allocator *heap = weft_allocator_default();
+    if (new_size == 2 * SORTED * sizeof(int64_t)) flag = true;
+    return heap->resize(heap->self, block, old_size, new_size, alignment);
+}
+
+static void a_sort_reads_the_flag(void **state)
+{
+    (void)state;
+    const weft_allocator allocator = {NULL, resize};
+    weft_graph *graph;
+    weft_executor *executor;
+    weft_program *program;
+    weft_array *outputs[] = {NULL};
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor x = weft_iota(graph, WEFT_F32, WEFT_SHAPE(SORTED), 0);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_sort(x, 0, true)), NULL, &program));
+    weft_test_ok(weft_executor_create(&(weft_executor_options){.allocator = &allocator, .threads = 1}, &executor));
+    weft_test_ok(weft_executor_register_runtime(executor, weft_runtime_reference()));
+    weft_test_fails(
+        weft_executor_run(executor, program, &(weft_run){.output_count = 1, .outputs = outputs, .cancelled = &flag}),
+        WEFT_CANCELLED, "the run was cancelled in sort");
+    assert_null(outputs[0]);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
 /* ---- memory ---- */
 
 /* Traces, compiles and runs from nothing. */
@@ -992,6 +1028,7 @@ int main(void)
         IN_WORLD(cond_takes_one_branch),
         IN_WORLD(extension_kernels_run),
         cmocka_unit_test(the_standard_executor_has_it),
+        cmocka_unit_test(a_sort_reads_the_flag),
         cmocka_unit_test(survives_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
