@@ -316,7 +316,7 @@ static void arrays_refuse(void **state)
            "operand 1 has dtype f64 but operand 0 has f32");
     expect(weft_einsum_arrays(executor, "ij,jk->ik", 2, same, &wrong, &result), INVALID, function, "order is not a");
     expect(weft_einsum_arrays(executor, "ij->ik", 2, same, NULL, &result), INVALID, function,
-           "the expression has 1 term");
+           "the expression has 1 input term");
     expect(weft_einsum_arrays(executor, "ij,j->i", 2, same, NULL, &result), WEFT_SHAPE_MISMATCH, function,
            "operand 1 has rank 2 but its term, at byte 4, has 1 label");
     expect(weft_einsum_arrays(executor, "ij,\xff->", 2, same, NULL, &result), WEFT_PARSE_ERROR, function, "byte 4");
