@@ -2,6 +2,7 @@
 """Scripts that measure say what the interpreter lacks: bench.py SOURCE."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -22,12 +23,29 @@ class Needs(unittest.TestCase):
         for name in ["threads.py", "contract.py"]:
             self.check_lacks("numpy", name, "--library", "none")
         self.check_lacks("numpy", "permute.py", "--weft", "none")
+        self.check_lacks("numpy and no ml_dtypes and no torch", "suite.py", "--worker", "--peers", "torch", "--library",
+                         "none")
         self.check_lacks("numpy and no jax and no onnxruntime and no onnx", "bench.py", "--worker", "--peers",
                          "--library", "none")
 
     def test_planners(self):
         self.check_lacks("cotengra and no opt_einsum", "plan.py", "--weft", "none",
                          "--planners", "weft-tenth,cotengra-greedy,opt_einsum-dp,cotengra")
+
+
+class Suite(unittest.TestCase):
+    def test_every_program_has_peers(self):
+        sys.path.insert(0, str(SCRIPTS))
+        import suite_peers
+
+        text = (SCRIPTS / "programs.c").read_text()
+        programs = re.findall(r'{"([^"]+)",\s*"([^"]+)",\s*"', text)
+        programs += [(family, f"{dtype} {extent}")
+                     for dtype, extent, family in re.findall(r'SQUARE\((\w+), (\d+), "([^"]+)"', text)]
+        self.assertEqual(len(programs), len(set(programs)))
+        self.assertGreater(len(programs), 150)
+        expected = [(family, name) for family, names in suite_peers.WAYS.items() for name in names]
+        self.assertEqual(sorted(p for p in programs if p[0] != "einsum"), sorted(expected))
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def jax_conv(_, x, w):
     return jax.lax.conv(x, w, (1, 1), "SAME")
 
 
-# ---- onnxruntime: nodes of a model, (op, inputs, output, attributes); its inputs are a, b, c, its result y ----
+# ---- onnxruntime: nodes of a model, (op, inputs, output, attributes); its inputs are a, b, ..., its result y ----
 
 OPSET = 20
 LAYER_NORM = [("LayerNormalization", "a b c", "y", {"axis": 1, "epsilon": 1e-5})]
@@ -197,7 +197,7 @@ def model_of(nodes, arrays):
     import onnx
     from onnx import helper
 
-    names = ["a", "b", "c"][: len(arrays) - 1] + ["y"]
+    names = list("abcdef"[: len(arrays) - 1]) + ["y"]
     values = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
               for name, array in zip(names, arrays)]
     made = [helper.make_node(op, inputs.split(), [output], **attributes) for op, inputs, output, attributes in nodes]

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TOOLS_BENCH_SUITE_H
+#define WEFT_TOOLS_BENCH_SUITE_H
+/* Many programs of every kind, each made ready: what suite.py calls. */
+#include "bench.h"
+
+enum { SUITE_INPUTS = 6 };
+
+typedef struct weft_suite_program {
+    const char *family, *name;
+    /* Types, separated by ";": a dtype, extents, and what the elements are: nothing for numbers of [-1, 1), "below N"
+     * for whole numbers from 0, "times N" for [-N, N), "positive" for (0, 1], "rising" for sorted ones. "f32 8x3 times
+     * 4". */
+    const char *inputs;
+    weft_tensor (*trace)(const weft_tensor *inputs); /* NULL: `name` is the text of an einsum */
+    double flops;                                    /* of products; 0: bytes are the floor */
+} weft_suite_program;
+
+size_t weft_suite_count(void);
+const weft_suite_program *weft_suite_at(size_t index);
+
+typedef struct weft_suite weft_suite;
+
+/* Fills the inputs, compiles the program for the runtime "llvm" and runs it once, into an array of its own. */
+weft_status *weft_suite_create(size_t index, unsigned threads, weft_suite **out_suite) WEFT_MUST_USE;
+void weft_suite_destroy(weft_suite *suite);
+
+const weft_bench_facts *weft_suite_facts_of(const weft_suite *suite);
+/* Inputs, then the result; NULL after that. */
+weft_array *weft_suite_array(const weft_suite *suite, size_t number);
+weft_status *weft_suite_run(weft_suite *suite, int64_t repeat, int64_t *out_ns) WEFT_MUST_USE;
+
+/* Floating-point operations a second of fused multiply-adds in registers, on one core, of f32 or f64. */
+double weft_suite_peak(bool of_f64);
+/* peak.c */
+double peak_f32(void);
+double peak_f64(void);
+#endif
