@@ -6,6 +6,12 @@
  * network of whole registers sorts (key_sort_vector.h). One table for each ISA level that has the instructions.
  */
 #include <weft/base.h>
+#include "runtime/engine/key_map.h"
+
+/* Keys of `count` adjacent elements of 2, 4 or 8 bytes: of 8 bytes for those of 8, else of 4. Whether one is shared. */
+typedef bool weft_key_take(const weft_key_map *map, const void *elements, int64_t count, void *keys);
+/* The elements of keys, adjacent. */
+typedef void weft_key_put(const weft_key_map *map, const void *keys, int64_t count, void *elements);
 
 typedef struct weft_key_sort {
     /* Keys of a row that sort_rows32 and sort_rows64 take, at most. */
@@ -17,6 +23,11 @@ typedef struct weft_key_sort {
     /* Sorts each of `rows` short rows that follow each other. */
     void (*sort_rows32)(int32_t *keys, int64_t rows, int64_t length);
     void (*sort_rows64)(int64_t *keys, int64_t rows, int64_t length);
+    weft_key_take *take16, *take32, *take64;
+    weft_key_put *put16, *put32, *put64;
+    /* Keys of 8 bytes for elements of 4, with their positions in the lower half; and these positions, as i64. */
+    weft_key_take *take_pairs;
+    weft_key_put *put_positions;
 } weft_key_sort;
 
 enum { WEFT_KEY_SLACK = 64 };

@@ -15,10 +15,7 @@
  *             merging, long ones digit by digit from the low end (radix)
  *
  * Where few elements of a sorted row are wanted, a row is gone through with room for only a few times
- * as many keys.
- *
- * Keys of integers give their elements back, those of bools 0 or 1. Those of floats do, except for two: all NaNs share
- * one key, and both zeros. Such elements come out of the row itself, in its order.
+ * as many keys. Elements of a key that is shared (key_map.h) come out of the row itself, in its order.
  */
 
 enum {
@@ -31,6 +28,7 @@ enum {
     CANCEL_ELEMENTS = 1 << 18, /* moved from one look at the flag to the next */
     SERIAL_ELEMENTS = 8192,    /* the pool is not woken for fewer */
     SHORT_ROWS = 64,           /* short rows that are sorted together */
+    LINE = 64,                 /* bytes of a cache line */
     SELECTED_TIMES = 4,        /* room for this many times the wanted keys */
     SELECTED_LEAST = 256,      /* and at least for this many */
     SCRATCH_ALIGNMENT = 64
@@ -38,17 +36,7 @@ enum {
 
 /* ---- keys ---- */
 
-/* How elements of a dtype, in one direction, are mapped to keys. */
-typedef struct key_map {
-    size_t size;       /* bytes of an element */
-    uint64_t mask;     /* of its bits */
-    uint64_t sign;     /* its sign bit; 0: unsigned */
-    uint64_t infinity; /* of a float, what is greater (except for the sign) is NaN; 0: an integer */
-    uint64_t flip;     /* turns the direction round */
-    bool truth;        /* of a bool, any byte but 0 is 1 */
-} key_map;
-
-static key_map key_map_of(weft_dtype dtype, bool descending)
+static weft_key_map key_map_of(weft_dtype dtype, bool descending)
 {
     static const uint64_t infinities[WEFT_DTYPE_COUNT] = {
         [WEFT_BF16] = 0x7f80, [WEFT_F16] = 0x7c00, [WEFT_F32] = 0x7f800000, [WEFT_F64] = UINT64_C(0x7ff0000000000000)};
@@ -56,31 +44,8 @@ static key_map key_map_of(weft_dtype dtype, bool descending)
     weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
     uint64_t mask = UINT64_MAX >> (WORD_BITS - 8 * size);
     bool is_signed = kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_FLOAT;
-    return (key_map){
+    return (weft_key_map){
         size, mask, is_signed ? mask ^ mask >> 1 : 0, infinities[dtype], descending ? mask : 0, kind == WEFT_KIND_BOOL};
-}
-
-static inline uint64_t key_of(const key_map *map, uint64_t bits)
-{
-    if (map->truth) bits = bits != 0;
-    if (map->infinity == 0) return bits ^ map->sign ^ map->flip;
-    uint64_t magnitude = bits & ~map->sign;
-    if (magnitude > map->infinity) return map->mask;
-    if (magnitude == 0) bits = 0;
-    return ((bits & map->sign) != 0 ? bits ^ map->mask : bits ^ map->sign) ^ map->flip;
-}
-
-/* The inverse, except for keys that are shared. */
-static inline uint64_t bits_of(const key_map *map, uint64_t key)
-{
-    key ^= map->flip;
-    if (map->infinity == 0 || (key & map->sign) != 0) return key ^ map->sign;
-    return key ^ map->mask;
-}
-
-static inline bool is_shared(const key_map *map, uint64_t key)
-{
-    return map->infinity != 0 && (key == map->mask || key == (map->sign ^ map->flip));
 }
 
 #define INLINE static inline __attribute__((always_inline))
@@ -221,11 +186,14 @@ typedef enum sort_method { COUNTED, VECTORS_32, VECTORS_64, ITEMS, ITEM_PAIRS } 
 
 typedef struct sorter {
     const weft_sort_call *call;
-    key_map map;
+    weft_key_map map;
     sort_method method;
     const weft_key_sort *vectors;
+    weft_key_take *take; /* of adjacent elements; NULL: one by one */
+    weft_key_put *put;
     int64_t row_count, part_count, part_bytes;
     int64_t together; /* rows that are sorted at a time */
+    bool is_across;   /* they lie side by side: their elements are taken a line of the cache at a time */
     int64_t wanted;   /* elements of a sorted row that are put back */
     int64_t room;     /* keys of a row that are held at once: all, or a few of which those wanted are kept */
     const char *in;
@@ -233,10 +201,6 @@ typedef struct sorter {
     const volatile bool *cancelled;
     bool *stopped; /* a row was left as it was */
 } sorter;
-
-/* Keys of vectors are signed. */
-#define SIGN_32 (UINT32_C(1) << 31)
-#define SIGN_64 (UINT64_C(1) << 63)
 
 /* How keys are held. */
 typedef struct key_form {
@@ -249,8 +213,8 @@ INLINE void set_key(key_form form, void *keys, int64_t i, uint64_t key, int64_t 
 {
     uint64_t at = (uint64_t)position;
     switch (form.method) {
-    case VECTORS_32: ((uint32_t *)keys)[i] = (uint32_t)key ^ SIGN_32; return;
-    case VECTORS_64: ((uint64_t *)keys)[i] = (form.positions ? key << 32 | at : key) ^ SIGN_64; return;
+    case VECTORS_32: ((uint32_t *)keys)[i] = (uint32_t)key ^ WEFT_KEY_SIGN_32; return;
+    case VECTORS_64: ((uint64_t *)keys)[i] = (form.positions ? key << 32 | at : key) ^ WEFT_KEY_SIGN_64; return;
     case ITEM_PAIRS: memcpy((uint64_t *)keys + 2 * i, (uint64_t[]){key, at}, 2 * sizeof key); return;
     default: ((uint64_t *)keys)[i] = key;
     }
@@ -258,8 +222,8 @@ INLINE void set_key(key_form form, void *keys, int64_t i, uint64_t key, int64_t 
 
 INLINE uint64_t get_key(const sorter *s, const void *keys, int64_t i)
 {
-    if (s->method == VECTORS_32) return ((const uint32_t *)keys)[i] ^ SIGN_32;
-    return s->method == VECTORS_64 ? ((const uint64_t *)keys)[i] ^ SIGN_64 : ((const uint64_t *)keys)[i];
+    if (s->method == VECTORS_32) return ((const uint32_t *)keys)[i] ^ WEFT_KEY_SIGN_32;
+    return s->method == VECTORS_64 ? ((const uint64_t *)keys)[i] ^ WEFT_KEY_SIGN_64 : ((const uint64_t *)keys)[i];
 }
 
 INLINE int64_t get_position(const sorter *s, const void *keys, int64_t i)
@@ -268,28 +232,40 @@ INLINE int64_t get_position(const sorter *s, const void *keys, int64_t i)
     return (int64_t)(((const uint64_t *)keys)[i] & UINT32_MAX);
 }
 
-/* Whether a key is shared. */
-INLINE bool take_elements(const sorter *s, const char *in, void *keys, size_t size, int64_t step, key_form form)
+/* What takes adjacent elements, or NULL. */
+static weft_key_take *find_take(const sorter *s)
 {
-    const key_map map = s->map;
+    if (s->method == VECTORS_32)
+        return s->map.size == 4 ? s->vectors->take32 : s->map.size == 2 ? s->vectors->take16 : NULL;
+    if (s->method != VECTORS_64) return NULL;
+    if (s->call->positions) return s->map.size == 4 ? s->vectors->take_pairs : NULL;
+    return s->map.size == 8 ? s->vectors->take64 : NULL;
+}
+
+/* What puts adjacent elements or positions, or NULL. */
+static weft_key_put *find_put(const sorter *s)
+{
+    if (s->method == VECTORS_32)
+        return s->map.size == 4 ? s->vectors->put32 : s->map.size == 2 ? s->vectors->put16 : NULL;
+    if (s->method != VECTORS_64) return NULL;
+    if (s->call->positions) return s->vectors->put_positions;
+    return s->map.size == 8 ? s->vectors->put64 : NULL;
+}
+
+/* Whether a key is shared. */
+static bool take_row(const sorter *s, const char *in, void *keys)
+{
+    const key_form form = {s->method, s->call->positions};
+    const weft_key_map map = s->map;
+    int64_t step = s->call->in_step * (int64_t)map.size;
     bool shared = false;
+    if (s->take != NULL) return s->take(&s->map, in, s->call->length, keys);
     for (int64_t i = 0; i < s->call->length; i++) {
-        uint64_t key = key_of(&map, load(in + i * step, size));
-        shared |= is_shared(&map, key);
+        uint64_t key = weft_key_of64(&map, load(in + i * step, map.size));
+        shared |= weft_key_is_shared64(&map, key);
         set_key(form, keys, i, key, i);
     }
     return shared;
-}
-
-static bool take_row(const sorter *s, const char *in, void *keys)
-{
-    const key_form form = {s->method, s->call->positions}, short_pairs = {VECTORS_64, true};
-    size_t size = s->map.size;
-    int64_t step = s->call->in_step * (int64_t)size;
-    bool adjacent = size == 4 && step == 4;
-    if (adjacent && form.method == VECTORS_32) return take_elements(s, in, keys, 4, 4, (key_form){VECTORS_32, false});
-    if (adjacent && form.method == VECTORS_64) return take_elements(s, in, keys, 4, 4, short_pairs);
-    return take_elements(s, in, keys, size, step, form);
 }
 
 static void put_positions(const sorter *s, const void *keys, char *out)
@@ -298,36 +274,33 @@ static void put_positions(const sorter *s, const void *keys, char *out)
     for (int64_t i = 0; i < s->wanted; i++) store(out + i * step, sizeof(int64_t), (uint64_t)get_position(s, keys, i));
 }
 
-INLINE void put_elements(const sorter *s, const void *keys, char *out, size_t size, int64_t step)
-{
-    for (int64_t i = 0; i < s->wanted; i++) store(out + i * step, size, bits_of(&s->map, get_key(s, keys, i)));
-}
-
 /* Elements of one shared key follow each other: the row is searched for them once. */
 static void put_shared(const sorter *s, const void *keys, const char *in, char *out)
 {
     int64_t size = (int64_t)s->map.size, cursor = 0;
     for (int64_t i = 0; i < s->wanted; i++) {
         uint64_t bits, key = get_key(s, keys, i);
-        if (!is_shared(&s->map, key)) continue;
+        if (!weft_key_is_shared64(&s->map, key)) continue;
         if (i == 0 || key != get_key(s, keys, i - 1)) cursor = 0;
         do bits = load(in + cursor++ * s->call->in_step * size, s->map.size);
-        while (key_of(&s->map, bits) != key);
+        while (weft_key_of64(&s->map, bits) != key);
         store(out + i * s->call->out_step * size, s->map.size, bits);
     }
 }
 
-static void put_row(const sorter *s, const void *keys, const char *in, char *out, bool shared)
+static void put_elements(const sorter *s, const void *keys, char *out)
 {
     size_t size = s->map.size;
     int64_t step = s->call->out_step * (int64_t)size;
-    if (s->call->positions) {
-        put_positions(s, keys, out);
-        return;
-    }
-    if (size == 4 && step == 4 && s->method == VECTORS_32) put_elements(s, keys, out, 4, 4);
-    else put_elements(s, keys, out, size, step);
-    if (shared) put_shared(s, keys, in, out);
+    for (int64_t i = 0; i < s->wanted; i++) store(out + i * step, size, weft_key_bits64(&s->map, get_key(s, keys, i)));
+}
+
+static void put_row(const sorter *s, const void *keys, const char *in, char *out, bool shared)
+{
+    if (s->put != NULL) s->put(&s->map, keys, s->wanted, out);
+    else if (s->call->positions) put_positions(s, keys, out);
+    else put_elements(s, keys, out);
+    if (shared && !s->call->positions) put_shared(s, keys, in, out);
 }
 
 /* Elements from the first one of the array to the first one of row `row`. */
@@ -347,33 +320,29 @@ static bool count_row(const sorter *s, const char *in, char *out)
     for (int64_t first = 0, end; first < length; first = end) {
         if (weft_is_cancelled(s->cancelled)) return false;
         end = length - first < CANCEL_ELEMENTS ? length : first + CANCEL_ELEMENTS;
-        for (int64_t i = first; i < end; i++) counts[i % TABLES][key_of(&s->map, load(in + i * s->call->in_step, 1))]++;
+        for (int64_t i = first; i < end; i++)
+            counts[i % TABLES][weft_key_of64(&s->map, load(in + i * s->call->in_step, 1))]++;
     }
     for (uint64_t key = 0; key < 256; key++) {
         int64_t count = 0;
         for (int table = 0; table < TABLES; table++) count += counts[table][key];
-        for (int64_t i = 0; i < count; i++) store(out + i * step, 1, bits_of(&s->map, key));
+        for (int64_t i = 0; i < count; i++) store(out + i * step, 1, weft_key_bits64(&s->map, key));
         out += count * step;
     }
     return true;
 }
 
-/* Sorts the keys of `count` rows in scratch; returns where they are then, or NULL when cancelled. */
-static const void *sort_keys(const sorter *s, void *keys, int64_t count, int64_t length)
+/* Bytes of a key. */
+static const size_t key_bytes[] = {[VECTORS_32] = 4, [VECTORS_64] = 8, [ITEMS] = 8, [ITEM_PAIRS] = 16};
+
+/* Sorts the keys of a row; returns where they are then, there or in `other`, or NULL when cancelled. */
+static void *sort_keys(const sorter *s, void *keys, void *other, int64_t length)
 {
-    bool short_rows = s->together > 1, done = true;
-    uint64_t *items = keys, *other = items + s->room * (s->method == ITEM_PAIRS ? 2 : 1);
     switch (s->method) {
-    case VECTORS_32:
-        if (short_rows) s->vectors->sort_rows32(keys, count, length);
-        else done = s->vectors->sort32(keys, (int32_t *)keys + s->room, length, s->wanted, s->cancelled);
-        return done ? keys : NULL;
-    case VECTORS_64:
-        if (short_rows) s->vectors->sort_rows64(keys, count, length);
-        else done = s->vectors->sort64(keys, (int64_t *)keys + s->room, length, s->wanted, s->cancelled);
-        return done ? keys : NULL;
-    case ITEM_PAIRS: return sort_items(items, other, length, 2, s->map.size, s->cancelled);
-    default: return sort_items(items, other, length, 1, s->map.size, s->cancelled);
+    case VECTORS_32: return s->vectors->sort32(keys, other, length, s->wanted, s->cancelled) ? keys : NULL;
+    case VECTORS_64: return s->vectors->sort64(keys, other, length, s->wanted, s->cancelled) ? keys : NULL;
+    case ITEM_PAIRS: return sort_items(keys, other, length, 2, s->map.size, s->cancelled);
+    default: return sort_items(keys, other, length, 1, s->map.size, s->cancelled);
     }
 }
 
@@ -389,9 +358,9 @@ static uint64_t element_key(const sorter *s, const void *keys, int64_t i)
 /* Sorts `count` keys and keeps those that are wanted. False when cancelled. */
 static bool keep_wanted(const sorter *s, void *keys, int64_t count)
 {
-    static const size_t bytes[] = {[VECTORS_32] = 4, [VECTORS_64] = 8, [ITEMS] = 8, [ITEM_PAIRS] = 16};
-    const void *sorted = sort_keys(s, keys, 1, count);
-    if (sorted != NULL && sorted != keys) memcpy(keys, sorted, (size_t)s->wanted * bytes[s->method]);
+    size_t bytes = key_bytes[s->method];
+    const void *sorted = sort_keys(s, keys, (char *)keys + (size_t)s->room * bytes, count);
+    if (sorted != NULL && sorted != keys) memcpy(keys, sorted, (size_t)s->wanted * bytes);
     return sorted != NULL;
 }
 
@@ -399,10 +368,10 @@ static bool keep_wanted(const sorter *s, void *keys, int64_t count)
  * what is less than the last one wanted can replace it. Of equal elements the first ones stay. */
 INLINE bool select_elements(const sorter *s, const char *in, void *keys, size_t size, int64_t step, key_form form)
 {
-    const key_map map = s->map;
+    const weft_key_map map = s->map;
     const int64_t length = s->call->length, room = s->room;
     int64_t count = 0;
-    for (; count < room; count++) set_key(form, keys, count, key_of(&map, load(in + count * step, size)), count);
+    for (; count < room; count++) set_key(form, keys, count, weft_key_of64(&map, load(in + count * step, size)), count);
     uint64_t bound = 0;
     for (int64_t i = room; i < length;) {
         if (count == room) {
@@ -413,7 +382,7 @@ INLINE bool select_elements(const sorter *s, const char *in, void *keys, size_t 
         if (weft_is_cancelled(s->cancelled)) return false;
         int64_t end = length - i < CANCEL_ELEMENTS ? length : i + CANCEL_ELEMENTS;
         for (; i < end && count < room; i++) {
-            uint64_t key = key_of(&map, load(in + i * step, size));
+            uint64_t key = weft_key_of64(&map, load(in + i * step, size));
             if (__builtin_expect(key < bound, 0)) set_key(form, keys, count++, key, i);
         }
     }
@@ -429,6 +398,60 @@ static bool select_row(const sorter *s, const char *in, void *keys)
     return select_elements(s, in, keys, size, step, form);
 }
 
+/* ---- rows side by side ---- */
+
+/* Bytes from the keys of a row to those of the next: no multiple of the cache's ways for rows of a power of two. */
+static int64_t pitch(const sorter *s)
+{
+    return s->call->length * (int64_t)key_bytes[s->method] + LINE;
+}
+
+/* Whether a key is shared. */
+INLINE bool take_across(const sorter *s, const char *in, int64_t count, char *keys, size_t size, key_form form)
+{
+    const weft_key_map map = s->map;
+    const int64_t length = s->call->length, step = s->call->in_step * (int64_t)size, next = pitch(s);
+    bool shared = false;
+    for (int64_t i = 0; i < length; i++)
+        for (int64_t r = 0; r < count; r++) {
+            uint64_t key = weft_key_of64(&map, load(in + i * step + r * (int64_t)size, size));
+            shared |= weft_key_is_shared64(&map, key);
+            set_key(form, keys + r * next, i, key, i);
+        }
+    return shared;
+}
+
+static void put_across(const sorter *s, const char *keys, int64_t count, char *out)
+{
+    const int64_t step = s->call->out_step, next = pitch(s), size = (int64_t)s->map.size;
+    for (int64_t i = 0; i < s->wanted; i++)
+        for (int64_t r = 0; r < count; r++) {
+            int64_t at = i * step + r;
+            if (s->call->positions) store(out + at * 8, 8, (uint64_t)get_position(s, keys + r * next, i));
+            else store(out + at * size, s->map.size, weft_key_bits64(&s->map, get_key(s, keys + r * next, i)));
+        }
+}
+
+/* False when cancelled. */
+static bool sort_across(const sorter *s, const char *in, int64_t count, char *keys, char *out)
+{
+    const key_form form = {s->method, s->call->positions};
+    const int64_t next = pitch(s), size = (int64_t)s->map.size;
+    char *other = keys + s->together * next;
+    bool is_plain = s->method == VECTORS_32 && size == 4;
+    bool shared = is_plain ? take_across(s, in, count, keys, 4, (key_form){VECTORS_32, false})
+                           : take_across(s, in, count, keys, s->map.size, form);
+    for (int64_t r = 0; r < count; r++) {
+        const void *sorted = sort_keys(s, keys + r * next, other, s->call->length);
+        if (sorted == NULL) return false;
+        if (sorted == other) memcpy(keys + r * next, other, (size_t)(next - LINE));
+    }
+    put_across(s, keys, count, out);
+    for (int64_t r = 0; shared && !s->call->positions && r < count; r++)
+        put_shared(s, keys + r * next, in + r * size, out + r * size);
+    return true;
+}
+
 /* ---- parts ---- */
 
 static const char *in_row(const sorter *s, int64_t row)
@@ -442,24 +465,48 @@ static char *out_row(const sorter *s, int64_t row)
     return s->out + row_offset(s->call, s->call->out_strides, row) * size;
 }
 
+static void sort_short_rows(const sorter *s, int64_t first, int64_t count, char *keys)
+{
+    const int64_t length = s->call->length, row_bytes = length * (int64_t)key_bytes[s->method];
+    bool shared = false;
+    for (int64_t r = 0; r < count; r++) shared |= take_row(s, in_row(s, first + r), keys + r * row_bytes);
+    if (s->method == VECTORS_32) s->vectors->sort_rows32((int32_t *)keys, count, length);
+    else s->vectors->sort_rows64((int64_t *)keys, count, length);
+    for (int64_t r = 0; r < count; r++)
+        put_row(s, keys + r * row_bytes, in_row(s, first + r), out_row(s, first + r), shared);
+}
+
+static bool sort_row(const sorter *s, const char *in, char *out, char *keys)
+{
+    bool selects = s->room < s->call->length, shared = s->map.infinity != 0;
+    const void *sorted = keys;
+    if (selects) sorted = select_row(s, in, keys) ? keys : NULL;
+    else {
+        shared = take_row(s, in, keys);
+        sorted = sort_keys(s, keys, keys + s->room * (int64_t)key_bytes[s->method], s->call->length);
+    }
+    if (sorted != NULL) put_row(s, sorted, in, out, shared);
+    return sorted != NULL;
+}
+
 /* False when cancelled. */
 static bool sort_rows(const sorter *s, int64_t first, int64_t count, void *scratch)
 {
-    size_t word = s->method == VECTORS_32 ? sizeof(uint32_t) : sizeof(uint64_t);
-    int64_t row_bytes = s->call->length * (int64_t)word;
-    bool shared = false;
     if (weft_is_cancelled(s->cancelled)) return false;
     if (s->method == COUNTED) return count_row(s, in_row(s, first), out_row(s, first));
-    if (s->room < s->call->length) {
-        bool done = select_row(s, in_row(s, first), scratch);
-        if (done) put_row(s, scratch, in_row(s, first), out_row(s, first), s->map.infinity != 0);
-        return done;
-    }
-    for (int64_t r = 0; r < count; r++) shared |= take_row(s, in_row(s, first + r), (char *)scratch + r * row_bytes);
-    const char *keys = sort_keys(s, scratch, count, s->call->length);
-    for (int64_t r = 0; keys != NULL && r < count; r++)
-        put_row(s, keys + r * row_bytes, in_row(s, first + r), out_row(s, first + r), shared);
-    return keys != NULL;
+    if (s->is_across) return sort_across(s, in_row(s, first), count, scratch, out_row(s, first));
+    if (s->together == 1) return sort_row(s, in_row(s, first), out_row(s, first), scratch);
+    sort_short_rows(s, first, count, scratch);
+    return true;
+}
+
+/* Rows that are sorted with row `row` at a time, before row `last`. */
+static int64_t group(const sorter *s, int64_t row, int64_t last)
+{
+    int64_t count = last - row < s->together ? last - row : s->together;
+    if (!s->is_across) return count;
+    int64_t inner = s->call->rows[s->call->rank - 1], rest = inner - row % inner;
+    return count < rest ? count : rest;
 }
 
 /* Rows are dealt in parts, each with scratch of its own. */
@@ -470,7 +517,7 @@ static void run_parts(void *context, int64_t begin, int64_t end)
         int64_t rest = s->row_count % s->part_count, share = s->row_count / s->part_count;
         int64_t row = part * share + (part < rest ? part : rest), last = row + share + (part < rest), count;
         for (; row < last; row += count) {
-            count = last - row < s->together ? last - row : s->together;
+            count = group(s, row, last);
             if (sort_rows(s, row, count, s->scratch == NULL ? NULL : s->scratch + part * s->part_bytes)) continue;
             __atomic_store_n(s->stopped, true, __ATOMIC_RELAXED);
             return;
@@ -500,7 +547,18 @@ static const weft_key_sort *find_vectors(void)
     return levels[weft_isa_level()];
 }
 
-static void choose_method(sorter *s)
+/* Whether neighbouring rows lie side by side, in what is read and in what is written, and a line's worth of them has
+ * room in a cache of so many bytes. */
+static bool lies_across(const sorter *s, size_t cache_bytes)
+{
+    const weft_sort_call *call = s->call;
+    size_t inner = call->rank - 1, rows = LINE / s->map.size + 1;
+    return (size_t)call->length < cache_bytes / (rows * key_bytes[s->method]) && call->rank > 0 && call->in_step != 1 &&
+           call->out_step != 1 && call->rows[inner] > 1 && call->in_strides[inner] == 1 &&
+           call->out_strides[inner] == 1;
+}
+
+static void choose_method(sorter *s, const weft_machine *machine)
 {
     const weft_sort_call *call = s->call;
     bool packed = call->positions && s->map.size <= sizeof(uint32_t) && call->length <= UINT32_MAX;
@@ -512,18 +570,24 @@ static void choose_method(sorter *s)
     int64_t lanes = s->method == VECTORS_32 ? s->vectors->lanes32 : s->method == VECTORS_64 ? s->vectors->lanes64 : 0;
     s->together = call->length <= lanes ? SHORT_ROWS : 1;
     s->room = call->length;
-    if (s->method == COUNTED || s->wanted >= call->length / WEFT_SORT_SELECTED_PART) return;
+    s->take = call->in_step == 1 ? find_take(s) : NULL;
+    s->put = call->out_step == 1 ? find_put(s) : NULL;
+    if (s->method == COUNTED) return;
     int64_t some = s->wanted * SELECTED_TIMES;
     if (some < SELECTED_LEAST) some = SELECTED_LEAST;
-    if (some < call->length) s->room = some;
+    if (s->wanted < call->length / WEFT_SORT_SELECTED_PART && some < call->length) s->room = some;
+    else if (s->together == 1 && lies_across(s, machine->cache_bytes[1])) s->is_across = true;
+    if (s->is_across) s->together = LINE / (int64_t)s->map.size;
 }
 
-/* Of one part: its keys, and where they are not short rows room for as many. */
+/* Of one part. */
 static int64_t scratch_bytes(const sorter *s)
 {
-    static const int64_t bytes[] = {[VECTORS_32] = 4, [VECTORS_64] = 8, [ITEMS] = 8, [ITEM_PAIRS] = 16};
     if (s->method == COUNTED) return 0;
-    int64_t keys = saturating_product(s->room, bytes[s->method] * (s->together > 1 ? s->together : 2));
+    /* The keys, and where they are not those of short rows room for as many of one. */
+    int64_t rows = s->is_across ? s->together + 1 : s->together > 1 ? s->together : 2;
+    int64_t keys = saturating_product(s->room, (int64_t)key_bytes[s->method] * rows);
+    if (s->is_across) keys += rows * LINE;
     if (keys > INT64_MAX - WEFT_KEY_SLACK - SCRATCH_ALIGNMENT) keys = INT64_MAX - WEFT_KEY_SLACK - SCRATCH_ALIGNMENT;
     return (keys + WEFT_KEY_SLACK + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
 }
@@ -537,7 +601,7 @@ static sorter prepare(const weft_pool *pool, const weft_sort_call *call)
     if (saturating_product(s.row_count, call->length) < SERIAL_ELEMENTS) threads = 1;
     s.part_count = s.row_count < threads ? s.row_count : threads;
     s.wanted = call->wanted > 0 && call->wanted < call->length ? call->wanted : call->length;
-    choose_method(&s);
+    choose_method(&s, weft_pool_machine(pool));
     s.part_bytes = scratch_bytes(&s);
     return s;
 }
