@@ -91,16 +91,37 @@ weft_inst_id weft_math_scale(const writer *w, weft_inst_id significand, weft_ins
     return mul(w, scaled, weft_math_power(w, rest));
 }
 
+/*
+ * Where x is below `least` the result is 0, and 0 takes its place meanwhile: a product that underflows costs some
+ * processors more than all the rest, and masked softmax is full of them.
+ */
+typedef struct bounded {
+    weft_inst_id below, within;
+} bounded;
+
+static bounded bound(const writer *w, weft_inst_id x, double least, double most)
+{
+    bounded b = {.below = less(w, x, real(w, least))};
+    weft_inst_id zero = real(w, 0.0);
+    b.within = choose(w, b.below, zero, at_most(w, x, most));
+    return b;
+}
+
+static weft_inst_id zero_below(const writer *w, bounded b, weft_inst_id result)
+{
+    return choose(w, b.below, real(w, 0.0), result);
+}
+
 /* exp(x) = 2^n exp(r), |r| <= ln(2) / 2. */
 weft_inst_id weft_math_exp(const writer *w, const weft_inst_id *x)
 {
     const math_exp_constants *c = &weft_math_exp_constants[w->number];
     weft_inst_id shifted;
-    weft_inst_id within = at_least(w, at_most(w, x[0], c->most), c->least);
-    weft_inst_id n = weft_math_round_scaled(w, within, c->log2_e, 2 * w->format->bias, &shifted);
-    weft_inst_id r = fma3(w, n, real(w, -c->ln2_high), within);
+    bounded b = bound(w, x[0], c->least, c->most);
+    weft_inst_id n = weft_math_round_scaled(w, b.within, c->log2_e, 2 * w->format->bias, &shifted);
+    weft_inst_id r = fma3(w, n, real(w, -c->ln2_high), b.within);
     r = fma3(w, n, real(w, -c->ln2_low), r);
-    return weft_math_scale(w, polynomial(w, r, c->series, c->count), shifted);
+    return zero_below(w, b, weft_math_scale(w, polynomial(w, r, c->series, c->count), shifted));
 }
 
 /* ---- exp2 ---- */
@@ -109,9 +130,10 @@ weft_inst_id weft_math_exp2(const writer *w, const weft_inst_id *x)
 {
     const math_exp2_constants *c = &weft_math_exp2_constants[w->number];
     weft_inst_id shifted;
-    weft_inst_id within = at_least(w, at_most(w, x[0], c->most), c->least);
-    weft_inst_id n = weft_math_round_scaled(w, within, 1.0, 2 * w->format->bias, &shifted);
-    return weft_math_scale(w, polynomial(w, sub(w, within, n), c->series, c->count), shifted);
+    bounded b = bound(w, x[0], c->least, c->most);
+    weft_inst_id n = weft_math_round_scaled(w, b.within, 1.0, 2 * w->format->bias, &shifted);
+    weft_inst_id power = weft_math_scale(w, polynomial(w, sub(w, b.within, n), c->series, c->count), shifted);
+    return zero_below(w, b, power);
 }
 
 /* ---- functions of exp that cancel ---- */
