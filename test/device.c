@@ -216,10 +216,10 @@ static void run_multiply(const weft_test_device *device, const task *t)
 
 static void run_sort(const weft_test_device *device, const task *t)
 {
-    int64_t bytes = weft_sort_scratch(device->pool, &t->sort);
+    int64_t bytes = weft_sort_scratch(device->pool, &t->sort, false);
     void *scratch = aligned_alloc(ALIGNMENT, ((size_t)bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
     require(scratch != NULL, "a sort found no memory");
-    weft_sort_run(device->pool, &t->sort, real_of(device, t->operands[0]), real_of(device, t->result), scratch, NULL);
+    weft_sort_run(device->pool, &t->sort, false, real_of(device, t->operands[0]), real_of(device, t->result), scratch, NULL);
     free(scratch);
 }
 

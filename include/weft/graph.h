@@ -181,8 +181,8 @@ struct weft_extension;
 /*
  * Parses .weft text of `length` bytes. `name` is used in messages ("name:line:column: ..."), and errors of a run name
  * the line of the text that they are about ("... (name:line)"). Ops of families other than the built-in one need their
- * `extensions`. WEFT_PARSE_ERROR, NOT_REGISTERED, UNSUPPORTED for regions that nest too deep (region.h), or what the
- * op's rule says.
+ * `extensions`. WEFT_PARSE_ERROR, VERSION_MISMATCH for a text of another version, NOT_FOUND for a symbol that is not
+ * declared, NOT_REGISTERED, UNSUPPORTED for regions that nest too deep (region.h), or what the op's rule says.
  */
 weft_status *weft_graph_parse(const char *name, const char *text, size_t length, const weft_graph_options *options,
                               size_t extension_count, const struct weft_extension *const *extensions,

@@ -558,7 +558,8 @@ static bool lies_across(const sorter *s, size_t cache_bytes)
            call->out_strides[inner] == 1;
 }
 
-static void choose_method(sorter *s, const weft_machine *machine)
+/* `cache_bytes`: for rows side by side. */
+static void choose_method(sorter *s, size_t cache_bytes)
 {
     const weft_sort_call *call = s->call;
     bool packed = call->positions && s->map.size <= sizeof(uint32_t) && call->length <= UINT32_MAX;
@@ -576,7 +577,7 @@ static void choose_method(sorter *s, const weft_machine *machine)
     int64_t some = s->wanted * SELECTED_TIMES;
     if (some < SELECTED_LEAST) some = SELECTED_LEAST;
     if (s->wanted < call->length / WEFT_SORT_SELECTED_PART && some < call->length) s->room = some;
-    else if (s->together == 1 && lies_across(s, machine->cache_bytes[1])) s->is_across = true;
+    else if (s->together == 1 && lies_across(s, cache_bytes)) s->is_across = true;
     if (s->is_across) s->together = LINE / (int64_t)s->map.size;
 }
 
@@ -592,31 +593,31 @@ static int64_t scratch_bytes(const sorter *s)
     return (keys + WEFT_KEY_SLACK + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
 }
 
-static sorter prepare(const weft_pool *pool, const weft_sort_call *call)
+static sorter prepare(const weft_pool *pool, const weft_sort_call *call, bool tight)
 {
     sorter s = {.call = call, .map = key_map_of(call->dtype, call->descending)};
     s.row_count = call->length == 0 ? 0 : 1;
     for (size_t axis = 0; axis < call->rank; axis++) s.row_count = saturating_product(s.row_count, call->rows[axis]);
-    int64_t threads = (int64_t)weft_pool_size(pool);
+    int64_t threads = tight ? 1 : (int64_t)weft_pool_size(pool);
     if (saturating_product(s.row_count, call->length) < SERIAL_ELEMENTS) threads = 1;
     s.part_count = s.row_count < threads ? s.row_count : threads;
     s.wanted = call->wanted > 0 && call->wanted < call->length ? call->wanted : call->length;
-    choose_method(&s, weft_pool_machine(pool));
+    choose_method(&s, tight ? 0 : weft_pool_machine(pool)->cache_bytes[1]);
     s.part_bytes = scratch_bytes(&s);
     return s;
 }
 
-int64_t weft_sort_scratch(const weft_pool *pool, const weft_sort_call *call)
+int64_t weft_sort_scratch(const weft_pool *pool, const weft_sort_call *call, bool tight)
 {
-    sorter s = prepare(pool, call);
+    sorter s = prepare(pool, call, tight);
     return saturating_product(s.part_bytes, s.part_count);
 }
 
-bool weft_sort_run(weft_pool *pool, const weft_sort_call *call, const void *in, void *out, void *scratch,
+bool weft_sort_run(weft_pool *pool, const weft_sort_call *call, bool tight, const void *in, void *out, void *scratch,
                    const volatile bool *cancelled)
 {
     bool stopped = false;
-    sorter s = prepare(pool, call);
+    sorter s = prepare(pool, call, tight);
     if (s.part_count == 0) return true;
     s.in = (const char *)in + call->in_offset * (int64_t)s.map.size;
     s.out = (char *)out + call->out_offset * (int64_t)(call->positions ? sizeof(int64_t) : s.map.size);

@@ -6,7 +6,7 @@
 #include "runtime/plan/branches.h"
 #include "runtime/base/memory.h"
 #include "runtime/plan/plan.h"
-#include "runtime/step/chain.h"
+#include "runtime/step/step.h"
 
 /* Branches per thread to begin with, so that others can take over from a thread that is late. */
 enum { BRANCHES_PER_THREAD = 4 };
@@ -184,7 +184,7 @@ static weft_status *place_within(placement *a, size_t limit)
     if (a->items == NULL || a->times == NULL || bound->offsets == NULL) return weft_status_out_of_memory();
     WEFT_TRY(place(a, &bound->arena_bytes));
     bool is_over = limit != 0 && (uint64_t)bound->arena_bytes > limit;
-    if (is_over && weft_chains_tighten(bound)) WEFT_TRY(place(a, &bound->arena_bytes));
+    if (is_over && weft_steps_tighten(bound)) WEFT_TRY(place(a, &bound->arena_bytes));
     /* In branches the steps may need less memory; but what is over the limit must not hang on the number of threads. */
     bool fits = limit == 0 || (uint64_t)bound->arena_bytes <= limit;
     if (fits && weft_pool_size(bound->pool) > 1) WEFT_TRY(fill_phases(a, limit, bound->arena_bytes));

@@ -82,6 +82,7 @@ typedef struct weft_bound_step {
     weft_gemm_call gemm;
     /* SORT */
     weft_sort_call sort;
+    bool is_tight; /* it takes the least memory */
     /* HOST */
     const weft_attr *attrs;
     /* SORT, HOST */

@@ -409,14 +409,9 @@ weft_status *weft_chain_bind(weft_bound_variant *bound, size_t number)
     return NULL;
 }
 
-bool weft_chains_tighten(weft_bound_variant *bound)
+bool weft_chain_tighten(weft_bound_step *bound_step)
 {
-    bool changes = false;
-    for (size_t s = 0; s < bound->variant->step_count; s++) {
-        weft_bound_step *step = &bound->steps[s];
-        if (step->strips == step->least_strips) continue;
-        use(step, step->least_strips);
-        changes = true;
-    }
-    return changes;
+    if (bound_step->strips == bound_step->least_strips) return false;
+    use(bound_step, bound_step->least_strips);
+    return true;
 }

@@ -7,7 +7,6 @@
 /* Decides which steps of the chain that begins with step `number` run in strips; the first of them has the memory for
  * these as its scratch. The steps are bound. */
 weft_status *weft_chain_bind(weft_bound_variant *bound, size_t number) WEFT_MUST_USE;
-/* Has all strips run on one thread, which takes the least memory, whatever the size of the pool; whether that changes
- * anything. */
-bool weft_chains_tighten(weft_bound_variant *bound);
+/* Has the strips that begin with a step run on one thread; whether that changes anything. */
+bool weft_chain_tighten(weft_bound_step *bound_step);
 #endif

@@ -52,8 +52,17 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
                              .wanted = values[sort->wanted]};
     if (call->rows == NULL || call->in_strides == NULL || call->out_strides == NULL) return weft_status_out_of_memory();
     WEFT_TRY(check_slots(bound, bound_step->step, call));
-    if (!bound->is_apart) bound_step->scratch_bytes = weft_sort_scratch(bound->pool, call);
+    if (!bound->is_apart) bound_step->scratch_bytes = weft_sort_scratch(bound->pool, call, false);
     return NULL;
+}
+
+bool weft_sort_tighten(const weft_bound_variant *bound, weft_bound_step *bound_step)
+{
+    int64_t bytes = bound_step->scratch_bytes;
+    if (bound->is_apart || bound_step->idle) return false;
+    bound_step->is_tight = true;
+    bound_step->scratch_bytes = weft_sort_scratch(bound->pool, &bound_step->sort, true);
+    return bound_step->scratch_bytes != bytes;
 }
 
 /* ---- cost, running ---- */
@@ -81,7 +90,7 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     if (frame->device != NULL)
         return runtime->driver->queues->sort(runtime->self, frame->device->queue, &bound_step->sort, buffers[0],
                                              buffers[1]);
-    bool done = weft_sort_run(bound->pool, &bound_step->sort, buffers[0], buffers[1],
+    bool done = weft_sort_run(bound->pool, &bound_step->sort, bound_step->is_tight, buffers[0], buffers[1],
                               weft_frame_scratch(frame, bound_step), cancelled);
     return done ? NULL : weft_bound_cancelled(bound, "in", (size_t)(bound_step - bound->steps));
 }

@@ -97,6 +97,16 @@ weft_status *weft_steps_bind(weft_bound_variant *bound)
     return NULL;
 }
 
+bool weft_steps_tighten(weft_bound_variant *bound)
+{
+    bool changes = false;
+    for (size_t i = 0; i < bound->variant->step_count; i++) {
+        weft_bound_step *step = &bound->steps[i];
+        changes |= step->step->kind == WEFT_STEP_SORT ? weft_sort_tighten(bound, step) : weft_chain_tighten(step);
+    }
+    return changes;
+}
+
 /* ---- cost ---- */
 
 static weft_step_cost step_cost(const weft_bound_variant *bound, size_t number)

@@ -18,6 +18,8 @@ typedef struct weft_step_methods {
 
 extern const weft_step_methods weft_step_kernel, weft_step_product, weft_step_sort, weft_step_host, weft_step_region;
 
+/* Has the rows of a SORT sorted one after another; whether that changes anything. */
+bool weft_sort_tighten(const weft_bound_variant *bound, weft_bound_step *bound_step);
 /* The DATA_ERROR of a kernel. */
 weft_status *weft_kernel_data_error(const weft_bound_variant *bound, const weft_step *step,
                                     const weft_error_slot *error) WEFT_MUST_USE;
@@ -26,6 +28,8 @@ weft_status *weft_kernel_data_error(const weft_bound_variant *bound, const weft_
 weft_status *weft_steps_check(const weft_variant *variant, const weft_program *program) WEFT_MUST_USE;
 /* Fills bound->steps and bound->views. */
 weft_status *weft_steps_bind(weft_bound_variant *bound) WEFT_MUST_USE;
+/* Has all steps take the least scratch, whatever the size of the pool; whether that changes anything. */
+bool weft_steps_tighten(weft_bound_variant *bound);
 /* Of step `number` and all that belong to it. */
 weft_step_cost weft_steps_cost(const weft_bound_variant *bound, size_t number);
 /* Runs `count` steps from number `first` on, in order; DATA_ERROR, CANCELLED, or what a host step returns. `cancelled`

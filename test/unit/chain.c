@@ -196,7 +196,7 @@ static void count_step(void *self, const weft_profile_record *record)
     ++*steps;
 }
 
-static outcome run(const chain_case *c, unsigned threads, size_t cache_bytes, bool specialize)
+static outcome run(const chain_case *c, unsigned threads, size_t cache_bytes, bool specialize, size_t memory_limit)
 {
     weft_machine machine = *weft_machine_host();
     machine.cache_bytes[0] = machine.cache_bytes[1] = cache_bytes;
@@ -216,6 +216,7 @@ static outcome run(const chain_case *c, unsigned threads, size_t cache_bytes, bo
                      .output_count = weft_program_output_count(program),
                      .outputs = found.outputs,
                      .specialize = specialize,
+                     .memory_limit = memory_limit,
                      .report = &report};
     weft_test_ok(weft_executor_run(executor, program, &call));
     found.peak_bytes = report.peak_bytes;
@@ -234,7 +235,7 @@ static void outcome_release(outcome *found)
 
 static void check_case(const chain_case *c, const outcome *whole, unsigned threads, bool specialize)
 {
-    outcome found = run(c, threads, 32 << 10, specialize);
+    outcome found = run(c, threads, 32 << 10, specialize, 0);
     for (size_t i = 0; i < MOST_OUTPUTS && found.outputs[i] != NULL; i++) {
         size_t bytes = (size_t)weft_array_count(found.outputs[i]) * weft_dtype_size(weft_array_dtype(found.outputs[i]));
         assert_memory_equal(weft_array_data(found.outputs[i]), weft_array_data(whole->outputs[i]), bytes);
@@ -281,11 +282,31 @@ static void limits_do_not_depend_on_threads(void **state)
     }
 }
 
+static void trace_sort(traced *t)
+{
+    put_out(t, weft_sort(input(t, "x", WEFT_SHAPE(5000, 7)), 0, false));
+}
+
+static void sorts_under_a_limit_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    const chain_case sort = {"sort", trace_sort, WEFT_F64, 0, false};
+    size_t bytes = least_bytes(&sort, 1);
+    for (unsigned threads = 2; threads <= 3; threads++) assert_int_equal(least_bytes(&sort, threads), bytes);
+    outcome whole = run(&sort, 3, 1 << 20, false, 0), least = run(&sort, 3, 1 << 20, false, bytes);
+    assert_true(whole.peak_bytes > bytes);
+    assert_int_equal(least.peak_bytes, bytes);
+    assert_memory_equal(weft_array_data(least.outputs[0]), weft_array_data(whole.outputs[0]),
+                        5000 * 7 * sizeof(double));
+    outcome_release(&whole);
+    outcome_release(&least);
+}
+
 static void strips_change_no_bits(void **state)
 {
     (void)state;
     for (size_t i = 0; i < CASES; i++) {
-        outcome whole = run(&cases[i], 1, 1 << 30, false);
+        outcome whole = run(&cases[i], 1, 1 << 30, false, 0);
         for (unsigned threads = 1; threads <= 3; threads++) check_case(&cases[i], &whole, threads, false);
         check_case(&cases[i], &whole, 2, true);
         outcome_release(&whole);
@@ -295,6 +316,7 @@ static void strips_change_no_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(strips_change_no_bits),
-                                       cmocka_unit_test(limits_do_not_depend_on_threads)};
+                                       cmocka_unit_test(limits_do_not_depend_on_threads),
+                                       cmocka_unit_test(sorts_under_a_limit_do_not_depend_on_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
