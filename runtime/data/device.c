@@ -104,6 +104,45 @@ weft_status *weft_device_copy(const weft_runtime *runtime, weft_driver_queue *qu
     }
 }
 
+/* ---- tables ---- */
+
+/* What is missing at the end of a struct from an older header counts as zero. */
+#define HAS_FIELD(table, field) ((table)->size >= offsetof(__typeof__(*(table)), field) + sizeof((table)->field))
+
+static bool is_whole(const weft_queue_methods *queues)
+{
+    return HAS_FIELD(queues, destroy_event) && queues->create != NULL && queues->destroy != NULL &&
+           queues->copy != NULL && queues->store != NULL && queues->launch != NULL && queues->multiply != NULL &&
+           queues->sort != NULL && queues->finish != NULL && queues->record != NULL && queues->wait != NULL &&
+           queues->is_done != NULL && queues->finish_event != NULL && queues->destroy_event != NULL;
+}
+
+const char *weft_runtime_fault(const weft_runtime *runtime)
+{
+    if (!HAS_FIELD(runtime, compiler) || runtime->name == NULL || runtime->driver == NULL)
+        return "it needs its size, a name and a driver";
+    const weft_driver *driver = runtime->driver;
+    const weft_compiler *compiler = runtime->compiler;
+    if (!HAS_FIELD(driver, unload)) return "its driver says it is shorter than version 0.1 of the table";
+    if ((driver->allocate == NULL) != (driver->release == NULL)) return "its driver has one of allocate and release";
+    if ((driver->load == NULL) != (driver->unload == NULL)) return "its driver has one of load and unload";
+    if (weft_device_is_apart(runtime) && !is_whole(driver->queues)) return "its driver lacks a function of queues";
+    if (weft_device_is_apart(runtime) && driver->allocate == NULL)
+        return "its driver has queues, but does not allocate";
+    if (compiler != NULL && (!HAS_FIELD(compiler, build) || compiler->build == NULL))
+        return "its compiler has no build function";
+    return NULL;
+}
+
+#undef HAS_FIELD
+
+static weft_status *check_runtime(const weft_allocator *allocator, const weft_runtime *runtime, const char *function)
+{
+    const char *fault = weft_runtime_fault(runtime);
+    if (fault == NULL) return NULL;
+    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, function, "the runtime cannot be used: %s", fault);
+}
+
 /* ---- arrays ---- */
 
 /* Memory of a driver, for one array. */
@@ -140,6 +179,7 @@ weft_status *weft_array_create_on(const weft_allocator *allocator, const weft_ru
     weft_layout layout = {.where = __func__, .dtype = dtype, .rank = rank, .shape = shape};
     WEFT_REQUIRE(runtime);
     WEFT_REQUIRE(out_array);
+    WEFT_TRY(check_runtime(allocator, runtime, __func__));
     if (runtime->driver->allocate == NULL) return weft_array_create(allocator, dtype, rank, shape, out_array);
     allocator = weft_allocator_or_default(allocator);
     WEFT_TRY(weft_layout_fill(allocator, &layout));
@@ -159,6 +199,7 @@ weft_status *weft_array_wrap_on(const weft_allocator *allocator, const weft_runt
     const weft_layout layout = {__func__, dtype, rank, shape, strides, 0, 0, 0};
     WEFT_REQUIRE(runtime);
     WEFT_REQUIRE(out_array);
+    WEFT_TRY(check_runtime(allocator, runtime, __func__));
     WEFT_TRY(weft_array_wrap_layout(allocator, layout, data, release, context, out_array));
     weft_array_set_runtime(*out_array, runtime);
     return NULL;

@@ -15,6 +15,9 @@ typedef struct weft_device_layout {
 weft_status *weft_device_copy(const weft_runtime *runtime, weft_driver_queue *queue, weft_copy_kind kind,
                               const weft_device_layout *layout, void *to, const void *from) WEFT_MUST_USE;
 
+/* What is wrong with the tables of a runtime; NULL when nothing is. */
+const char *weft_runtime_fault(const weft_runtime *runtime);
+
 /* The model of the runtime's device; NULL: it has none. Its driver may be one of an older header. */
 static inline const weft_machine *weft_device_machine(const weft_runtime *runtime)
 {

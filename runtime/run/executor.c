@@ -11,9 +11,6 @@
 
 enum { DEFAULT_VARIANTS = 256, DEFAULT_KERNELS = 1024, DEFAULT_BUFFER_SHARE = 4 };
 
-/* What is missing at the end of a struct from an older header counts as zero. */
-#define HAS_FIELD(table, field) ((table)->size >= offsetof(__typeof__(*(table)), field) + sizeof((table)->field))
-
 /* ---- create, destroy ---- */
 
 /* In a forked child: the thread that held the lock does not exist here, and the list is consistent at every moment. */
@@ -125,37 +122,11 @@ static weft_status *add_runtime(weft_executor *executor, const weft_runtime *run
     return added ? NULL : weft_status_out_of_memory();
 }
 
-static bool is_whole(const weft_queue_methods *queues)
-{
-    return HAS_FIELD(queues, destroy_event) && queues->create != NULL && queues->destroy != NULL &&
-           queues->copy != NULL && queues->store != NULL && queues->launch != NULL && queues->multiply != NULL &&
-           queues->sort != NULL && queues->finish != NULL && queues->record != NULL && queues->wait != NULL &&
-           queues->is_done != NULL && queues->finish_event != NULL && queues->destroy_event != NULL;
-}
-
-/* What is wrong with the table of a runtime; NULL when nothing is. */
-static const char *runtime_fault(const weft_runtime *runtime)
-{
-    if (!HAS_FIELD(runtime, compiler) || runtime->name == NULL || runtime->driver == NULL)
-        return "it needs its size, a name and a driver";
-    const weft_driver *driver = runtime->driver;
-    const weft_compiler *compiler = runtime->compiler;
-    if (!HAS_FIELD(driver, unload)) return "its driver says it is shorter than version 0.1 of the table";
-    if ((driver->allocate == NULL) != (driver->release == NULL)) return "its driver has one of allocate and release";
-    if ((driver->load == NULL) != (driver->unload == NULL)) return "its driver has one of load and unload";
-    if (weft_device_is_apart(runtime) && !is_whole(driver->queues)) return "its driver lacks a function of queues";
-    if (weft_device_is_apart(runtime) && driver->allocate == NULL)
-        return "its driver has queues, but does not allocate";
-    if (compiler != NULL && (!HAS_FIELD(compiler, build) || compiler->build == NULL))
-        return "its compiler has no build function";
-    return NULL;
-}
-
 weft_status *weft_executor_register_runtime(weft_executor *executor, const weft_runtime *runtime)
 {
     WEFT_REQUIRE(executor);
     WEFT_REQUIRE(runtime);
-    const char *fault = runtime_fault(runtime);
+    const char *fault = weft_runtime_fault(runtime);
     const weft_machine *machine = fault == NULL ? weft_device_machine(runtime) : NULL;
     if (machine != NULL) WEFT_TRY(weft_machine_check(machine));
     if (fault != NULL)

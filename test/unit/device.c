@@ -147,6 +147,12 @@ static void arrays_are_of_a_runtime(void **state)
                     "negative");
     weft_test_fails(weft_array_create_on(NULL, NULL, WEFT_F32, 1, (const int64_t[]){3}, &dense), WEFT_INVALID_ARGUMENT,
                     "runtime is NULL");
+    const weft_runtime bare = {.size = sizeof bare, .name = "bare"};
+    weft_test_fails(weft_array_create_on(NULL, &bare, WEFT_F32, 1, (const int64_t[]){3}, &dense), WEFT_INVALID_ARGUMENT,
+                    "the runtime cannot be used: it needs its size, a name and a driver");
+    float number = 0;
+    weft_test_fails(weft_array_wrap_on(NULL, &bare, WEFT_F32, 0, NULL, NULL, &number, NULL, NULL, &dense),
+                    WEFT_INVALID_ARGUMENT, "the runtime cannot be used: it needs its size, a name and a driver");
     weft_test_fails(weft_array_create_on(NULL, runtime, WEFT_F32, 1, (const int64_t[]){(int64_t)1 << 40}, &dense),
                     WEFT_OUT_OF_MEMORY, "full");
     weft_test_ok(weft_array_create_on(NULL, weft_runtime_llvm(), WEFT_F32, 1, (const int64_t[]){3}, &dense));

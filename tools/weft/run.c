@@ -419,7 +419,7 @@ static weft_status *run(const weft_arguments *arguments)
 }
 
 static const weft_option options[] = {
-    {"-o", WEFT_OPTION_FILES, "[NAME=]OUT.npy|OUT.npz",
+    {"-o", WEFT_OPTION_FILES, "[NAME=]OUT.npy or OUT.npz",
      "write that output, or all of them, there; may be repeated; without it, all are printed"},
     {"--set", WEFT_OPTION_TEXTS, "SYMBOL=N", "the value of a symbol that no input has; may be repeated"},
     {"--view", WEFT_OPTION_FILE, "FILE.html|FILE.svg|FILE.dot",
