@@ -102,12 +102,14 @@ void weft_condition_emit(weft_emitter *e, uint32_t level, uint32_t count, const 
 
 /* ---- where loads and stores that do not happen go ---- */
 
+enum { PLACE_BYTES = 8 * WEFT_MAX_WIDTH };
+
 static LLVMValueRef zeros(weft_emitter *e)
 {
     if (e->zeros != NULL) return e->zeros;
-    e->zeros = weft_local_create(e, e->i8, 8 * WEFT_MAX_WIDTH);
+    e->zeros = weft_local_create(e, e->i8, PLACE_BYTES);
     LLVMTypeRef type = LLVMVectorType(e->i64, 4);
-    for (int64_t i = 0; i < 8 * WEFT_MAX_WIDTH; i += 32) {
+    for (int64_t i = 0; i < PLACE_BYTES; i += 32) {
         LLVMValueRef offset = weft_int(e, i);
         LLVMValueRef address = LLVMBuildGEP2(e->builder, e->i8, e->zeros, &offset, 1, "");
         LLVMSetAlignment(LLVMBuildStore(e->builder, LLVMConstNull(type), address), 32);
@@ -117,7 +119,7 @@ static LLVMValueRef zeros(weft_emitter *e)
 
 static LLVMValueRef scrap(weft_emitter *e)
 {
-    if (e->scrap == NULL) e->scrap = weft_local_create(e, e->i8, 8 * WEFT_MAX_WIDTH);
+    if (e->scrap == NULL) e->scrap = weft_local_create(e, e->i8, PLACE_BYTES);
     return e->scrap;
 }
 
@@ -357,6 +359,51 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     return access->step.step < 0 ? reverse(e, value) : value;
 }
 
+/* Elements a few steps apart are picked from vectors of all that lie between the first lane and the last one. */
+enum { MOST_APART = 4 };
+
+static bool is_close(const weft_emitter *e, const weft_access *access)
+{
+    int64_t step = access->step.step < 0 ? -access->step.step : access->step.step;
+    int64_t bytes = step * e->lane.width * (int64_t)weft_dtype_size(access->dtype);
+    return access->step.kind == WEFT_LANE_STRIDE_CONSTANT && step > 1 && step <= MOST_APART && e->lane.width > 1 &&
+           !e->gpu && !offset_varies(access) && e->lane.mask == NULL && !access->condition.varying &&
+           weft_dtype_info_of(access->dtype)->kind != WEFT_KIND_COMPLEX && bytes <= PLACE_BYTES;
+}
+
+/* The lanes of `value` that are not in `vector`, whose first element has number `first` of those between the lanes, and
+ * from there on the lanes that are in it. Lane i is number i * step, or counted from the end where it is negative. */
+static LLVMValueRef pick(weft_emitter *e, int64_t step, LLVMValueRef value, LLVMValueRef vector, int64_t first)
+{
+    int64_t width = e->lane.width, distance = step < 0 ? -step : step;
+    LLVMValueRef numbers[WEFT_MAX_WIDTH];
+    for (int64_t i = 0; i < width; i++) {
+        int64_t at = (step < 0 ? width - 1 - i : i) * distance - first;
+        numbers[i] = LLVMConstInt(e->i32, (uint64_t)(at >= 0 && at < width ? width + at : i), false);
+    }
+    return LLVMBuildShuffleVector(e->builder, value, vector, LLVMConstVector(numbers, e->lane.width), "");
+}
+
+/* The last vector ends with the last lane: nothing beyond it is read. */
+static LLVMValueRef load_close(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
+{
+    int64_t width = e->lane.width, step = access->step.step, distance = step < 0 ? -step : step;
+    int64_t last = (width - 1) * distance + 1 - width;
+    LLVMValueRef pointer = part_pointer(e, access, buffer, part);
+    LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
+    add_offset(e, access, part, 1, &pointer);
+    if (step < 0) pointer = offset_pointer(e, access->type, pointer, weft_int(e, (width - 1) * step));
+    pointer = choose(e, access->condition.scalar, pointer, access->instead);
+    LLVMValueRef value = LLVMGetPoison(type);
+    for (int64_t first = 0; first < last + width; first += width) {
+        int64_t begin = first < last ? first : last;
+        LLVMValueRef from = offset_pointer(e, access->type, pointer, weft_int(e, begin));
+        LLVMValueRef vector = aligned(LLVMBuildLoad2(e->builder, type, from, ""), access->dtype);
+        value = pick(e, step, value, vector, begin);
+    }
+    return value;
+}
+
 /* The same for any step, with the computed offset. */
 static LLVMValueRef lane_offsets(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part,
                                  LLVMValueRef *out_base)
@@ -449,6 +496,7 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
                               : is_contiguous(e, &access) ? load_contiguous(e, &access, inst->buffer, part)
+                              : is_close(e, &access)      ? load_close(e, &access, inst->buffer, part)
                               : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
                                                           : load_elements(e, &access, inst->buffer, part);
         value->parts[part] = weft_from_memory(e, inst->dtype, loaded);
