@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import platform
+import random
 import statistics
 import subprocess
 import sys
@@ -18,7 +19,10 @@ import needs
 import peers
 
 SAMPLE_NS = 5_000_000  # a sample repeats short calls until it lasts about this long
-CALM_S = 0.05  # thread pools spin for a while after their last call, and would take the next contestant's processors
+# Thread pools spin for a while after their last call, and would take the next contestant's processors; on one thread
+# little, but processor time is that of all threads.
+CALM_S, CALM_ALONE_S = 0.05, 0.004
+WARM_CALLS = 2  # before each sample: its arrays are in the caches then as far as they go
 COMPILERS = ("jax", "onnxruntime")
 PACKAGES = ["numpy", "jax", "onnxruntime", "onnx"]
 TREE = pathlib.Path(__file__).resolve().parents[2]
@@ -118,14 +122,16 @@ def repeats_of(run):
 
 
 def sample(runs, rounds, threads):
-    """Nanoseconds per call of each contestant, round by round; each round starts with another one."""
-    names = list(runs)
+    """Nanoseconds per call of each contestant, round by round, in another order each time: who follows one that reads
+    the same arrays would always find them in the cache, and who follows one with copies of its own would not."""
+    names, order = list(runs), random.Random(1)
     repeats = {name: repeats_of(runs[name]) for name in names}
     times = {name: [] for name in names}
-    for round_ in range(rounds):
-        shift = round_ % len(names)
-        for name in names[shift:] + names[:shift]:
-            time.sleep(CALM_S if threads > 1 else 0)
+    for _ in range(rounds):
+        order.shuffle(names)
+        for name in names:
+            time.sleep(CALM_S if threads > 1 else CALM_ALONE_S)
+            runs[name](WARM_CALLS)
             times[name].append(runs[name](repeats[name]) / repeats[name])
     return times
 
