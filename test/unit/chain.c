@@ -107,6 +107,27 @@ static void two_layers(void *context, weft_tensor index, const weft_tensor *carr
     out_next[0] = weft_matmul(weft_clamp(weft_mul(h, h), -1, 1), weights[1]);
 }
 
+/* Rows of what the first product reads are written between it and the second. */
+static void update_between(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const weft_tensor *weights = context;
+    weft_tensor zero = weft_scalar(index.graph, WEFT_I64, 0);
+    weft_tensor h = weft_matmul(carried[0], weights[0]);
+    out_next[0] = weft_dynamic_update_slice(carried[0], weights[2], WEFT_TENSORS(index, zero), WEFT_INTS(0, 1));
+    out_next[1] = weft_add(carried[1], weft_matmul(weft_clamp(weft_mul(h, h), -1, 1), weights[1]));
+}
+
+static void trace_update_between(traced *t)
+{
+    weft_tensor weights[] = {input(t, "w", WEFT_SHAPE(48, 65)), input(t, "u", WEFT_SHAPE(65, 41)),
+                             weft_full(t->graph, t->dtype, 0.5, WEFT_SHAPE(300, 48))};
+    weft_tensor x = input(t, "x", WEFT_SHAPE(700, 48)), sum = weft_zeros(t->graph, t->dtype, WEFT_SHAPE(700, 41));
+    weft_tensor results[2];
+    weft_fold(weft_extent_of(3), WEFT_TENSORS(x, sum), update_between, weights, results);
+    put_out(t, results[1]);
+    put_out(t, results[0]);
+}
+
 static void trace_loop(traced *t)
 {
     weft_tensor weights[] = {input(t, "w", WEFT_SHAPE(48, 65)), input(t, "u", WEFT_SHAPE(65, 48))};
@@ -148,6 +169,7 @@ static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, t
                                    {"turned", trace_turned, WEFT_F32, 0, true},
                                    {"sums of batches", trace_sums_of_batches, WEFT_F32, 0, true},
                                    {"loop", trace_loop, WEFT_F32, 0, false},
+                                   {"update in between", trace_update_between, WEFT_F32, 0, false},
                                    {"result in between", trace_result_in_between, WEFT_F32, 0, true},
                                    {"reversed rows", trace_reversed_rows, WEFT_F32, 0, true},
                                    {"sums of columns", trace_sums_of_columns, WEFT_F32, 0, false}};
