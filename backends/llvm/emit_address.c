@@ -364,11 +364,11 @@ enum { MOST_APART = 4 };
 
 static bool is_close(const weft_emitter *e, const weft_access *access)
 {
-    int64_t step = access->step.step < 0 ? -access->step.step : access->step.step;
-    int64_t bytes = step * e->lane.width * (int64_t)weft_dtype_size(access->dtype);
-    return access->step.kind == WEFT_LANE_STRIDE_CONSTANT && step > 1 && step <= MOST_APART && e->lane.width > 1 &&
+    int64_t step = access->step.step, bytes = MOST_APART * e->lane.width * (int64_t)weft_dtype_size(access->dtype);
+    bool apart = (step >= 2 && step <= MOST_APART) || (step <= -2 && step >= -MOST_APART);
+    return access->step.kind == WEFT_LANE_STRIDE_CONSTANT && apart && e->lane.width > 1 && bytes <= PLACE_BYTES &&
            !e->gpu && !offset_varies(access) && e->lane.mask == NULL && !access->condition.varying &&
-           weft_dtype_info_of(access->dtype)->kind != WEFT_KIND_COMPLEX && bytes <= PLACE_BYTES;
+           weft_dtype_info_of(access->dtype)->kind != WEFT_KIND_COMPLEX;
 }
 
 /* The lanes of `value` that are not in `vector`, whose first element has number `first` of those between the lanes, and

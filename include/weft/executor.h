@@ -47,10 +47,10 @@ typedef struct weft_executor_options {
  * An executor with no runtime registered; libweft's weft_executor_create_standard registers "llvm" and "ref".
  *
  * Code and products use the instructions the processor has, or fewer where the environment variable WEFT_ISA names a
- * level: x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime "ref" alone, x86-64. It is read once, and may be
- * empty. WEFT_INVALID_ARGUMENT when it names none of these, WEFT_UNSUPPORTED when the processor lacks that level. Runtime "llvm" needs x86-64-v2:
- * below that its runs are WEFT_UNSUPPORTED. WEFT_OUT_OF_RANGE for more threads than WEFT_MAX_THREADS,
- * WEFT_INVALID_ARGUMENT for a machine that weft_machine_check refuses or that is no CPU.
+ * level: x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime "ref" alone, x86-64. It is read once, and may be empty.
+ * WEFT_INVALID_ARGUMENT when it names none of these, WEFT_UNSUPPORTED when the processor lacks that level. Runtime
+ * "llvm" needs x86-64-v2: below that its runs are WEFT_UNSUPPORTED. WEFT_OUT_OF_RANGE for more threads than
+ * WEFT_MAX_THREADS, WEFT_INVALID_ARGUMENT for a machine that weft_machine_check refuses or that is no CPU.
  */
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
 weft_status *weft_executor_create_standard(const weft_executor_options *options,

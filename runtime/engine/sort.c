@@ -547,15 +547,16 @@ static const weft_key_sort *find_vectors(void)
     return levels[weft_isa_level()];
 }
 
-/* Whether neighbouring rows lie side by side, in what is read and in what is written, and a line's worth of them has
- * room in a cache of so many bytes. */
-static bool lies_across(const sorter *s, size_t cache_bytes)
+/* How many rows are taken at a time if they lie side by side, in what is read and in what is written: a line's worth of
+ * them, if that has room in a cache of so many bytes; otherwise 1. */
+static int64_t rows_across(const sorter *s, size_t cache_bytes)
 {
     const weft_sort_call *call = s->call;
-    size_t inner = call->rank - 1, rows = LINE / s->map.size + 1;
-    return (size_t)call->length < cache_bytes / (rows * key_bytes[s->method]) && call->rank > 0 && call->in_step != 1 &&
-           call->out_step != 1 && call->rows[inner] > 1 && call->in_strides[inner] == 1 &&
-           call->out_strides[inner] == 1;
+    if (call->rank == 0 || call->in_step == 1 || call->out_step == 1) return 1;
+    size_t inner = call->rank - 1;
+    if (call->in_strides[inner] != 1 || call->out_strides[inner] != 1) return 1;
+    int64_t line = LINE / (int64_t)s->map.size, count = call->rows[inner] < line ? call->rows[inner] : line;
+    return (size_t)call->length < cache_bytes / ((size_t)(count + 1) * key_bytes[s->method]) ? count : 1;
 }
 
 /* `cache_bytes`: for rows side by side. */
@@ -574,11 +575,14 @@ static void choose_method(sorter *s, size_t cache_bytes)
     s->take = call->in_step == 1 ? find_take(s) : NULL;
     s->put = call->out_step == 1 ? find_put(s) : NULL;
     if (s->method == COUNTED) return;
-    int64_t some = s->wanted * SELECTED_TIMES;
-    if (some < SELECTED_LEAST) some = SELECTED_LEAST;
-    if (s->wanted < call->length / WEFT_SORT_SELECTED_PART && some < call->length) s->room = some;
-    else if (s->together == 1 && lies_across(s, cache_bytes)) s->is_across = true;
-    if (s->is_across) s->together = LINE / (int64_t)s->map.size;
+    if (s->wanted < call->length / WEFT_SORT_SELECTED_PART) {
+        int64_t some = s->wanted * SELECTED_TIMES;
+        if (some < SELECTED_LEAST) some = SELECTED_LEAST;
+        if (some < call->length) s->room = some;
+    }
+    if (s->together > 1 || s->room < call->length) return;
+    s->together = rows_across(s, cache_bytes);
+    s->is_across = s->together > 1;
 }
 
 /* Of one part. */

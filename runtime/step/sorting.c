@@ -58,11 +58,11 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
 
 bool weft_sort_tighten(const weft_bound_variant *bound, weft_bound_step *bound_step)
 {
-    int64_t bytes = bound_step->scratch_bytes;
     if (bound->is_apart || bound_step->idle) return false;
-    bound_step->is_tight = true;
-    bound_step->scratch_bytes = weft_sort_scratch(bound->pool, &bound_step->sort, true);
-    return bound_step->scratch_bytes != bytes;
+    int64_t bytes = weft_sort_scratch(bound->pool, &bound_step->sort, true);
+    bound_step->is_tight = bytes < bound_step->scratch_bytes;
+    bound_step->scratch_bytes = bytes;
+    return bound_step->is_tight;
 }
 
 /* ---- cost, running ---- */
@@ -78,7 +78,7 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
     for (size_t i = 0; i < call->rank; i++) rows *= (double)call->rows[i];
     double ns = 1e9 * rows * (double)call->length / weft_pool_machine(bound->pool)->sort_rate;
     if (call->wanted > 0 && call->wanted < call->length / WEFT_SORT_SELECTED_PART) ns *= SELECTING;
-    weft_step_cost_cut(&cost, bound, ns, rows);
+    weft_step_cost_cut(&cost, bound, ns, bound_step->is_tight ? 1 : rows);
     return cost;
 }
 
