@@ -9,14 +9,14 @@
 #include "runtime/base/map.h"
 #include "runtime/base/memory.h"
 
+enum { POLL_NS = 2000000 }; /* how often a call that waits reads its flag */
+
 /*
  * One entry per key, from the first call that misses until it is dropped or its making fails. The map finds entries in
  * either state; only ready ones are in the list by recency and count as kept. References: one for being found or kept,
  * one per handle, one per call that makes or waits. Only the count is touched without the lock once an entry is ready.
  * What other threads were making when the process forked is made again in the child by the first call that wants it.
  */
-enum { POLL_NS = 2000000 }; /* how often a call that waits reads its flag */
-
 typedef enum entry_state { ENTRY_MAKING, ENTRY_READY, ENTRY_FAILED } entry_state;
 
 struct weft_cache_handle {
