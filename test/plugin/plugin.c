@@ -4,11 +4,20 @@
  *   PLUGIN_NEWER   of a newer minor version, whose structs are longer
  *   PLUGIN_MAJOR   of another major version
  *   PLUGIN_SILENT  without a query function
+ *   PLUGIN_LEANING besides: that needs a library which has one
  *   PLUGIN_EMPTY   that hands over no table
  *   PLUGIN_REFUSES that reports an error
  *   PLUGIN_BROKEN  with an op that lacks its type rule
  */
 #include <weft/extension.h>
+#ifdef PLUGIN_LEANING
+#include <weft/einsum.h>
+const weft_extension *plugin_leans_on(void);
+const weft_extension *plugin_leans_on(void)
+{
+    return weft_einsum_extension();
+}
+#endif
 
 #ifdef PLUGIN_MAJOR
 #define MAJOR (WEFT_ABI_MAJOR + 1)
