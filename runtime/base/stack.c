@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "runtime/base/stack.h"
 #include <signal.h>
+#include <sys/resource.h>
 
 /* ---- threads ---- */
 
@@ -31,17 +32,35 @@ bool weft_thread_start(void *(*body)(void *context), void *context, pthread_t *o
 
 /* ---- calls ---- */
 
-/* Bytes below this frame; 0 when it lies on another stack than that of the thread. */
-static size_t stack_left(void)
+/* Where the stack of this thread lies, as found under a limit: for the first thread of a process the C library reads
+ * /proc/self/maps each time, which takes as long as much of a compilation. */
+static _Thread_local struct {
+    uintptr_t low;
+    size_t size;
+    rlim_t limit;
+} stack;
+
+static bool find_stack(rlim_t limit)
 {
     pthread_attr_t attributes;
     void *low = NULL;
-    size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
-    bool known = pthread_attr_getstack(&attributes, &low, &size) == 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+    bool known = pthread_attr_getstack(&attributes, &low, &stack.size) == 0;
     pthread_attr_destroy(&attributes);
-    uintptr_t above = (uintptr_t)__builtin_frame_address(0) - (uintptr_t)low;
-    return known && above < size ? above : 0;
+    stack.low = (uintptr_t)low;
+    stack.limit = limit;
+    if (!known) stack.size = 0;
+    return known;
+}
+
+/* Bytes below this frame; 0 when it lies on another stack than that of the thread. */
+static size_t stack_left(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0) return 0;
+    if ((stack.size == 0 || stack.limit != limit.rlim_cur) && !find_stack(limit.rlim_cur)) return 0;
+    uintptr_t above = (uintptr_t)__builtin_frame_address(0) - stack.low;
+    return above < stack.size ? above : 0;
 }
 
 struct call {
