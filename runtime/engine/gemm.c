@@ -7,6 +7,7 @@
 #include "runtime/base/machine.h"
 #include "runtime/engine/gemm_float16.h"
 #include "runtime/engine/gemm_rows.h"
+#include "runtime/engine/gemm_transpose.h"
 
 /*
  * M and N are cut into a grid of blocks that the pool's threads take, K is not (gemm_block.c cuts it, always at the
@@ -267,19 +268,25 @@ static double padded(int64_t extent, int64_t unit)
     return (double)((extent + unit - 1) / unit * unit);
 }
 
-/* Cycles for one term of all elements to copy an operand: numbers that are adjacent are copied as registers. */
+/* Cycles for one term of all elements to copy an operand, or to wait for what is read in place in too many streams to
+ * be fetched ahead of time. Numbers that are adjacent are copied as registers. */
 static double packing(const struct grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms, bool wide,
                       int64_t uses)
 {
+    const double in_registers = 0.25, one_by_one = 1;
     const weft_gemm_side side = {.lines = lines,
                                  .terms = terms,
                                  .count = lines->count,
                                  .complex = is_complex(grid->call->dtype),
                                  .size = real_size(grid->call->dtype),
                                  .float16 = weft_float16_find(grid->call->dtype)};
-    if (!weft_gemm_packs(grid->kernel, &side, terms->count, wide, uses, (int64_t)grid->machine->cache_bytes[1]))
-        return 0;
-    return (double)lines->count * (lines->stride == 1 ? 0.25 : 1);
+    int64_t cache_bytes = (int64_t)grid->machine->cache_bytes[1];
+    double count = (double)lines->count;
+    bool packs = weft_gemm_packs(grid->kernel, &side, terms->count, wide, uses, cache_bytes);
+    bool is_far = count * (double)terms->count * (double)side.size > (double)cache_bytes / 2;
+    if (!packs) return !wide && is_far ? count * in_registers : 0;
+    bool transposed = terms->stride == 1 && !side.complex && weft_gemm_transpose_find(side.size) != NULL;
+    return count * (lines->stride == 1 || transposed ? in_registers : one_by_one);
 }
 
 /* Cycles for one term with the kernel's vectors along the rows of C, or along its columns: two registers of products
@@ -316,11 +323,14 @@ static void find_units(struct grid *grid)
     if (is_complex(call->dtype)) grid->units[1] /= 2;
 }
 
-/* Whether the other operand, which lies like this, is read in place for so many rows or columns. */
-static bool is_few(int64_t count, const weft_gemm_axes *lines, const weft_gemm_axes *terms)
+/* Whether the matrix beside so many rows or columns, which lies like this, is read in place: of more than a few where
+ * its lines are so long that tiles of them would be read from one page after the other. */
+static bool is_few(const struct grid *grid, int64_t count, const weft_gemm_axes *lines, const weft_gemm_axes *terms)
 {
-    return (lines->stride == 1 && count <= WEFT_GEMM_FEW_ROWS) ||
-           (terms->stride == 1 && count <= WEFT_GEMM_FEW_ROWS / 2);
+    enum { ANYWHERE = 4 };
+    bool is_long = llabs(terms->stride) * (int64_t)real_size(grid->call->dtype) > WEFT_GEMM_FAR;
+    int64_t most = is_long && !is_complex(grid->call->dtype) ? grid->kernel->few : ANYWHERE;
+    return lines->stride == 1 && count <= most;
 }
 
 static bool is_joined(const struct matrices *m)
@@ -329,13 +339,13 @@ static bool is_joined(const struct matrices *m)
            0;
 }
 
-static enum few find_few(const struct matrices *m, weft_dtype dtype)
+static enum few find_few(const struct grid *grid)
 {
+    const struct matrices *m = grid->matrices;
+    weft_dtype dtype = grid->call->dtype;
     if (weft_gemm_rows_find() == NULL || is_joined(m) || weft_dtype_is_float16(dtype)) return FEW_NONE;
-    if (is_complex(dtype))
-        return m->c_rows.count <= WEFT_GEMM_FEW_ROWS && m->b_columns.stride == 1 ? FEW_ROWS : FEW_NONE;
-    if (is_few(m->c_rows.count, &m->b_columns, &m->b_terms)) return FEW_ROWS;
-    return is_few(m->c_columns.count, &m->a_rows, &m->a_terms) ? FEW_COLUMNS : FEW_NONE;
+    if (is_few(grid, m->c_rows.count, &m->b_columns, &m->b_terms)) return FEW_ROWS;
+    return !is_complex(dtype) && is_few(grid, m->c_columns.count, &m->a_rows, &m->a_terms) ? FEW_COLUMNS : FEW_NONE;
 }
 
 /* Cuts one product into `parts` blocks so that as little as possible is read twice. */
@@ -414,7 +424,7 @@ weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_
                         .c = c,
                         .store = store};
     grid.kernel = weft_gemm_kernel_find(real_size(call->dtype));
-    grid.few = find_few(&matrices, call->dtype);
+    grid.few = find_few(&grid);
     find_units(&grid);
     int64_t threads = (int64_t)weft_pool_width(pool), batch = matrices.batch;
     double each = product_ns(grid.machine, &matrices, call->dtype, 1), all = each * (double)batch;

@@ -61,13 +61,22 @@ static bool is_short(const weft_gemm_block *block, bool left)
     return round_up(side->count, count) / count * panel_bytes(block, width) <= block->cache_bytes / 4;
 }
 
+/* Whether an operand is no longer than a tile. */
+static bool is_one_tile(const weft_gemm_block *block, bool left)
+{
+    const weft_gemm_side *side = left ? &block->left : &block->right;
+    return side->count <= panel_count(side, left ? block->kernel->rows : block->kernel->columns);
+}
+
 /* Bytes of an operand that are packed at once. The left one stays in L2, the right one in
  * L3, of which each core has as much as that at least. Where one is short both stay in L2; the
- * other one comes in pieces, small ones where it is the left one, since each of these is used a few times only. */
+ * other one comes in pieces, small ones where it is the left one, since each of these is used a few times only, and
+ * panel by panel where one tile reads it. */
 static int64_t limit(const weft_gemm_block *block, bool left)
 {
-    if (is_short(block, true)) return block->cache_bytes / 4;
-    if (is_short(block, false)) return left ? block->cache_bytes / 8 : block->cache_bytes / 4;
+    if (is_short(block, true)) return !left && is_one_tile(block, true) ? 0 : block->cache_bytes / 4;
+    if (is_short(block, false))
+        return !left ? block->cache_bytes / 4 : is_one_tile(block, false) ? 0 : block->cache_bytes / 8;
     return left ? block->cache_bytes / 2 : block->cache_bytes * 4;
 }
 
@@ -89,11 +98,10 @@ static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
 bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide, int64_t uses,
                      int64_t cache_bytes)
 {
-    enum { FAR = 1024 }; /* bytes between two lines from which on nothing fetches the next one ahead of time */
     int64_t size = (int64_t)side->size;
     if (kernel->tile == NULL || side->complex || side->float16 != NULL || weft_gemm_side_is_joined(side)) return true;
     if (uses >= uses_worth_packing(side, wide)) return true;
-    bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > FAR;
+    bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > WEFT_GEMM_FAR;
     return is_far && side->count * terms * size > cache_bytes / 2 && uses >= kernel->far;
 }
 
@@ -156,7 +164,6 @@ static void run_rows(const weft_gemm_block *block, char *sums)
                               .complex = rows->complex,
                               .row_stride = rows->lines->stride,
                               .row_term_stride = rows->terms->stride,
-                              .matrix_stride = matrix->lines->stride,
                               .matrix_term_stride = matrix->terms->stride,
                               .c_row = c_row->stride,
                               .c_column = c_column->stride,
@@ -164,10 +171,18 @@ static void run_rows(const weft_gemm_block *block, char *sums)
     weft_gemm_rows_find()(&product, sums);
 }
 
+/* Of rows whose sums are whole vectors. */
+static size_t rows_bytes(const weft_gemm_block *block, int64_t rows, int64_t columns)
+{
+    enum { VECTORS = WEFT_GEMM_ALIGNMENT / 2 };
+    int64_t sums = rows * round_up(columns * parts_of(block), VECTORS);
+    return (size_t)least(sums, WEFT_GEMM_ROWS_SUMS) * block->left.size;
+}
+
 size_t weft_gemm_block_bytes(const weft_gemm_block *block)
 {
-    int64_t rows = block->few_left ? block->left.count : block->right.count;
-    if (block->few_left || block->few_right) return (size_t)(rows * WEFT_GEMM_ROWS_COLUMNS) * block->left.size;
+    if (block->few_left) return rows_bytes(block, block->left.count, block->right.count);
+    if (block->few_right) return rows_bytes(block, block->right.count, block->left.count);
     struct part left = plan(block, true, NULL), right = plan(block, false, NULL);
     return (size_t)(part_bytes(&left) + part_bytes(&right));
 }

@@ -5,6 +5,9 @@
 #include "runtime/engine/gemm_kernel.h"
 #include "runtime/engine/gemm_pack.h"
 
+/* Bytes between two lines from which on nothing fetches the next one ahead of time. */
+enum { WEFT_GEMM_FAR = 1024 };
+
 typedef struct weft_gemm_block {
     const weft_gemm_kernel *kernel;
     int64_t cache_bytes;                    /* of the second level */

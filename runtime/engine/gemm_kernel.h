@@ -17,6 +17,7 @@ typedef struct weft_gemm_kernel {
     int64_t terms;   /* as many are added up in registers before they are added to C */
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed; INT64_MAX:
                         never */
+    int64_t few;     /* rows or columns up to which the other operand may be read in place, see gemm_rows.h */
     void (*function)(void);
     weft_gemm_tile_function *tile; /* the same for operands that lie anywhere; NULL: the ISA level has none */
 } weft_gemm_kernel;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/engine/gemm_pack.h"
 #include <string.h>
+#include "runtime/engine/gemm_transpose.h"
 #include "runtime/engine/vector.h"
 
 /* Functions here are inlined with constant sizes, so that copies become instructions. */
@@ -176,6 +177,15 @@ static void transpose_f64(const struct panel *p)
     gather(&left, sizeof(double), 0, terms);
 }
 
+/* Terms adjacent in memory. */
+static void transpose(const struct panel *p, size_t size)
+{
+    weft_gemm_transpose *of_level = weft_gemm_transpose_find(size);
+    if (of_level != NULL) of_level(p->data, p->stride, p->count, p->terms, p->out, p->width);
+    else if (size == sizeof(float)) transpose_f32(p);
+    else transpose_f64(p);
+}
+
 static void pack_real(const struct panel *p, size_t size)
 {
     bool along = p->term_stride == (ptrdiff_t)size;
@@ -186,12 +196,12 @@ static void pack_real(const struct panel *p, size_t size)
     } else if (size == sizeof(uint16_t)) {
         if (along) transpose_16(p);
         else gather(p, sizeof(uint16_t), 0, 0);
+    } else if (along) {
+        transpose(p, size);
     } else if (size == sizeof(float)) {
-        if (along) transpose_f32(p);
-        else gather(p, sizeof(float), 0, 0);
+        gather(p, sizeof(float), 0, 0);
     } else {
-        if (along) transpose_f64(p);
-        else gather(p, sizeof(double), 0, 0);
+        gather(p, sizeof(double), 0, 0);
     }
 }
 

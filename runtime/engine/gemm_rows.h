@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_ROWS_H
 #define WEFT_RUNTIME_ENGINE_GEMM_ROWS_H
-/*
- * Products of a few rows and a matrix whose columns, or of real numbers terms, are adjacent in memory: the matrix is
- * read in place, once. Sums are those of weft_gemm_tile to the bit.
- */
+/* Products of a few rows and a matrix whose columns are adjacent in memory: the matrix is read in place, once. Sums are
+ * those of weft_gemm_tile to the bit. */
 #include <weft/base.h>
 
-/* Rows at most; columns whose sums stay in L1 meanwhile. */
-enum { WEFT_GEMM_FEW_ROWS = 4, WEFT_GEMM_ROWS_COLUMNS = 1024 };
+/* Rows at most; sums that stay in L1 meanwhile. */
+enum { WEFT_GEMM_FEW_ROWS = 16, WEFT_GEMM_ROWS_SUMS = 4096 };
 
 /* C[i, j] = the sum over terms of rows[i, t] * matrix[t, j]; strides in elements. Of complex numbers re(rows) * matrix
  * is added up before im(rows) * i * matrix. */
@@ -17,14 +15,13 @@ typedef struct weft_gemm_rows {
     char *c;
     int64_t row_count, column_count, terms; /* 1 to WEFT_GEMM_FEW_ROWS; > 0; > 0 */
     int64_t block;                          /* terms that are added up before they are added to C */
-    int64_t row_stride, row_term_stride, c_row, c_column;
-    int64_t matrix_stride, matrix_term_stride; /* one of them is 1, of complex numbers the first */
+    int64_t row_stride, row_term_stride, matrix_term_stride, c_row, c_column;
     bool complex;
     size_t size; /* of a real number, 4 or 8 */
 } weft_gemm_rows;
 
-/* One for each ISA level with fused multiplications. `sums` has room for WEFT_GEMM_ROWS_COLUMNS real numbers a row,
- * aligned to 64 bytes. */
+/* One for each ISA level with fused multiplications. `sums` has room for WEFT_GEMM_ROWS_SUMS real numbers, aligned to
+ * 64 bytes. */
 typedef void weft_gemm_rows_function(const weft_gemm_rows *product, void *sums);
 extern weft_gemm_rows_function weft_gemm_rows_v3, weft_gemm_rows_v4;
 

@@ -1,4 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of a few rows with AVX-512. */
-#define WEFT_GEMM_ROWS weft_gemm_rows_v4
-#include "runtime/engine/gemm_rows_level.h"
+#include <immintrin.h>
+#include <string.h>
+#include "runtime/engine/gemm_rows.h"
+#include "runtime/engine/vector.h"
+
+static inline __m512 times_i_float(__m512 v)
+{
+    return _mm512_xor_ps(_mm512_permute_ps(v, 0xb1), (__m512)_mm512_set1_epi64(0x80000000));
+}
+
+static inline __m512d times_i_double(__m512d v)
+{
+    const int64_t sign = INT64_MIN;
+    return _mm512_xor_pd(_mm512_permute_pd(v, 0x55), (__m512d)_mm512_setr_epi64(sign, 0, sign, 0, sign, 0, sign, 0));
+}
+
+#define REAL float
+#define TOGETHER 4
+#define ELEMENT any_float
+#define NAME(x) x##_float
+#define VECTOR __m512
+#define LOAD _mm512_loadu_ps
+#define LOAD_FIRST(p, n) _mm512_maskz_loadu_ps((__mmask16)((1U << (n)) - 1), p)
+#define STORE _mm512_storeu_ps
+#define TIMES_I times_i_float
+#define SPLAT _mm512_set1_ps
+#define FMA __builtin_fmaf
+#define FMA_VECTOR _mm512_fmadd_ps
+#include "runtime/engine/gemm_rows_vector.h"
+
+#define REAL double
+#define TOGETHER 4
+#define ELEMENT any_double
+#define NAME(x) x##_double
+#define VECTOR __m512d
+#define LOAD _mm512_loadu_pd
+#define LOAD_FIRST(p, n) _mm512_maskz_loadu_pd((__mmask8)((1U << (n)) - 1), p)
+#define STORE _mm512_storeu_pd
+#define TIMES_I times_i_double
+#define SPLAT _mm512_set1_pd
+#define FMA __builtin_fma
+#define FMA_VECTOR _mm512_fmadd_pd
+#include "runtime/engine/gemm_rows_vector.h"
+
+void weft_gemm_rows_v4(const weft_gemm_rows *product, void *sums)
+{
+    if (product->size == sizeof(float)) run_float(product, sums);
+    else run_double(product, sums);
+}

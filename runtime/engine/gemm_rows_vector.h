@@ -1,53 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of a few rows, for one dtype and ISA level. Included once for each, after the macros below; it ends by
+ * Products of a few rows, for one dtype and ISA level. Every element takes its terms in order: sums of a chunk of
+ * columns stay in L1 and take a few terms in one pass. Included once for each, after the macros below; it ends by
  * undefining them.
  *
  *     REAL, ELEMENT, NAME(x)   the dtype; the same where operands lie, which may be anywhere; the name of a function
  *     VECTOR, LOAD, STORE      a register of numbers; from and to memory
+ *     LOAD_FIRST(p, n)         the first n numbers, with zeros after them; no other memory is read
  *     SPLAT                    of one number
  *     FMA, FMA_VECTOR          a * b + c, rounded once
- *     UNROLL                   before a loop whose arrays are registers
- *     TRANSPOSE(v)             of a square of as many registers as one has lanes
+ *     TOGETHER                 rows whose sums take the same registers of the matrix
  *     TIMES_I                  i * a, of complex numbers as pairs of lanes
  */
+enum { NAME(PASS) = 4 }; /* terms of a pass */
 enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL) };
 
-/* ---- columns that are adjacent ---- */
-
-static void NAME(add_pass)(REAL *restrict sums, int64_t count, const ELEMENT *matrix, int64_t stride,
-                           const REAL *factors)
+/* Numbers of a row of sums that are kept in L1, of which columns of C have `parts` each: whole vectors. */
+static int64_t NAME(pitch)(const weft_gemm_rows *p, int64_t parts)
 {
-    const ELEMENT *a = matrix, *b = a + stride, *c = b + stride, *d = c + stride;
-    REAL x = factors[0], y = factors[1], z = factors[2], w = factors[3];
-    for (int64_t j = 0; j < count; j++) sums[j] = FMA(w, d[j], FMA(z, c[j], FMA(y, b[j], FMA(x, a[j], sums[j]))));
-}
-
-static void NAME(add_term)(REAL *restrict sums, int64_t count, const ELEMENT *matrix, REAL factor)
-{
-    for (int64_t j = 0; j < count; j++) sums[j] = FMA(factor, matrix[j], sums[j]);
-}
-
-static void NAME(add_terms)(const weft_gemm_rows *p, int64_t first, int64_t last, int64_t column, int64_t count,
-                            REAL *sums)
-{
-    const ELEMENT *rows = (const ELEMENT *)p->rows, *matrix = (const ELEMENT *)p->matrix + column;
-    for (int64_t t = first, step; t < last; t += step) {
-        step = last - t < PASS ? 1 : PASS;
-        for (int64_t i = 0; i < p->row_count; i++) {
-            REAL factors[PASS];
-            for (int64_t k = 0; k < step; k++) factors[k] = rows[i * p->row_stride + (t + k) * p->row_term_stride];
-            const ELEMENT *at = matrix + t * p->matrix_term_stride;
-            if (step == PASS) NAME(add_pass)(sums + i * COLUMNS, count, at, p->matrix_term_stride, factors);
-            else NAME(add_term)(sums + i * COLUMNS, count, at, factors[0]);
-        }
-    }
-}
-
-static void NAME(put)(const weft_gemm_rows *p, int64_t row, int64_t column, int64_t count, const REAL *sums, bool add)
-{
-    ELEMENT *c = (ELEMENT *)p->c + row * p->c_row + column * p->c_column;
-    for (int64_t j = 0; j < count; j++, c += p->c_column) *c = add ? *c + sums[j] : sums[j];
+    int64_t fit = WEFT_GEMM_ROWS_SUMS / p->row_count / (2 * NAME(LANES)) * (2 * NAME(LANES));
+    int64_t all = (p->column_count * parts + 2 * NAME(LANES) - 1) / (2 * NAME(LANES)) * (2 * NAME(LANES));
+    return all < fit ? all : fit;
 }
 
 /* The end of the block of terms that begins with `first`. */
@@ -56,20 +29,113 @@ static int64_t NAME(block_end)(const weft_gemm_rows *p, int64_t first)
     return p->terms - first < p->block ? p->terms : first + p->block;
 }
 
-static void NAME(run_across)(const weft_gemm_rows *p, REAL *sums)
+static void NAME(put)(const weft_gemm_rows *p, int64_t row, int64_t column, int64_t count, const REAL *sums, bool add)
 {
-    for (int64_t j = 0, count; j < p->column_count; j += count) {
-        count = p->column_count - j < COLUMNS ? p->column_count - j : COLUMNS;
-        for (int64_t t = 0, last; t < p->terms; t = last) {
-            last = NAME(block_end)(p, t);
-            for (int64_t i = 0; i < p->row_count; i++) memset(sums + i * COLUMNS, 0, (size_t)count * sizeof *sums);
-            NAME(add_terms)(p, t, last, j, count, sums);
-            for (int64_t i = 0; i < p->row_count; i++) NAME(put)(p, i, j, count, sums + i * COLUMNS, t > 0);
+    ELEMENT *c = (ELEMENT *)p->c + row * p->c_row + column * p->c_column;
+    if (p->c_column == 1)
+        for (int64_t j = 0; j < count; j++) c[j] = add ? c[j] + sums[j] : sums[j];
+    else
+        for (int64_t j = 0; j < count; j++, c += p->c_column) *c = add ? *c + sums[j] : sums[j];
+}
+
+/* ---- real numbers ---- */
+
+/* Rows of the product, terms, and the columns of a chunk. */
+typedef struct NAME(pass) {
+    const ELEMENT *rows, *matrix; /* at the first term */
+    REAL *sums;
+    int64_t row_stride, row_term_stride, matrix_term_stride, pitch, columns;
+} NAME(pass);
+
+/* Adds terms to a vector of sums, of `columns` columns. */
+static inline __attribute__((always_inline)) void NAME(add_vector)(REAL *sums, int64_t pitch,
+                                                                   const ELEMENT *const *lines,
+                                                                   VECTOR (*factors)[NAME(PASS)], int rows, int terms,
+                                                                   int64_t columns)
+{
+    VECTOR line[NAME(PASS)];
+    UNROLL for (int t = 0; t < terms; t++) line[t] =
+        columns == NAME(LANES) ? LOAD((const REAL *)lines[t]) : LOAD_FIRST((const REAL *)lines[t], columns);
+    UNROLL for (int i = 0; i < rows; i++)
+    {
+        VECTOR sum = LOAD(sums + i * pitch);
+        UNROLL for (int t = 0; t < terms; t++) sum = FMA_VECTOR(factors[i][t], line[t], sum);
+        STORE(sums + i * pitch, sum);
+    }
+}
+
+/* Inlined with constant `rows` and `terms`, so that all factors are registers. */
+static inline __attribute__((always_inline)) void NAME(add)(const NAME(pass) * p, int rows, int terms)
+{
+    VECTOR factors[TOGETHER][NAME(PASS)];
+    const ELEMENT *lines[NAME(PASS)];
+    UNROLL for (int t = 0; t < terms; t++) lines[t] = p->matrix + t * p->matrix_term_stride;
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int t = 0; t < terms; t++) factors[i][t] =
+        SPLAT(p->rows[i * p->row_stride + t * p->row_term_stride]);
+    REAL *sums = p->sums;
+    const int64_t pitch = p->pitch, whole = p->columns / NAME(LANES), rest = p->columns % NAME(LANES);
+    for (int64_t v = 0; v < whole; v++) {
+        NAME(add_vector)(sums, pitch, lines, factors, rows, terms, NAME(LANES));
+        UNROLL for (int t = 0; t < terms; t++) lines[t] += NAME(LANES);
+        sums += NAME(LANES);
+    }
+    if (rest > 0) NAME(add_vector)(sums, pitch, lines, factors, rows, terms, rest);
+}
+
+#define CASE(rows)                                                                                                     \
+    case rows:                                                                                                         \
+        if (terms == 1) NAME(add)(p, rows, 1);                                                                         \
+        else NAME(add)(p, rows, NAME(PASS));                                                                           \
+        break;
+
+static void NAME(add_pass)(const NAME(pass) * p, int64_t rows, int64_t terms)
+{
+    switch (rows) {
+        CASE(1)
+        CASE(2)
+#if TOGETHER >= 4
+        CASE(3)
+        CASE(4)
+#endif
+    }
+}
+
+static void NAME(add_terms)(const weft_gemm_rows *p, int64_t first, int64_t last, int64_t column, int64_t count,
+                            int64_t pitch, REAL *sums)
+{
+    const ELEMENT *rows = (const ELEMENT *)p->rows, *matrix = (const ELEMENT *)p->matrix + column;
+    for (int64_t t = first, terms; t < last; t += terms) {
+        terms = last - t < NAME(PASS) ? 1 : NAME(PASS);
+        for (int64_t i = 0, together; i < p->row_count; i += together) {
+            together = p->row_count - i < TOGETHER ? p->row_count - i : TOGETHER;
+            const NAME(pass) pass = {.rows = rows + i * p->row_stride + t * p->row_term_stride,
+                                     .matrix = matrix + t * p->matrix_term_stride,
+                                     .sums = sums + i * pitch,
+                                     .row_stride = p->row_stride,
+                                     .row_term_stride = p->row_term_stride,
+                                     .matrix_term_stride = p->matrix_term_stride,
+                                     .pitch = pitch,
+                                     .columns = count};
+            NAME(add_pass)(&pass, together, terms);
         }
     }
 }
 
-/* ---- complex columns that are adjacent ---- */
+static void NAME(run_real)(const weft_gemm_rows *p, REAL *sums)
+{
+    int64_t pitch = NAME(pitch)(p, 1);
+    for (int64_t j = 0, count; j < p->column_count; j += count) {
+        count = p->column_count - j < pitch ? p->column_count - j : pitch;
+        for (int64_t t = 0, last; t < p->terms; t = last) {
+            last = NAME(block_end)(p, t);
+            memset(sums, 0, (size_t)(p->row_count * pitch) * sizeof *sums);
+            NAME(add_terms)(p, t, last, j, count, pitch, sums);
+            for (int64_t i = 0; i < p->row_count; i++) NAME(put)(p, i, j, count, sums + i * pitch, t > 0);
+        }
+    }
+}
+
+/* ---- complex numbers ---- */
 
 /* Strides of complex numbers are in pairs. */
 static void NAME(add_complex)(REAL *restrict sums, int64_t count, const ELEMENT *matrix, const ELEMENT *factor)
@@ -97,121 +163,38 @@ static void NAME(put_complex)(const weft_gemm_rows *p, int64_t row, int64_t colu
 
 static void NAME(run_complex)(const weft_gemm_rows *p, REAL *sums)
 {
-    enum { PAIRS = COLUMNS / 2 };
     const ELEMENT *rows = (const ELEMENT *)p->rows, *matrix = (const ELEMENT *)p->matrix;
+    int64_t pitch = NAME(pitch)(p, 2), pairs = pitch / 2;
     for (int64_t j = 0, count; j < p->column_count; j += count) {
-        count = p->column_count - j < PAIRS ? p->column_count - j : PAIRS;
+        count = p->column_count - j < pairs ? p->column_count - j : pairs;
         for (int64_t t = 0, last; t < p->terms; t = last) {
             last = NAME(block_end)(p, t);
-            for (int64_t i = 0; i < p->row_count; i++) memset(sums + i * COLUMNS, 0, (size_t)count * 2 * sizeof *sums);
+            memset(sums, 0, (size_t)(p->row_count * pitch) * sizeof *sums);
             for (int64_t k = t; k < last; k++)
                 for (int64_t i = 0; i < p->row_count; i++) NAME(add_complex)
-            (sums + i * COLUMNS, count, matrix + 2 * (j + k * p->matrix_term_stride),
+            (sums + i * pitch, count, matrix + 2 * (j + k * p->matrix_term_stride),
              rows + 2 * (i * p->row_stride + k * p->row_term_stride));
-            for (int64_t i = 0; i < p->row_count; i++) NAME(put_complex)(p, i, j, count, sums + i * COLUMNS, t > 0);
+            for (int64_t i = 0; i < p->row_count; i++) NAME(put_complex)(p, i, j, count, sums + i * pitch, t > 0);
         }
     }
-}
-
-/* ---- terms that are adjacent ---- */
-
-/* The terms of a square, or a single one, for a vector of columns. */
-static inline __attribute__((always_inline)) void NAME(take)(const weft_gemm_rows *p, int64_t term, int64_t count,
-                                                             int64_t column, VECTOR *sums)
-{
-    const ELEMENT *rows = (const ELEMENT *)p->rows + term * p->row_term_stride;
-    const ELEMENT *matrix = (const ELEMENT *)p->matrix + column * p->matrix_stride + term;
-    VECTOR square[NAME(LANES)];
-    if (count == 1) {
-        REAL single[NAME(LANES)];
-        for (int64_t j = 0; j < NAME(LANES); j++) single[j] = matrix[j * p->matrix_stride];
-        square[0] = LOAD(single);
-    } else {
-        UNROLL for (int64_t j = 0; j < NAME(LANES); j++) square[j] =
-            LOAD((const REAL *)(matrix + j * p->matrix_stride));
-        TRANSPOSE(square);
-    }
-    for (int64_t i = 0; i < p->row_count; i++)
-        UNROLL for (int64_t t = 0; t < count; t++) sums[i] =
-            FMA_VECTOR(SPLAT(rows[i * p->row_stride + t * p->row_term_stride]), square[t], sums[i]);
-}
-
-/* Asks for a line of each of a vector of columns: there are too many streams for the processor to see them. */
-static void NAME(fetch)(const weft_gemm_rows *p, int64_t term, int64_t column)
-{
-    if (term >= p->terms) return;
-    const ELEMENT *line = (const ELEMENT *)p->matrix + column * p->matrix_stride + term;
-    UNROLL for (int64_t j = 0; j < NAME(LANES); j++) __builtin_prefetch(line + j * p->matrix_stride);
-}
-
-/* Of each vector of columns whole cache lines, one vector after the other: no sum waits for another. */
-static void NAME(take_block)(const weft_gemm_rows *p, int64_t first, int64_t last, int64_t column, int64_t groups,
-                             VECTOR (*sums)[WEFT_GEMM_FEW_ROWS])
-{
-    int64_t whole = last - (last - first) % NAME(LANES), line = LINE / (int64_t)sizeof(REAL);
-    for (int64_t t = first, end; t < whole; t = end) {
-        end = whole - t < line ? whole : t + line;
-        for (int64_t g = 0; g < groups; g++) {
-            NAME(fetch)(p, t + AHEAD * line, column + g * NAME(LANES));
-            for (int64_t k = t; k < end; k += NAME(LANES))
-                NAME(take)(p, k, NAME(LANES), column + g * NAME(LANES), sums[g]);
-        }
-    }
-    for (int64_t t = whole; t < last; t++)
-        for (int64_t g = 0; g < groups; g++) NAME(take)(p, t, 1, column + g * NAME(LANES), sums[g]);
-}
-
-static void NAME(run_groups)(const weft_gemm_rows *p, int64_t column, int64_t groups)
-{
-    for (int64_t t = 0, last; t < p->terms; t = last) {
-        last = NAME(block_end)(p, t);
-        VECTOR sums[GROUPS][WEFT_GEMM_FEW_ROWS] = {{{0}}};
-        NAME(take_block)(p, t, last, column, groups, sums);
-        for (int64_t g = 0; g < groups; g++)
-            for (int64_t i = 0; i < p->row_count; i++)
-                NAME(put)(p, i, column + g * NAME(LANES), NAME(LANES), (const REAL *)&sums[g][i], t > 0);
-    }
-}
-
-static void NAME(run_column)(const weft_gemm_rows *p, int64_t row, int64_t column)
-{
-    const ELEMENT *rows = (const ELEMENT *)p->rows + row * p->row_stride;
-    const ELEMENT *matrix = (const ELEMENT *)p->matrix + column * p->matrix_stride;
-    for (int64_t t = 0, last; t < p->terms; t = last) {
-        last = NAME(block_end)(p, t);
-        REAL sum = 0;
-        for (int64_t k = t; k < last; k++) sum = FMA(rows[k * p->row_term_stride], matrix[k], sum);
-        NAME(put)(p, row, column, 1, &sum, t > 0);
-    }
-}
-
-static void NAME(run_along)(const weft_gemm_rows *p)
-{
-    int64_t column = 0, groups;
-    for (; column + NAME(LANES) <= p->column_count; column += groups * NAME(LANES)) {
-        groups = (p->column_count - column) / NAME(LANES);
-        if (groups > GROUPS) groups = GROUPS;
-        NAME(run_groups)(p, column, groups);
-    }
-    for (; column < p->column_count; column++)
-        for (int64_t i = 0; i < p->row_count; i++) NAME(run_column)(p, i, column);
 }
 
 static void NAME(run)(const weft_gemm_rows *p, REAL *sums)
 {
     if (p->complex) NAME(run_complex)(p, sums);
-    else if (p->matrix_stride == 1) NAME(run_across)(p, sums);
-    else NAME(run_along)(p);
+    else NAME(run_real)(p, sums);
 }
 
+#undef CASE
 #undef REAL
 #undef ELEMENT
 #undef NAME
 #undef VECTOR
 #undef LOAD
+#undef LOAD_FIRST
 #undef STORE
 #undef TIMES_I
 #undef SPLAT
 #undef FMA
 #undef FMA_VECTOR
-#undef TRANSPOSE
+#undef TOGETHER

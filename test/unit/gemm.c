@@ -358,6 +358,11 @@ static void test_no_access_beyond_operands(void **state)
     for (size_t i = 0; i < SIZES * SIZES * SIZES; i += sparsity)
         for (size_t d = 0; d < DTYPES; d++)
             check_forms(memory, dtypes[d], sizes[i % SIZES], sizes[i / SIZES % SIZES], sizes[i / SIZES / SIZES]);
+    /* Few rows or columns beside lines longer than 1 KB. */
+    for (size_t d = 0; d < DTYPES; d++) {
+        check_forms(memory, dtypes[d], 13, 261, 5);
+        check_forms(memory, dtypes[d], 259, 7, 6);
+    }
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
 }
 
@@ -537,7 +542,8 @@ static void test_same_bits_for_any_layout_and_part(void **state)
                                         {3, 200, 130}, {90, 120, 100},  {2, 2, 256},    {14, 22, 111},  {18, 34, 77},
                                         {10, 6, 255},  {4, 130, 31},    {63, 95, 61},   {2, 1501, 33},  {1501, 3, 33},
                                         {1, 77, 1030}, {77, 1, 513},    {2, 130, 700},  {131, 4, 515},  {2, 2100, 270},
-                                        {70, 300, 90}, {200, 128, 300}, {300, 70, 290}, {130, 260, 33}, {100, 600, 20}};
+                                        {70, 300, 90}, {200, 128, 300}, {300, 70, 290}, {130, 260, 33}, {100, 600, 20},
+                                        {7, 301, 90},  {280, 16, 33},   {11, 530, 270}};
     for (size_t i = 0; i < DTYPES * sizeof shapes / sizeof *shapes; i += sparsity) {
         const int64_t *shape = shapes[i / DTYPES];
         check_layouts(dtypes[i % DTYPES], shape[0], shape[1], shape[2]);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * weft_gemm_rows_function for one ISA level, as WEFT_GEMM_ROWS. Every element takes its terms in order. Where columns
- * are adjacent, sums of a block of them stay in L1 and take four terms in one pass; the compiler
- * makes vectors of these loops. Where terms are adjacent, squares of the matrix are transposed in registers, so that
- * vectors run along columns too.
- */
+/* Panels of lines that are adjacent in memory, with AVX2. */
 #include <immintrin.h>
-#include <string.h>
-#include "runtime/engine/gemm_rows.h"
+#include "runtime/engine/gemm_transpose.h"
 #include "runtime/engine/vector.h"
 
-enum { COLUMNS = WEFT_GEMM_ROWS_COLUMNS, PASS = 4, GROUPS = 4, LINE = 64, AHEAD = 8 };
+/* The first n lanes, of 32 bits each. */
+static inline __m256i first(int64_t n)
+{
+    static const int32_t lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256((const __m256i *)(lanes + 8 - n));
+}
 
 static inline __attribute__((always_inline)) void transpose_four(__m256 *v)
 {
@@ -49,44 +48,24 @@ static inline __attribute__((always_inline)) void transpose_double(__m256d *v)
     v[3] = _mm256_permute2f128_pd(b, d, 0x31);
 }
 
-static inline __m256 times_i_float(__m256 v)
-{
-    return _mm256_xor_ps(_mm256_permute_ps(v, 0xb1), _mm256_setr_ps(-0.0F, 0, -0.0F, 0, -0.0F, 0, -0.0F, 0));
-}
-
-static inline __m256d times_i_double(__m256d v)
-{
-    return _mm256_xor_pd(_mm256_permute_pd(v, 0x5), _mm256_setr_pd(-0.0, 0, -0.0, 0));
-}
-
-#define REAL float
 #define ELEMENT any_float
 #define NAME(x) x##_float
+#define FUNCTION weft_gemm_transpose_v3_f32
 #define VECTOR __m256
-#define LOAD _mm256_loadu_ps
-#define STORE _mm256_storeu_ps
-#define TIMES_I times_i_float
-#define SPLAT _mm256_set1_ps
-#define FMA __builtin_fmaf
-#define FMA_VECTOR _mm256_fmadd_ps
+#define LOAD(p) _mm256_loadu_ps((const float *)(p))
+#define LOAD_FIRST(p, n) _mm256_maskload_ps((const float *)(p), first(n))
+#define STORE(p, v) _mm256_storeu_ps((float *)(p), v)
+#define STORE_FIRST(p, v, n) _mm256_maskstore_ps((float *)(p), first(n), v)
 #define TRANSPOSE transpose_float
-#include "runtime/engine/gemm_rows_vector.h"
+#include "runtime/engine/gemm_transpose_vector.h"
 
-#define REAL double
 #define ELEMENT any_double
 #define NAME(x) x##_double
+#define FUNCTION weft_gemm_transpose_v3_f64
 #define VECTOR __m256d
-#define LOAD _mm256_loadu_pd
-#define STORE _mm256_storeu_pd
-#define TIMES_I times_i_double
-#define SPLAT _mm256_set1_pd
-#define FMA __builtin_fma
-#define FMA_VECTOR _mm256_fmadd_pd
+#define LOAD(p) _mm256_loadu_pd((const double *)(p))
+#define LOAD_FIRST(p, n) _mm256_maskload_pd((const double *)(p), first(2 * (n)))
+#define STORE(p, v) _mm256_storeu_pd((double *)(p), v)
+#define STORE_FIRST(p, v, n) _mm256_maskstore_pd((double *)(p), first(2 * (n)), v)
 #define TRANSPOSE transpose_double
-#include "runtime/engine/gemm_rows_vector.h"
-
-void WEFT_GEMM_ROWS(const weft_gemm_rows *product, void *sums)
-{
-    if (product->size == sizeof(float)) run_float(product, sums);
-    else run_double(product, sums);
-}
+#include "runtime/engine/gemm_transpose_vector.h"

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_ENGINE_GEMM_TRANSPOSE_H
+#define WEFT_RUNTIME_ENGINE_GEMM_TRANSPOSE_H
+/* Lines of numbers that are adjacent in memory, packed into a panel. */
+#include <weft/base.h>
+
+/* out[t * width + i] = number `t` of line `i`, `stride` bytes after line i - 1. `terms` numbers of each of `lines`
+ * lines. Touches these alone. */
+typedef void weft_gemm_transpose(const char *from, ptrdiff_t stride, int64_t lines, int64_t terms, char *out,
+                                 int64_t width);
+extern weft_gemm_transpose weft_gemm_transpose_v3_f32, weft_gemm_transpose_v3_f64;
+extern weft_gemm_transpose weft_gemm_transpose_v4_f32, weft_gemm_transpose_v4_f64;
+
+/* Of numbers of `size` bytes, 4 or 8. NULL: the ISA level of the process has none. */
+weft_gemm_transpose *weft_gemm_transpose_find(size_t size);
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Panels of lines that are adjacent in memory, with AVX-512. */
+#include <immintrin.h>
+#include "runtime/engine/gemm_transpose.h"
+#include "runtime/engine/vector.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#define FIRST(n) ((1U << (n)) - 1)
+
+/* Of four registers in each 128 bits. */
+INLINE void transpose_four(__m512 *v)
+{
+    __m512 a = _mm512_unpacklo_ps(v[0], v[1]), b = _mm512_unpackhi_ps(v[0], v[1]);
+    __m512 c = _mm512_unpacklo_ps(v[2], v[3]), d = _mm512_unpackhi_ps(v[2], v[3]);
+    v[0] = _mm512_shuffle_ps(a, c, 0x44);
+    v[1] = _mm512_shuffle_ps(a, c, 0xee);
+    v[2] = _mm512_shuffle_ps(b, d, 0x44);
+    v[3] = _mm512_shuffle_ps(b, d, 0xee);
+}
+
+/* Of the quarters of four registers. */
+INLINE void transpose_quarters(__m512 *a, __m512 *b, __m512 *c, __m512 *d)
+{
+    __m512 even = _mm512_shuffle_f32x4(*a, *b, 0x88), odd = _mm512_shuffle_f32x4(*a, *b, 0xdd);
+    __m512 even2 = _mm512_shuffle_f32x4(*c, *d, 0x88), odd2 = _mm512_shuffle_f32x4(*c, *d, 0xdd);
+    *a = _mm512_shuffle_f32x4(even, even2, 0x88);
+    *b = _mm512_shuffle_f32x4(odd, odd2, 0x88);
+    *c = _mm512_shuffle_f32x4(even, even2, 0xdd);
+    *d = _mm512_shuffle_f32x4(odd, odd2, 0xdd);
+}
+
+INLINE void transpose_float(__m512 *v)
+{
+    UNROLL for (int i = 0; i < 16; i += 4) transpose_four(v + i);
+    UNROLL for (int i = 0; i < 4; i++) transpose_quarters(&v[i], &v[4 + i], &v[8 + i], &v[12 + i]);
+}
+
+INLINE void transpose_double(__m512d *v)
+{
+    __m512d w[8];
+    UNROLL for (int i = 0; i < 8; i += 2)
+    {
+        w[i] = _mm512_unpacklo_pd(v[i], v[i + 1]);
+        w[i + 1] = _mm512_unpackhi_pd(v[i], v[i + 1]);
+    }
+    UNROLL for (int i = 0; i < 2; i++)
+    {
+        __m512d even = _mm512_shuffle_f64x2(w[i], w[2 + i], 0x88), odd = _mm512_shuffle_f64x2(w[i], w[2 + i], 0xdd);
+        __m512d even2 = _mm512_shuffle_f64x2(w[4 + i], w[6 + i], 0x88),
+                odd2 = _mm512_shuffle_f64x2(w[4 + i], w[6 + i], 0xdd);
+        v[i] = _mm512_shuffle_f64x2(even, even2, 0x88);
+        v[2 + i] = _mm512_shuffle_f64x2(odd, odd2, 0x88);
+        v[4 + i] = _mm512_shuffle_f64x2(even, even2, 0xdd);
+        v[6 + i] = _mm512_shuffle_f64x2(odd, odd2, 0xdd);
+    }
+}
+
+#define ELEMENT any_float
+#define NAME(x) x##_float
+#define FUNCTION weft_gemm_transpose_v4_f32
+#define VECTOR __m512
+#define LOAD(p) _mm512_loadu_ps((const float *)(p))
+#define LOAD_FIRST(p, n) _mm512_maskz_loadu_ps((__mmask16)FIRST(n), p)
+#define STORE(p, v) _mm512_storeu_ps((float *)(p), v)
+#define STORE_FIRST(p, v, n) _mm512_mask_storeu_ps(p, (__mmask16)FIRST(n), v)
+#define TRANSPOSE transpose_float
+#include "runtime/engine/gemm_transpose_vector.h"
+
+#define ELEMENT any_double
+#define NAME(x) x##_double
+#define FUNCTION weft_gemm_transpose_v4_f64
+#define VECTOR __m512d
+#define LOAD(p) _mm512_loadu_pd((const double *)(p))
+#define LOAD_FIRST(p, n) _mm512_maskz_loadu_pd((__mmask8)FIRST(n), p)
+#define STORE(p, v) _mm512_storeu_pd((double *)(p), v)
+#define STORE_FIRST(p, v, n) _mm512_mask_storeu_pd(p, (__mmask8)FIRST(n), v)
+#define TRANSPOSE transpose_double
+#include "runtime/engine/gemm_transpose_vector.h"
