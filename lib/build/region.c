@@ -204,14 +204,21 @@ static weft_status *plan_while(region_plan *plan)
     return make_spares(plan, plan->step.parts[1]);
 }
 
-/* What both branches update, and nothing else reads, is computed where they do. */
+static bool is_result(const region_plan *plan, uint32_t buffer)
+{
+    for (uint32_t i = 0; i < plan->node->output_count; i++)
+        if (result_buffer(plan, i) == buffer) return true;
+    return false;
+}
+
+/* What both branches update, and nothing else reads, is computed where they do: for one result of them. */
 static void update_branches(region_plan *plan, uint32_t result)
 {
     variant_builder *const *parts = plan->step.parts;
     if (weft_fusion_has_changed(parts[0]->fusion) || weft_fusion_has_changed(parts[1]->fusion)) return;
     for (uint32_t i = 1; i < plan->node->input_count; i++) {
         uint32_t operand = plan->operand_buffers[i];
-        if (!weft_builder_can_update(parts[0], operand, result)) continue;
+        if (is_result(plan, operand) || !weft_builder_can_update(parts[0], operand, result)) continue;
         if (!weft_builder_can_update(parts[1], operand, result) || !can_start_in_place(plan, i)) continue;
         for (size_t part = 0; part < 2; part++) weft_builder_begin_updated(parts[part], operand, result);
         start_in_place(plan, i, result);

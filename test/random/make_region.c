@@ -11,6 +11,20 @@ typedef struct body {
     weft_tensor like[3];
 } body;
 
+static bool has_shape(weft_tensor x, weft_shape shape)
+{
+    weft_shape found = weft_tensor_shape(x);
+    bool fits = found.rank == shape.rank;
+    for (size_t i = 0; i < shape.rank && fits; i++) fits = weft_extent_equal(found.extents[i], shape.extents[i]);
+    return fits;
+}
+
+static void keep_body(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index;
+    out_next[0] = carried[0];
+}
+
 /* What is in `x`'s place after calls on it and on what is around. */
 static weft_tensor change(generator *g, weft_tensor x)
 {
@@ -19,16 +33,14 @@ static weft_tensor change(generator *g, weft_tensor x)
     weft_dtype dtype = weft_tensor_dtype(x);
     weft_shape shape = weft_tensor_shape(x);
     if (draw_chance(g, 8) || g->count + 8 > DRAW_TENSORS) return x;
+    if (draw_chance(g, 12)) return weft_fold(weft_extent_of(2), WEFT_TENSORS(x), keep_body, NULL, NULL);
     draw_keep(g, x);
     draw_grow(g, 1 + draw_below(g, 3), problem, sizeof problem);
     weft_tensor made = g->tensors[g->count - 1];
     g->count = before;
-    weft_shape found = weft_tensor_shape(made);
-    bool fits = found.rank == shape.rank;
-    for (size_t i = 0; i < shape.rank && fits; i++) fits = weft_extent_equal(found.extents[i], shape.extents[i]);
-    if (fits) return weft_tensor_dtype(made) == dtype ? made : weft_cast(made, dtype);
+    if (has_shape(made, shape)) return weft_tensor_dtype(made) == dtype ? made : weft_cast(made, dtype);
     /* A scalar of it at least. */
-    drawn_ints axes = draw_order(g, found.rank);
+    drawn_ints axes = draw_order(g, weft_tensor_rank(made));
     weft_dtype_set kind = 1u << weft_tensor_dtype(made);
     weft_tensor scalar =
         kind & DRAW_ORDERED ? weft_reduce_max(made, INTS(axes), false) : weft_reduce_sum(made, INTS(axes), false);
@@ -126,6 +138,10 @@ static void branch(void *context, weft_tensor *out_results)
 {
     body *b = context;
     change_all(b, b->like, out_results);
+    for (size_t k = 1; k < b->count; k++)
+        if (draw_chance(b->g, 4) && weft_tensor_dtype(b->like[k]) == weft_tensor_dtype(b->like[0]) &&
+            has_shape(b->like[k], weft_tensor_shape(b->like[0])))
+            out_results[k] = out_results[0];
 }
 
 MAKE(cond)
@@ -135,6 +151,7 @@ MAKE(cond)
     weft_tensor results[3];
     if (g->depth >= 2) return WEFT_NO_TENSOR;
     b.count = carried_by(g, x, b.like);
+    if (draw_chance(g, 3)) b.like[1] = x;
     weft_tensor from = draw_fit(g, draw_tensor(g), DRAW_ORDERED);
     drawn_ints axes = draw_order(g, weft_tensor_rank(from));
     from = weft_reduce_max(from, INTS(axes), false);

@@ -864,6 +864,60 @@ static void two_tables_are_updated_from_each_other(void **state)
     close_bench(&b);
 }
 
+static void keep_carried(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)iteration;
+    out_next[0] = carried[0];
+}
+
+static weft_tensor kept(weft_tensor x)
+{
+    return weft_fold(weft_extent_of(2), WEFT_TENSORS(x), keep_carried, NULL, NULL);
+}
+
+/* Two results of a value that both branches may change where it is. */
+typedef struct sharing {
+    const bench *b;
+    weft_tensor value;
+} sharing;
+
+static void yield_twice(void *context, weft_tensor *out_results)
+{
+    const sharing *s = context;
+    out_results[0] = out_results[1] = kept(s->value);
+}
+
+static void yield_updated(void *context, weft_tensor *out_results)
+{
+    const sharing *s = context;
+    out_results[0] = s->value;
+    out_results[1] = put_row(s->b, s->value);
+}
+
+static void yield_kept(void *context, weft_tensor *out_results)
+{
+    const sharing *s = context;
+    out_results[0] = s->value;
+    out_results[1] = kept(s->value);
+}
+
+static void results_of_branches_share_no_memory(void **state)
+{
+    (void)state;
+    const weft_branch others[] = {yield_updated, yield_kept, yield_twice};
+    for (size_t k = 0; k < 2 * sizeof others / sizeof *others; k++) {
+        bench b;
+        weft_tensor results[2];
+        open_bench(&b);
+        sharing s = {&b, weft_sub(b.row, b.x)};
+        weft_tensor predicate = weft_gt(b.at, weft_scalar(b.graph, WEFT_I64, k % 2 == 0 ? 0 : 100));
+        weft_cond(predicate, 2, yield_twice, others[k / 2], &s, results);
+        compile(&b, WEFT_TENSORS(results[0], results[1]));
+        check(&b, false);
+        close_bench(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -889,6 +943,7 @@ int main(void)
         cmocka_unit_test(updates_read_after_the_copy),
         cmocka_unit_test(what_updates_read_is_read_before),
         cmocka_unit_test(two_tables_are_updated_from_each_other),
+        cmocka_unit_test(results_of_branches_share_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
