@@ -343,6 +343,7 @@ static weft_status *launch(void *self, weft_driver_queue *queue, const weft_laun
 static weft_status *multiply(void *self, weft_driver_queue *queue, const weft_gemm_call *call, const void *a,
                              const void *b, void *c)
 {
+    require(!weft_gemm_is_empty(call), "a product of nothing");
     task t = {.kind = MULTIPLY, .gemm = *call, .operands = {a, b}, .result = c};
     const int64_t *const lists[] = {call->batch, call->a_batch, call->b_batch, call->c_batch};
     for (size_t i = 0; i < 4; i++) t.lists[i] = copy_list(lists[i], call->batch_rank * sizeof **lists);
@@ -358,6 +359,8 @@ static weft_status *multiply(void *self, weft_driver_queue *queue, const weft_ge
 
 static weft_status *sort(void *self, weft_driver_queue *queue, const weft_sort_call *call, const void *in, void *out)
 {
+    require(call->length > 0 && call->wanted <= call->length, "a sort of nothing");
+    for (size_t i = 0; i < call->rank; i++) require(call->rows[i] > 0, "a sort of no rows");
     task t = {.kind = SORT, .sort = *call, .operands = {in}, .result = out};
     const int64_t *const lists[] = {call->rows, call->in_strides, call->out_strides};
     for (size_t i = 0; i < 3; i++) t.lists[i] = copy_list(lists[i], call->rank * sizeof **lists);

@@ -24,7 +24,7 @@ static weft_status *refuse(const einsum_arena *arena, const char *fault)
 static weft_status *refuse_budget(const einsum_arena *arena, double seconds)
 {
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                              "einsum: time_budget is %g, not from 0 to 1e9 seconds", seconds);
+                              "einsum: time_budget is %.17g, not from 0 to 1e9 seconds", seconds);
 }
 
 static weft_status *check_machine(const einsum_arena *arena, const weft_machine *machine)

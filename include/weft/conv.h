@@ -4,7 +4,8 @@
 /*
  * Convolution, pooling and resizing over one or more spatial axes, composed of the primitives of ops.h, whose rules
  * hold here too. Lists in options have an entry for each spatial axis, or are empty for the default; options may be
- * NULL, for all zeros. Extents may be symbolic.
+ * NULL, for all zeros. Extents may be symbolic. Operands of convolutions, and of weft_unfold, have rank WEFT_MAX_RANK / 2
+ * at most; those of pooling so many axes that there is room for as many more as there are spatial ones.
  */
 #include <weft/ops.h>
 

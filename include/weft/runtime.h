@@ -79,7 +79,8 @@ typedef struct weft_launch {
  * C[b] = A[b] * B[b]; b runs over `batch_rank` axes. Strides and offsets count elements and may have any sign; those of
  * A and B may be 0. A batch axis with stride 0 in C is reduced: an element of C sums over all such axes and k, in
  * row-major order, k innermost. There are at most WEFT_MAX_RANK reduced and WEFT_MAX_RANK other batch axes. An empty
- * sum is zero. f16 and bf16 accumulate in f32 and round once. No byte of C except its elements is written.
+ * sum is zero. f16 and bf16 accumulate in f32 and round once. No byte of C except its elements is written, and there are
+ * some.
  */
 typedef struct weft_gemm_call {
     size_t size;
@@ -93,7 +94,7 @@ typedef struct weft_gemm_call {
 } weft_gemm_call;
 
 /* Rows sorted: stable in both directions, -0 and +0 being equal, NaNs last in both. Strides, steps and offsets count
- * elements and may have any sign. What is sorted and the result do not overlap. */
+ * elements and may have any sign. What is sorted and the result do not overlap; neither is empty. */
 typedef struct weft_sort_call {
     size_t size;
     weft_dtype dtype; /* of what is sorted: all but complex */
@@ -104,7 +105,8 @@ typedef struct weft_sort_call {
     const int64_t *rows, *in_strides, *out_strides;
     int64_t in_step, out_step; /* along a row */
     int64_t in_offset, out_offset;
-    int64_t wanted; /* only the first `wanted` elements of a sorted row are read, others may be left out. 0: all */
+    int64_t wanted; /* only the first `wanted` elements of a sorted row are read, others may be left out; at most
+                       `length`. 0: all */
 } weft_sort_call;
 
 /*

@@ -57,7 +57,7 @@ weft_tensor weft_chunk(weft_tensor x, int64_t axis, size_t parts, weft_tensor *o
 /* Repeats every element `count` times in succession along `axis`. */
 weft_tensor weft_repeat(weft_tensor x, int64_t axis, weft_extent count);
 /* Repeats x as a whole counts[i] times along axis i; counts and shape are aligned at the right, missing entries count
- * as 1. */
+ * as 1. The result's axes and those with another count than 1 are WEFT_MAX_RANK at most together. */
 weft_tensor weft_tile(weft_tensor x, weft_shape counts);
 /* Element i moves to (i + shifts[j]) modulo the extent, along each of `axes`. A shift of INT64_MIN is OUT_OF_RANGE. */
 weft_tensor weft_roll(weft_tensor x, weft_ints shifts, weft_ints axes);

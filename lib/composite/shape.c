@@ -289,23 +289,27 @@ weft_tensor weft_tile(weft_tensor x, weft_shape counts)
     if (!weft_composite_begin("tile", 1, 1, &x) || !weft_composite_wants_counts(x.graph, "tile", "counts", counts)) {
         return weft_tensor_failed(x.graph);
     }
-    size_t given = weft_tensor_rank(x), rank = counts.rank > given ? counts.rank : given;
-    if (2 * rank > WEFT_MAX_RANK) {
-        return weft_trace_fail(x.graph, WEFT_UNSUPPORTED, "tile", "rank %zu is over %d", rank, WEFT_MAX_RANK / 2);
-    }
-    weft_extent apart[WEFT_MAX_RANK], repeated[WEFT_MAX_RANK], whole[WEFT_MAX_RANK];
+    size_t given = weft_tensor_rank(x), rank = counts.rank > given ? counts.rank : given, parts = 0;
+    weft_extent apart[2 * WEFT_MAX_RANK], repeated[2 * WEFT_MAX_RANK], whole[WEFT_MAX_RANK];
+    if (rank > WEFT_MAX_RANK)
+        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "tile", "there are %zu counts, over %d", rank, WEFT_MAX_RANK);
     weft_shape shape = weft_tensor_shape(x);
     for (size_t i = 0; i < rank; i++) {
         size_t lacks_extent = rank - given, lacks_count = rank - counts.rank;
         weft_extent extent = i < lacks_extent ? weft_extent_of(1) : shape.extents[i - lacks_extent];
         weft_extent count = i < lacks_count ? weft_extent_of(1) : counts.extents[i - lacks_count];
-        apart[2 * i] = weft_extent_of(1);
-        repeated[2 * i] = count;
-        apart[2 * i + 1] = repeated[2 * i + 1] = extent;
         whole[i] = weft_extent_mul(count, extent);
+        if (!weft_extent_equal(count, weft_extent_of(1))) {
+            apart[parts] = weft_extent_of(1);
+            repeated[parts++] = count;
+        }
+        apart[parts] = repeated[parts] = extent;
+        parts++;
     }
-    weft_tensor tiles =
-        weft_broadcast(weft_reshape(x, (weft_shape){2 * rank, apart}), (weft_shape){2 * rank, repeated});
+    if (parts > WEFT_MAX_RANK)
+        return weft_trace_fail(x.graph, WEFT_UNSUPPORTED, "tile", "rank %zu with %zu repeated axes is over %d", rank,
+                               parts - rank, WEFT_MAX_RANK);
+    weft_tensor tiles = weft_broadcast(weft_reshape(x, (weft_shape){parts, apart}), (weft_shape){parts, repeated});
     return weft_reshape(tiles, (weft_shape){rank, whole});
 }
 

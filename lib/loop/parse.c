@@ -145,7 +145,7 @@ static weft_status *parse_literal(parser *p, literal *out_literal)
         return parse_bits(p, &out_literal->bits);
     }
     out_literal->kind = LITERAL_REAL;
-    return weft_lexer_take_real(&p->lexer, "a constant", &out_literal->real);
+    return weft_lexer_take_real(&p->lexer, "a constant", false, &out_literal->real);
 }
 
 /* The least and greatest value of an integer dtype or bool. */

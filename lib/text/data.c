@@ -124,14 +124,16 @@ static weft_status *parse_integer(weft_lexer *lexer, weft_dtype dtype, weft_byte
 
 static weft_status *parse_real(weft_lexer *lexer, weft_dtype dtype, weft_bytes *out_data)
 {
-    const char *at = lexer->token.start;
+    enum { SHOWN = 40 };
+    weft_token token = lexer->token;
     double value;
     char element[sizeof value];
-    WEFT_TRY(weft_lexer_take_real(lexer, "a number", &value));
+    WEFT_TRY(weft_lexer_take_real(lexer, "a number", dtype != WEFT_F64, &value));
     size_t size = store_real(dtype, value, element);
     if (isfinite(value) && !isfinite(load_real(dtype, element)))
-        return weft_lexer_error(lexer, at, WEFT_PARSE_ERROR, "%g is not in the range of %s", value,
-                                weft_dtype_name(dtype));
+        return weft_lexer_error(lexer, token.start, WEFT_PARSE_ERROR, "%.*s%s is not in the range of %s",
+                                token.length < SHOWN ? (int)token.length : SHOWN, token.start,
+                                token.length < SHOWN ? "" : "...", weft_dtype_name(dtype));
     weft_bytes_append(out_data, element, size);
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/text/text.h"
 #include <errno.h>
+#include <fenv.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -255,12 +256,26 @@ static double read_real(const char *text, char **out_end)
     return value;
 }
 
-weft_status *weft_lexer_take_real(weft_lexer *lexer, const char *what, double *out_value)
+/* What lies between two numbers becomes the one of them whose last bit is set. */
+static double read_odd(const char *text, char **out_end)
+{
+    spelling s = enter_spelling();
+    fesetround(FE_DOWNWARD);
+    double below = strtod(text, out_end);
+    fesetround(FE_UPWARD);
+    double above = strtod(text, out_end);
+    leave_spelling(s);
+    uint64_t bits;
+    memcpy(&bits, &below, sizeof bits);
+    return bits % 2 != 0 ? below : above;
+}
+
+weft_status *weft_lexer_take_real(weft_lexer *lexer, const char *what, bool is_narrowed, double *out_value)
 {
     weft_token token = lexer->token;
     if (token.kind == WEFT_TOKEN_INTEGER || token.kind == WEFT_TOKEN_REAL) {
         char *end;
-        double value = read_real(token.start, &end);
+        double value = is_narrowed ? read_odd(token.start, &end) : read_real(token.start, &end);
         if (end != token.start + token.length) return weft_lexer_unexpected(lexer, what);
         if (isinf(value)) return weft_lexer_unexpected(lexer, "a number that fits f64");
         weft_lexer_advance(lexer);

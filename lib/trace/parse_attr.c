@@ -78,7 +78,7 @@ static weft_status *take_attr(weft_parser *p, const weft_statement *s, size_t nu
     weft_attr *attr = &s->attrs[number];
     switch (s->op->attrs[number].kind) {
     case WEFT_ATTR_INT: return weft_lexer_take_integer(&p->lexer, "an integer", &attr->integer);
-    case WEFT_ATTR_FLOAT: return weft_lexer_take_real(&p->lexer, "a number", &attr->real);
+    case WEFT_ATTR_FLOAT: return weft_lexer_take_real(&p->lexer, "a number", false, &attr->real);
     case WEFT_ATTR_BOOL: return take_bool(p, &attr->integer);
     case WEFT_ATTR_DTYPE: return take_dtype_attr(p, attr);
     case WEFT_ATTR_STRING: return weft_parser_take_string(p, "a string", attr);

@@ -95,6 +95,7 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     const weft_bound_variant *bound = frame->bound;
     const weft_runtime *runtime = bound->runtime;
     void *const *buffers = frame->pointers + bound_step->first_pointer;
+    if (weft_gemm_is_empty(&bound_step->gemm)) return NULL;
     if (frame->device != NULL)
         return runtime->driver->queues->multiply(runtime->self, frame->device->queue, &bound_step->gemm, buffers[0],
                                                  buffers[1], buffers[2]);

@@ -87,6 +87,7 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     const weft_bound_variant *bound = frame->bound;
     const weft_runtime *runtime = bound->runtime;
     void *const *buffers = frame->pointers + bound_step->first_pointer;
+    if (bound_step->sort.length == 0) return NULL;
     if (frame->device != NULL)
         return runtime->driver->queues->sort(runtime->self, frame->device->queue, &bound_step->sort, buffers[0],
                                              buffers[1]);

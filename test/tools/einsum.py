@@ -131,8 +131,24 @@ class Plan(Instances):
         read = self.run_well(*call).splitlines()[-1]
         self.write("order", f'{good}hello {order}\n{{"x":1}}\n')
         self.assertEqual(self.run_well(*call).splitlines()[-1], read)
-        self.write("order", "sliced labels       1: j\n[[0, 1]]\n[[0, 1]]\n")
-        self.run_well("einsum", "ij,jk->ik", "a.npy", "b.npy", "--plan-only", "--order", "order")
+        product = ["einsum", "ij,jk->ik", "a.npy", "b.npy", "--plan-only", "--order", "order"]
+        for lines in ["", "sliced labels       1: j\n"]:
+            self.write("order", f"{lines}[[0, 1]]\n[[0 1]\n [2 3]]\n[]\n")
+            self.run_well(*product)
+            self.write("order", f"{lines}[[0, 1]]\n[[0, 1]]\n")
+            self.refuses(FAILED, f"einsum: order:{lines.count(chr(10)) + 2}:1: '[[0, 1]]' is a second order", *product)
+
+    def test_orders_of_runs(self):
+        """With the result or the statistics after them."""
+        call = ["einsum", "ij,jk,il->kl", "a.npy", "b.npy", "a.npy"]
+        for form in ["path", "ssa", "nested"]:
+            for more in [[], ["--stats", "-o", "r.npy"], ["--plan-only", "--stats"]]:
+                with self.subTest(form, more=more):
+                    self.write("order", self.run_well(*call, "--optimize", "left", "--print-order", form, *more))
+                    read = self.run_well(*call, "--plan-only", "--order", "order", "--print-order", "nested")
+                    self.assertEqual(read.splitlines()[-1], "(2,(0,1))")
+        self.write("order", "[(0, 1),\n (0, 1)]\n")
+        self.run_well(*call, "--order", "order")
 
     def test_defaults_of_c(self):
         """Zero is a seed, and stands for all processors."""
@@ -575,11 +591,11 @@ class Failures(Instances):
                 ("--slice requires a given order: --order, or --optimize left, path:, ssa: or nested",
                  ["ij->", "a.npy", "--slice", "i"]),
                 ("--slice takes labels such as i,j, not 'ij'", ["ij->", "a.npy", "--slice", "ij"]),
-                ("--time-budget takes a finite number above 0, not '0'", ["ij->", "a.npy", "--time-budget", "0"]),
-                ("--time-budget takes a finite number above 0, not 'nan'", ["ij->", "a.npy", "--time-budget", "nan"]),
-                ("--time-budget takes a finite number above 0, not '1s'", ["ij->", "a.npy", "--time-budget", "1s"]),
-                *[(f"--time-budget takes a finite number above 0, not '{number}'", ["ij->", "a.npy", "--time-budget", number])
-                  for number in [" 1", "+1", "1 ", "0x1p1", "inf", ".", "1e"]],
+                ("--time-budget takes a number above 0 and at most 1e9, not '0'", ["ij->", "a.npy", "--time-budget", "0"]),
+                ("--time-budget takes a number above 0 and at most 1e9, not 'nan'", ["ij->", "a.npy", "--time-budget", "nan"]),
+                ("--time-budget takes a number above 0 and at most 1e9, not '1s'", ["ij->", "a.npy", "--time-budget", "1s"]),
+                *[(f"--time-budget takes a number above 0 and at most 1e9, not '{number}'", ["ij->", "a.npy", "--time-budget", number])
+                  for number in [" 1", "+1", "1 ", "0x1p1", "inf", ".", "1e", "1000000001", "1e300"]],
                 *[(f"--memory-limit takes a number of bytes from 1 to 2^63 - 1, such as 1048576, 512M or 4G, not '{bytes}'",
                    ["ij->", "a.npy", "--memory-limit", bytes]) for bytes in [" 1", "+1", "-1", "1 k", "k", "1kk"]],
                 *[(f"--optimize path: takes pairs such as 0-1,0-1, not '{pairs}'",

@@ -451,7 +451,11 @@ static void ranks_are_bounded(void **state)
     const weft_tensor places = weft_zeros(f.graph, WEFT_I64, (weft_shape){HALF + 1, ones});
     expect_error(weft_outer(x, x), WEFT_INVALID_ARGUMENT, "outer: the result would have rank 66, over 64");
     expect_error(weft_kron(x, x), WEFT_UNSUPPORTED, "kron: rank 33 is over 32");
-    expect_error(weft_tile(x, WEFT_SHAPE(2)), WEFT_UNSUPPORTED, "tile: rank 33 is over 32");
+    weft_extent twos[HALF + 1];
+    for (size_t i = 0; i <= HALF; i++) twos[i] = N(2);
+    expect_error(weft_tile(x, (weft_shape){HALF + 1, twos}), WEFT_UNSUPPORTED,
+                 "tile: rank 33 with 33 repeated axes is over 64");
+    assert_int_equal(weft_tensor_rank(weft_tile(x, (weft_shape){HALF - 1, twos})), HALF + 1);
     expect_error(weft_conv(x, x, NULL), WEFT_UNSUPPORTED, "conv: the operand has rank 33, over 32");
     expect_error(weft_conv_transpose(x, x, NULL), WEFT_UNSUPPORTED, "conv_transpose: the operand has rank 33, over 32");
     int64_t windows[WEFT_MAX_RANK];

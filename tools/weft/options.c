@@ -138,8 +138,8 @@ static weft_status *parse_value(weft_option_value *value)
         return weft_misuse("%s takes a number of bytes from 1 to 2^63 - 1, such as 1048576, 512M or 4G, not '%s'",
                            option->name, value->text);
     case WEFT_OPTION_NUMBER:
-        if (!parse_number(value->text, &value->number) || !(value->number > 0) || !(value->number < 1e300))
-            return weft_misuse("%s takes a finite number above 0, not '%s'", option->name, value->text);
+        if (!parse_number(value->text, &value->number) || !(value->number > 0) || !(value->number <= 1e9))
+            return weft_misuse("%s takes a number above 0 and at most 1e9, not '%s'", option->name, value->text);
         return NULL;
     case WEFT_OPTION_CHOICE:
         if (!is_choice(option->value, value->text))

@@ -14,7 +14,7 @@ typedef enum weft_option_kind {
     WEFT_OPTION_SEED,    /* an integer from 0 */
     WEFT_OPTION_THREADS, /* an integer from 0 to WEFT_MAX_THREADS */
     WEFT_OPTION_BYTES,   /* an integer from 1, of bytes or, with K, M, G or T after it, of 2^10, 2^20, ... bytes */
-    WEFT_OPTION_NUMBER,  /* a number above 0 */
+    WEFT_OPTION_NUMBER,  /* a number above 0, at most 1e9 */
     WEFT_OPTION_CHOICE   /* one of those that `value` names: "llvm|ref" */
 } weft_option_kind;
 

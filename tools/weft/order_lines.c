@@ -127,15 +127,35 @@ static weft_status *read_line(reader *r, const char *line)
 
 /* ---- all ---- */
 
-/* An array is printed without the line of the operands only, statistics begin with them. */
+static bool has(const char *line, const char *word)
+{
+    const char *found = strstr(line, word);
+    return found != NULL && found < line + strcspn(line, "\n");
+}
+
+/* Arrays have no commas, and are printed without the line of the operands only; statistics begin with them. */
 static bool is_order(const reader *r, const char *line)
 {
-    static const char statistics[] = "{\"operands\":", member[] = "\"order\"";
+    static const char statistics[] = "{\"operands\":";
     line += strspn(line, blanks);
-    if (*line == '[' || *line == '(') return r->lines[OPERANDS] != NULL;
-    if (*line != '{' || strncmp(line, statistics, strlen(statistics)) == 0) return false;
-    const char *found = strstr(line, member);
-    return found != NULL && found < line + strcspn(line, "\n");
+    if (*line == '[' || *line == '(') return r->lines[OPERANDS] != NULL || has(line, ",");
+    return *line == '{' && strncmp(line, statistics, strlen(statistics)) != 0 && has(line, "\"order\"");
+}
+
+/* Where an order without lines before it ends, which may take several: after its last bracket, if nothing follows there;
+ * otherwise with the text. */
+static size_t find_end(const char *text, size_t at)
+{
+    size_t depth = 0, all = at + strlen(text + at);
+    do {
+        at += strcspn(text + at, "[]()");
+        bool opens = text[at] == '[' || text[at] == '(';
+        if (text[at] == 0 || (!opens && depth == 0)) return all;
+        depth += opens ? 1 : (size_t)-1;
+        at++;
+    } while (depth > 0);
+    at += strspn(text + at, " \t\r");
+    return text[at] == '\n' ? at : all;
 }
 
 /* What stands after the order is said of its run. */
@@ -153,8 +173,11 @@ weft_status *weft_order_lines_read(const char *name, const char *text, const wef
 {
     reader r = {.name = name, .text = text, .counts = counts};
     const char *at = text + strspn(text, " \t\r\n");
-    *out_lines = (weft_order_lines){.end = strlen(text)};
-    if (!isalpha((unsigned char)*at)) return NULL;
+    if (!isalpha((unsigned char)*at)) {
+        *out_lines = (weft_order_lines){.end = *at == '{' ? strlen(text) : find_end(text, (size_t)(at - text))};
+        return check_rest(&r, text + out_lines->end);
+    }
+    *out_lines = (weft_order_lines){.begin = 0};
     while (isalpha((unsigned char)*at)) {
         WEFT_TRY(read_line(&r, at));
         at += strcspn(at, "\n");
