@@ -170,6 +170,22 @@ static void find_inside(simulation *s)
     }
 }
 
+/* A product of one row, of one column, or without terms: its share of an iteration is added up as it is computed. */
+static bool is_looped(const simulation *s, size_t value)
+{
+    einsum_pair pair = s->pairs[value - s->net->core.leaf_count];
+    size_t rows = 0, columns = 0, terms = 0;
+    for (uint32_t label = 0; label < s->net->core.label_count; label++) {
+        bool a = is_needed(s->net, s->below[pair.a], label), b = is_needed(s->net, s->below[pair.b], label);
+        bool made = is_needed(s->net, s->below[value], label);
+        if (has(s->sliced, label)) continue;
+        rows += made && a && !b;
+        columns += made && b && !a;
+        terms += !made && (a || b);
+    }
+    return rows == 0 || columns == 0 || terms == 0;
+}
+
 static void run_iterations(simulation *s)
 {
     uint32_t leaves = s->net->core.leaf_count;
@@ -181,7 +197,8 @@ static void run_iterations(simulation *s)
         if (!s->inside[v]) continue;
         const size_t read[] = {s->pairs[v - leaves].a, s->pairs[v - leaves].b};
         make_leaves(s, v, true);
-        grow(s, elements(s, v, true));
+        bool is_added = v == s->last && is_looped(s, v);
+        if (!is_added) grow(s, elements(s, v, true));
         for (int i = 0; i < 2; i++)
             if (s->inside[read[i]]) s->live -= elements(s, read[i], true);
     }

@@ -124,6 +124,29 @@ double einsum_loop_stored(const einsum_loop *loop, uint32_t node)
     return is_fused(loop, node) ? 0 : einsum_tree_stored(&loop->tree, node);
 }
 
+/* A product of one row or column, or one that adds nothing up, is computed by loops, where its result is added up. */
+static bool is_looped(const einsum_loop *loop, uint32_t node)
+{
+    const einsum_tree *tree = &loop->tree;
+    const uint32_t *children = tree->nodes[node].children;
+    const uint64_t *a = einsum_tree_legs(tree, children[0]), *b = einsum_tree_legs(tree, children[1]),
+                   *result = einsum_tree_legs(tree, node);
+    uint64_t rows = 0, columns = 0, terms = 0;
+    for (uint32_t w = 0; w < tree->words; w++) {
+        rows |= a[w] & ~b[w] & result[w];
+        columns |= b[w] & ~a[w] & result[w];
+        terms |= a[w] & b[w] & ~result[w];
+    }
+    return rows == 0 || columns == 0 || terms == 0;
+}
+
+double einsum_loop_part(const einsum_loop *loop)
+{
+    const einsum_tree *tree = &loop->tree;
+    if (loop->last == 0 || (!tree->core->widened && is_looped(loop, loop->last))) return 0;
+    return tree->measures[loop->last].volume;
+}
+
 /* What stays of a child while its sibling is made; in an iteration what is kept for all iterations counts for the loop.
  */
 static double stays(const einsum_loop *loop, uint32_t node, uint32_t child)
@@ -171,7 +194,7 @@ double einsum_loop_peak(einsum_loop *loop)
     for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
         uint32_t node = tree->order[i];
         if (!einsum_loop_follows(loop, node))
-            arrange_node(loop, node, node == loop->last ? tree->measures[node].volume : einsum_loop_stored(loop, node));
+            arrange_node(loop, node, node == loop->last ? einsum_loop_part(loop) : einsum_loop_stored(loop, node));
     }
     if (loop->last > 0) {
         add_kept(loop);

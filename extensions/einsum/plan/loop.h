@@ -64,6 +64,8 @@ static inline double einsum_loop_size(const einsum_loop *loop, uint32_t node)
 /* Elements that a value takes in memory: as einsum_tree_stored has it, except for the products of an elementwise chain,
  * and for what adds up a widened result. */
 double einsum_loop_stored(const einsum_loop *loop, uint32_t node);
+/* Elements that an iteration's share of what the loop adds up takes in memory. */
+double einsum_loop_part(const einsum_loop *loop);
 einsum_loop_cost einsum_loop_measure(const einsum_loop *loop);
 /* Log2 of the most elements of results live at once: those of an iteration, the one of the loop, those kept for it or
  * for after it; that of all is left out. Children are put in the order that makes it low. */

@@ -167,9 +167,8 @@ static uint32_t choose_label(slicing *s, uint32_t node)
 static bool output_is_large(const slicing *s)
 {
     const einsum_tree *tree = &s->loop.tree;
-    uint32_t root = tree->node_count - 1;
-    double size = tree->measures[root].size;
-    return s->loop.last == root && size > tolerance && size >= s->options->log2_peak - 1;
+    double size = log2(einsum_loop_part(&s->loop)) + tree->shift;
+    return s->loop.last == tree->node_count - 1 && size > tolerance && size >= s->options->log2_peak - 1;
 }
 
 /* The value that is most over a limit, or nearest to one, and has a label; UINT32_MAX: none. */
