@@ -219,7 +219,7 @@ class Plan(Instances):
         self.assertLessEqual(stats["peak_bytes"], 8192)
         self.assertRegex(out, r"\nsliced labels       ([12]): (\d(?:,\d)?)\nslicing overhead    1x\n")
         self.assertRegex(out, r"\nrunning ms          [0-9.]+, planning and compiling in it\n")
-        status, _, error = self.weft("einsum", *whole, "--plan-only", "--memory-limit", "3")
+        status, _, error = self.weft("einsum", *whole, "--memory-limit", "3")
         self.assertEqual(status, FAILED)
         self.assertIn("the memory limit is 3 bytes", error)
         status, _, error = self.weft("einsum", *whole, "--memory-limit", "3Q")
