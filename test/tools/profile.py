@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles, traces and pages: profile.py WEFT."""
+"""Profiles, traces and pages: profile.py WEFT [--small]."""
 import html.parser
 import json
 import os
@@ -7,9 +7,13 @@ import random
 import re
 import resource
 import subprocess
+import sys
+import unittest
 
 from support import FAILED, MISUSED, OK, WEFT, Command, main
 
+# Without what only takes longer than the rest.
+SMALL = "--small" in sys.argv
 LINE = re.compile(r"^ *([\d.]+) +([\d.]+)% +(\S+) +(\S+) +(\S+) +(\S+)  ( *)(.+)$")
 
 PRODUCT = """weft 0.1
@@ -122,6 +126,7 @@ class Profile(Command):
         self.assertLess(self.peak("--profile") - plain, 8 << 20)
         self.assertIn("1 kernel add (1000000 times)", (self.folder / "out").read_text())
 
+    @unittest.skipIf(SMALL, "large")
     def test_long_trace(self):
         """A million calls, and what is outside of the loop."""
         (self.folder / "loop.weft").write_text(LOOP.replace("TRIPS", str(1_000_007)))
@@ -177,6 +182,7 @@ class Profile(Command):
         self.assertIn("The runs had other steps", told["note"])
         self.assertFalse(any("ms" in step for step in told["steps"]))
 
+    @unittest.skipIf(SMALL, "large")
     def test_large_page(self):
         choose = random.Random(1)
         values, lines = ["%x"], []
