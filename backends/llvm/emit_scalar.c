@@ -2,6 +2,7 @@
 #include "backends/llvm/emit.h"
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include "lib/math/math.h"
 #include "runtime/base/isa.h"
 
@@ -304,7 +305,7 @@ static LLVMValueRef refuse(weft_emitter *e, const weft_inst *inst, const char *w
     return LLVMGetPoison(weft_register_type(e, inst->dtype));
 }
 
-/* ---- complex numbers ---- */
+/* ---- scaling by powers of two ---- */
 
 /* The given lanes of `a` followed by `b`. */
 static LLVMValueRef shuffle(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t count, const uint32_t *lanes)
@@ -313,6 +314,68 @@ static LLVMValueRef shuffle(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, uin
     for (uint32_t i = 0; i < count; i++) numbers[i] = LLVMConstInt(e->i32, lanes[i], false);
     return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(numbers, count), "");
 }
+
+/* As an instruction of AVX-512 does. */
+static LLVMValueRef scale_vector(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef n)
+{
+    uint32_t lanes = LLVMGetVectorSize(LLVMTypeOf(a)), bits = lanes * (uint32_t)weft_dtype_size(dtype) * 8;
+    char name[48];
+    snprintf(name, sizeof name, "llvm.x86.avx512.mask.scalef.%s.%u", dtype == WEFT_F32 ? "ps" : "pd", bits);
+    LLVMTypeRef mask = LLVMIntTypeInContext(e->context, lanes < 8 ? 8 : lanes);
+    enum { CURRENT_ROUNDING = 4 };
+    LLVMValueRef args[5] = {a, n, LLVMGetUndef(LLVMTypeOf(a)), LLVMConstAllOnes(mask),
+                            LLVMConstInt(e->i32, CURRENT_ROUNDING, false)};
+    return weft_intrinsic_call(e, name, 0, NULL, bits == 512 ? 5 : 4, args);
+}
+
+/* Vectors of more than 512 bits in halves. */
+static LLVMValueRef scale_vectors(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef n)
+{
+    uint32_t lanes = LLVMGetVectorSize(LLVMTypeOf(a)), half = lanes / 2, numbers[WEFT_MAX_WIDTH];
+    if (lanes * weft_dtype_size(dtype) * 8 <= 512) return scale_vector(e, dtype, a, n);
+    for (uint32_t i = 0; i < lanes; i++) numbers[i] = i;
+    LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(a)), scaled[2];
+    for (uint32_t i = 0; i < 2; i++)
+        scaled[i] = scale_vectors(e, dtype, shuffle(e, a, none, half, numbers + i * half),
+                                  shuffle(e, n, none, half, numbers + i * half));
+    return shuffle(e, scaled[0], scaled[1], lanes, numbers);
+}
+
+/* Two factors of about 2^(n/2), so that overflow and gradual underflow happen in the last multiplication. */
+static LLVMValueRef scale_twice(weft_emitter *e, LLVMValueRef a, LLVMValueRef shifted, LLVMTypeRef element,
+                                int fraction)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    LLVMTypeRef integer = vector ? weft_vector_type(element, LLVMGetVectorSize(type)) : element;
+    LLVMValueRef one = LLVMConstInt(element, 1, false), place = LLVMConstInt(element, (unsigned)fraction, false);
+    if (vector) {
+        one = weft_splat(e, one, LLVMGetVectorSize(type));
+        place = weft_splat(e, place, LLVMGetVectorSize(type));
+    }
+    LLVMValueRef both = LLVMBuildBitCast(e->builder, shifted, integer, "");
+    LLVMValueRef half = LLVMBuildLShr(e->builder, both, one, "");
+    LLVMValueRef exponents[2] = {half, LLVMBuildSub(e->builder, both, half, "")};
+    for (int i = 0; i < 2; i++) {
+        LLVMValueRef power = LLVMBuildShl(e->builder, exponents[i], place, "");
+        a = LLVMBuildFMul(e->builder, a, LLVMBuildBitCast(e->builder, power, type, ""), "");
+    }
+    return a;
+}
+
+static LLVMValueRef emit_scale(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef shifted)
+{
+    bool single = dtype == WEFT_F32, vector = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind;
+    if (e->gpu || !vector || weft_isa_level() < WEFT_ISA_V4 ||
+        LLVMGetVectorSize(LLVMTypeOf(a)) * weft_dtype_size(dtype) < 16)
+        return scale_twice(e, a, shifted, single ? e->i32 : e->i64, single ? 23 : 52);
+    const double origin = single ? 0x1.8p+23 + 2 * 127 : 0x1.8p+52 + 2 * 1023;
+    LLVMValueRef zero = LLVMConstReal(single ? e->f32 : e->f64, origin);
+    LLVMValueRef n = LLVMBuildFSub(e->builder, shifted, weft_splat(e, zero, LLVMGetVectorSize(LLVMTypeOf(a))), "");
+    return scale_vectors(e, dtype, a, n);
+}
+
+/* ---- complex numbers ---- */
 
 static LLVMValueRef emit_part(weft_emitter *e, LLVMValueRef value, uint32_t part)
 {
@@ -367,6 +430,7 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     case WEFT_SCALAR_fmod:
     case WEFT_SCALAR_pow: return weft_function_call(e, inst->op, from, args);
     case WEFT_SCALAR_fma: return call_same(e, "llvm.fma", 3, args);
+    case WEFT_SCALAR_scale: return emit_scale(e, from, args[0], args[1]);
     case WEFT_SCALAR_not: return LLVMBuildNot(builder, args[0], "");
     case WEFT_SCALAR_real: return emit_part(e, args[0], 0);
     case WEFT_SCALAR_imag: return emit_part(e, args[0], 1);

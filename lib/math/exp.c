@@ -84,11 +84,7 @@ weft_inst_id weft_math_power(const writer *w, weft_inst_id exponent)
 
 weft_inst_id weft_math_scale(const writer *w, weft_inst_id significand, weft_inst_id shifted)
 {
-    weft_inst_id both = as_integer(w, shifted);
-    weft_inst_id half = binary(w, WEFT_SCALAR_shr, both, integer(w, 1));
-    weft_inst_id rest = sub(w, both, half);
-    weft_inst_id scaled = mul(w, significand, weft_math_power(w, half));
-    return mul(w, scaled, weft_math_power(w, rest));
+    return binary(w, WEFT_SCALAR_scale, significand, shifted);
 }
 
 /*
