@@ -4,7 +4,8 @@
  * the free labels of the operands have to come. The larger operand then decides the order of the summed labels, and the
  * other follows. An operand that is itself a result can come in many orders without being copied: batch labels, those
  * of one operand, those of the other, each group in any order. Of these, one is taken in which free and summed labels
- * stand together and in the order asked for; if there is none, the operand will be copied.
+ * stand together and in the order asked for; if there is none, the operand will be copied. The last result comes in the
+ * order of the output, or where that takes a permute, as the larger operands are read.
  *
  * Of many small products each should have its matrices in one place: batch labels first, and in the second operand
  * those of the result last, which vectors run along.
@@ -222,6 +223,40 @@ static bool visit_step(layout *l, size_t step, einsum_form *out_form)
            visit_operand(l, other, lead, result, &l->values[lead], other == out_form->second);
 }
 
+static bool same_order(einsum_labels a, einsum_labels b)
+{
+    return a.count == b.count && memcmp(a.items, b.items, a.count * sizeof *a.items) == 0;
+}
+
+/* Puts the labels that `operand` alone has in the order in which it has them. */
+static void follow_operand(const layout *l, einsum_labels result, size_t operand, size_t other)
+{
+    einsum_labels own = l->values[operand];
+    size_t next = 0;
+    for (size_t i = 0; i < result.count; i++) {
+        if (!has(own, result.items[i]) || has(l->values[other], result.items[i])) continue;
+        while (!has(result, own.items[next]) || has(l->values[other], own.items[next])) next++;
+        l->trial.items[i] = own.items[next++];
+    }
+    for (size_t i = 0; i < result.count; i++)
+        if (has(own, result.items[i]) && !has(l->values[other], result.items[i])) result.items[i] = l->trial.items[i];
+}
+
+/* As in the output, as far as its groups allow. If it is permuted anyway, operands that are larger decide instead: they
+ * would have to be copied. */
+static bool choose_last(layout *l, size_t last)
+{
+    classify(l, l->values[last], (einsum_labels){0, NULL}, l->problem->output);
+    if (!choose_order(l, last)) return false;
+    if (same_order(l->values[last], l->problem->output)) return true;
+    einsum_pair pair = l->pairs[last - l->problem->operand_count];
+    const size_t operands[] = {pair.a, pair.b};
+    for (size_t i = 0; i < 2; i++)
+        if (operands[i] < l->problem->operand_count && size_of(l, operands[i]) > size_of(l, last))
+            follow_operand(l, l->values[last], operands[i], operands[1 - i]);
+    return true;
+}
+
 weft_status *einsum_layout_run(einsum_arena *arena, const einsum_problem *problem, const einsum_pair *pairs,
                                einsum_labels *values, einsum_form *out_forms)
 {
@@ -238,12 +273,7 @@ weft_status *einsum_layout_run(einsum_arena *arena, const einsum_problem *proble
     bool well = l.classes != NULL && l.free_places != NULL && l.summed_places != NULL && l.best.items != NULL &&
                 l.trial.items != NULL;
     size_t steps = problem->operand_count - 1;
-    if (well && steps > 0) {
-        /* The last result comes as in the output, as far as its groups allow. */
-        size_t last = problem->operand_count + steps - 1;
-        classify(&l, values[last], (einsum_labels){0, NULL}, problem->output);
-        well = choose_order(&l, last);
-    }
+    if (well && steps > 0) well = choose_last(&l, problem->operand_count + steps - 1);
     for (size_t k = steps; well && k-- > 0;) well = visit_step(&l, k, &out_forms[k]);
     return well ? NULL : weft_status_out_of_memory();
 }
