@@ -11,6 +11,7 @@ import unittest
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(SOURCE / "tools/check.d"))
+import check  # noqa: E402
 import programs  # noqa: E402
 import stage as runner  # noqa: E402
 
@@ -81,6 +82,17 @@ class Stages(unittest.TestCase):
                 return
             time.sleep(0.1)
         self.fail(f"process {number} runs on")
+
+
+class Turns(unittest.TestCase):
+    def test_takes_one_of_each_group(self):
+        tests = [{"name": f"{base}-{i}", "suite": ["weft:unit", "weft:turn"]}
+                 for base, count in (("a-b", 4), ("c", 11)) for i in range(count)]
+        tests += [{"name": name, "suite": ["weft:unit"]} for name in ("c-0", "d", "x-86")]
+        taken = [check.choose(tests, turn) for turn in range(44)]
+        self.assertEqual({len(names) for names in taken}, {5})
+        self.assertTrue(all({"c-0", "d", "x-86"} < set(names) for names in taken))
+        self.assertEqual({name for names in taken for name in names}, {test["name"] for test in tests})
 
 
 class Last(unittest.TestCase):
