@@ -5,6 +5,8 @@
 
 /* Products of up to this many multiplications are loops: the library's call and its packing cost more than they do. */
 #define MOST_IN_LOOPS (32 * 32 * 32)
+/* Of f32 with a B that is contiguous along the terms, which the library transposes in registers. */
+#define MOST_ALONG_TERMS (24 * 24 * 24)
 /* The same, in bytes of real numbers, for a B that is contiguous along a free axis. */
 #define MEDIUM_PRODUCT_BYTES (4 * 50 * 50 * 50)
 /* Such a B that fits in L1 is reread from there; with so few terms the library is no faster. */
@@ -204,11 +206,11 @@ static bool has_few_rows(const weft_graph *graph, const weft_node *dot, size_t o
     return weft_dtype_is_float16(dtype) && elements <= LARGE_MATRIX_BYTES / accumulator_size(dot);
 }
 
-/* Whether lanes go along B as it lies, or as it is copied for a large result. */
-static bool goes_along(const weft_graph *graph, const weft_node *dot, const weft_product_size *size)
+/* Whether B is contiguous along a free axis. */
+static bool lies_along(const weft_graph *graph, const weft_node *dot)
 {
     size_t axis = innermost_axis(graph, dot->inputs[1]);
-    return size->along && (size->is_large || axis == SIZE_MAX || is_free(dot, 1, axis));
+    return axis == SIZE_MAX || is_free(dot, 1, axis);
 }
 
 /* Whether loops do as well as the library. */
@@ -217,12 +219,15 @@ static bool is_small(const weft_graph *graph, const weft_node *dot)
     weft_product_size size = weft_product_size_of(graph, dot);
     if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return true;
     int64_t multiplications = multiply_bound(size.free, size.terms);
-    if (multiplications <= MOST_IN_LOOPS) return true;
+    bool along = lies_along(graph, dot), transposes = dot->types[0].dtype == WEFT_F32 && !along;
+    if (multiplications <= (transposes ? MOST_ALONG_TERMS : MOST_IN_LOOPS)) return true;
     if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
     int64_t element = accumulator_size(dot);
     int64_t b_elements = multiply_bound(count_rows(graph, dot, 1), size.terms);
     bool near = size.terms <= SMALL_B_TERMS && b_elements <= SMALL_B_BYTES / element;
-    if ((near || multiplications <= MEDIUM_PRODUCT_BYTES / element) && goes_along(graph, dot, &size)) return true;
+    /* Lanes go along B as it lies, or as it is copied for a large result. */
+    bool lanes = size.along && (along || (size.is_large && !transposes));
+    if (lanes && (near || multiplications <= MEDIUM_PRODUCT_BYTES / element)) return true;
     return has_few_rows(graph, dot, 0, size.terms) || has_few_rows(graph, dot, 1, size.terms);
 }
 
