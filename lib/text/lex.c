@@ -260,10 +260,12 @@ static double read_real(const char *text, char **out_end)
 static double read_odd(const char *text, char **out_end)
 {
     spelling s = enter_spelling();
+    int rounding = fegetround();
     fesetround(FE_DOWNWARD);
     double below = strtod(text, out_end);
     fesetround(FE_UPWARD);
     double above = strtod(text, out_end);
+    fesetround(rounding);
     leave_spelling(s);
     uint64_t bits;
     memcpy(&bits, &below, sizeof bits);
