@@ -305,7 +305,7 @@ static LLVMValueRef refuse(weft_emitter *e, const weft_inst *inst, const char *w
     return LLVMGetPoison(weft_register_type(e, inst->dtype));
 }
 
-/* ---- scaling by powers of two ---- */
+/* ---- lanes ---- */
 
 /* The given lanes of `a` followed by `b`. */
 static LLVMValueRef shuffle(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t count, const uint32_t *lanes)
@@ -314,6 +314,8 @@ static LLVMValueRef shuffle(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, uin
     for (uint32_t i = 0; i < count; i++) numbers[i] = LLVMConstInt(e->i32, lanes[i], false);
     return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(numbers, count), "");
 }
+
+/* ---- scaling by powers of two ---- */
 
 /* As an instruction of AVX-512 does. */
 static LLVMValueRef scale_vector(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef n)

@@ -53,7 +53,7 @@ typedef struct kernel_set {
 
 #define NEVER INT64_MAX
 
-/* By level. `far` and `few` are measured on Sapphire Rapids. With AVX2 never, which leaves what was measured on
+/* By level. `far` and `few` are measured on Sapphire Rapids. `far` is never with AVX2, which leaves what was measured on
  * Zen 3 (gemm_block.c) as it is. */
 static const kernel_set sets[] = {
     [WEFT_ISA_BASE] = {"portable", KERNEL(ROWS, COLUMNS, false, NEVER, 0, multiply_f32, NULL),
