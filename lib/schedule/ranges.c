@@ -62,6 +62,12 @@ bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substi
     return weft_kernel_visit_exprs(kernel, substitute, (void *)(uintptr_t)substitution);
 }
 
+weft_status *weft_kernel_expr_failure(weft_kernel *kernel)
+{
+    weft_status *error = weft_expr_context_take_error(kernel->exprs);
+    return error != NULL ? error : weft_status_out_of_memory();
+}
+
 bool weft_kernel_bounds_inner(const weft_kernel *kernel, weft_expr variable)
 {
     for (uint32_t s = 0; s < kernel->stage_count; s++)
@@ -106,7 +112,5 @@ weft_status *weft_kernel_split(weft_kernel *kernel, uint32_t number, int64_t til
     inside->variable = weft_kernel_fresh_variable(kernel, inside->extent);
     kernel->range_count++;
     weft_substitution s = {{cut.variable}, {weft_expr_add(x, start, inside->variable)}, 1};
-    if (weft_kernel_substitute(kernel, &s)) return NULL;
-    weft_status *error = weft_expr_context_take_error(x);
-    return error != NULL ? error : weft_status_out_of_memory();
+    return weft_kernel_substitute(kernel, &s) ? NULL : weft_kernel_expr_failure(kernel);
 }

@@ -15,6 +15,8 @@ typedef struct weft_substitution {
 
 /* Replaces variables in every expression of the kernel; false when an expression fails or memory is short. */
 bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substitution);
+/* Why an expression of the kernel failed. */
+weft_status *weft_kernel_expr_failure(weft_kernel *kernel) WEFT_MUST_USE;
 /* Whether the extent of an inner range depends on the variable. */
 bool weft_kernel_bounds_inner(const weft_kernel *kernel, weft_expr variable);
 /* A range variable of a name not used yet. */

@@ -2,13 +2,12 @@
 #include "lib/schedule/ranges.h"
 #include "lib/schedule/transform.h"
 #include "lib/schedule/schedule.h"
-#include <string.h>
 
 /*
- * Scheduling, in three steps: adjacent ranges that every address walks as one become one; one range is chosen for the
- * lanes, along the reduction where that has virtual lanes, along the last outer range otherwise; that outer range is
- * cut into tiles, so that the tiles can run on threads. Nothing here changes what is computed or in which order it is
- * combined.
+ * Choosing moves, in three steps: adjacent ranges that every address walks as one become one; one range is chosen for
+ * the lanes, along the reduction where that has virtual lanes, along the last outer range otherwise; that outer range
+ * is cut into tiles, so that the tiles can run on threads. Each move is made at once, and the next one is chosen for
+ * the kernel as it then is.
  */
 
 /* Elements of a tile: large against the cost of an iteration, small against L1. If possible it has whole rows, so that
@@ -24,45 +23,32 @@
 /* The same for rows that are computed side by side. */
 #define MOST_JAMMED_VECTORS 2u
 
+/* The kernel as the moves so far have made it, and what decides the next ones. */
+typedef struct chooser {
+    weft_kernel *kernel;
+    const weft_machine *machine;
+    const weft_template *wanted;
+    weft_schedule *schedule;
+} chooser;
+
+static weft_status *move(const chooser *c, weft_move made)
+{
+    WEFT_TRY(weft_schedule_add(c->schedule, &made));
+    return weft_move_make(c->kernel, &made);
+}
+
 /* ---- collapsing ---- */
 
-typedef struct pair {
-    weft_expr outer, inner, inner_extent;
-} pair;
-
-/* Whether the expression walks the two ranges as one: a step of the outer is as long as the whole inner range. */
-static bool walks_as_one(void *context, weft_expr_context *exprs, weft_expr *expr)
+/* Adjacent ranges of a list, whose first one has number `first`, from the end. */
+static weft_status *fuse_all(const chooser *c, uint32_t first, const uint32_t *count)
 {
-    const pair *p = context;
-    weft_expr outer, inner, rest;
-    if (!weft_expr_uses(exprs, *expr, p->outer) && !weft_expr_uses(exprs, *expr, p->inner)) return true;
-    if (!weft_expr_affine(exprs, *expr, p->outer, &outer, &rest)) return false;
-    if (weft_expr_uses(exprs, outer, p->inner)) return false;
-    if (!weft_expr_affine(exprs, *expr, p->inner, &inner, &rest)) return false;
-    return outer == weft_expr_mul(exprs, inner, p->inner_extent);
-}
-
-/* Makes ranges i and i + 1 one range if all expressions allow it. */
-static bool collapse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, uint32_t i)
-{
-    weft_range *outer = &ranges[i], *inner = &ranges[i + 1];
-    pair p = {outer->variable, inner->variable, inner->extent};
-    bool dependent = weft_expr_uses(kernel->exprs, inner->extent, outer->variable);
-    if (outer->reduce || inner->reduce || dependent || !weft_kernel_visit_exprs(kernel, walks_as_one, &p)) return false;
-    weft_expr extent = weft_expr_mul(kernel->exprs, outer->extent, inner->extent);
-    weft_expr variable = weft_kernel_fresh_variable(kernel, extent);
-    weft_substitution s = {{outer->variable, inner->variable}, {weft_expr_constant(kernel->exprs, 0), variable}, 2};
-    if (!weft_kernel_substitute(kernel, &s)) return false;
-    outer->variable = variable;
-    outer->extent = extent;
-    memmove(inner, inner + 1, (*count - i - 2) * sizeof *inner);
-    (*count)--;
-    return true;
-}
-
-static void collapse_all(weft_kernel *kernel, weft_range *ranges, uint32_t *count)
-{
-    for (uint32_t i = *count; i-- > 1;) collapse(kernel, ranges, count, i - 1);
+    for (uint32_t i = *count; i-- > 1;) {
+        const char *reason;
+        weft_move fuse = {.kind = WEFT_MOVE_FUSE, .range = first + i - 1};
+        WEFT_TRY(weft_move_check(c->kernel, c->schedule, &fuse, &reason));
+        if (reason == NULL) WEFT_TRY(move(c, fuse));
+    }
+    return NULL;
 }
 
 /* ---- lanes ---- */
@@ -180,11 +166,20 @@ static uint32_t unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr e
     return unroll;
 }
 
-static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll)
+static weft_status *bind_lanes(const chooser *c, uint32_t range, uint32_t width, uint32_t unroll)
 {
-    range->bind = WEFT_BIND_LANE;
-    range->width = width;
-    range->unroll = unroll;
+    return move(c, (weft_move){.kind = WEFT_MOVE_LANES, .range = range, .width = width, .unroll = unroll});
+}
+
+static weft_status *split_last(const chooser *c, int64_t tile)
+{
+    return move(c, (weft_move){.kind = WEFT_MOVE_SPLIT, .range = c->kernel->range_count - 1, .factor = tile});
+}
+
+/* What the template wants, or else what the rule says. */
+static uint32_t wanted_or(uint32_t wanted, uint32_t rule)
+{
+    return wanted != 0 ? wanted : rule;
 }
 
 /* Whether points of the stage meet in what they store, so that they run in order. */
@@ -198,19 +193,24 @@ static bool is_ordered(const weft_stage *stage)
 
 /* The last inner range of each stage; where it has virtual lanes, exactly those. Vectors of several registers where
  * those of one register would be more than WEFT_MAX_UNROLL. */
-static void bind_inner(weft_kernel *kernel, uint32_t width)
+static weft_status *bind_inner(const chooser *c, uint32_t width)
 {
+    const weft_kernel *kernel = c->kernel;
+    uint32_t end = kernel->range_count;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
-        weft_stage *stage = &kernel->stages[s];
+        const weft_stage *stage = &kernel->stages[s];
+        end += stage->range_count;
         if (stage->range_count == 0 || is_ordered(stage)) continue;
-        weft_range *last = &stage->ranges[stage->range_count - 1];
+        const weft_range *last = &stage->ranges[stage->range_count - 1];
         if (last->reduce && last->virtual_lanes == 1) continue;
         uint32_t fitting = last->reduce && last->virtual_lanes < width ? last->virtual_lanes : width;
         while (last->reduce && last->virtual_lanes / fitting > WEFT_MAX_UNROLL) fitting *= 2;
-        bind_lanes(last, fitting,
-                   last->reduce ? last->virtual_lanes / fitting
-                                : unroll_for(kernel, emitted_of(kernel, stage, last->variable), last->extent, fitting));
+        uint32_t unroll = unroll_for(kernel, emitted_of(kernel, stage, last->variable), last->extent, fitting);
+        if (last->reduce) unroll = last->virtual_lanes / fitting;
+        else unroll = wanted_or(c->wanted->unroll, unroll);
+        WEFT_TRY(bind_lanes(c, end - 1, fitting, unroll));
     }
+    return NULL;
 }
 
 /* Whether a step of the range is a step in memory for all that the stage stores. */
@@ -230,19 +230,17 @@ static bool stores_along(weft_kernel *kernel, const weft_stage *stage, weft_expr
  * The only stage scatters, into rows if the last outer range runs along memory: then the lanes run along each row,
  * inside of the ranges that run in order. Elsewhere lanes would jump, and there are none.
  */
-static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
+static weft_status *bind_row(const chooser *c, uint32_t width)
 {
-    weft_stage *stage = &kernel->stages[0];
+    weft_kernel *kernel = c->kernel;
+    const weft_stage *stage = &kernel->stages[0];
+    int64_t tile = c->wanted->tile != 0 ? c->wanted->tile : ROW_TILE;
     if (!stores_along(kernel, stage, kernel->ranges[kernel->range_count - 1].variable)) return NULL;
-    weft_range *ranges = weft_arena_allocate(&kernel->arena, (stage->range_count + 1) * sizeof *ranges);
-    if (ranges == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, ROW_TILE));
-    memcpy(ranges, stage->ranges, stage->range_count * sizeof *ranges);
-    weft_range *row = &ranges[stage->range_count++];
-    *row = kernel->ranges[--kernel->range_count];
-    bind_lanes(row, width, unroll_for(kernel, body_of(kernel, stage, row->variable), row->extent, width));
-    stage->ranges = ranges;
-    return NULL;
+    WEFT_TRY(split_last(c, tile));
+    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_SINK, .range = kernel->range_count - 1}));
+    const weft_range *row = &stage->ranges[stage->range_count - 1];
+    uint32_t unroll = unroll_for(kernel, body_of(kernel, stage, row->variable), row->extent, width);
+    return bind_lanes(c, kernel->range_count + stage->range_count - 1, width, wanted_or(c->wanted->unroll, unroll));
 }
 
 /* Whether a load transposes two ranges (`across` and the last) that are whole tiles, so that they need no other
@@ -255,16 +253,29 @@ static bool transposes_evenly(const weft_kernel *kernel, uint32_t across)
            weft_expr_divisor(kernel->exprs, last->extent) % WEFT_TRANSPOSE_TILE == 0;
 }
 
+/* Several rows side by side, and the last range in blocks in front of all ranges along which a block is read again. */
+static weft_status *jam(const chooser *c, weft_jam rows)
+{
+    weft_kernel *kernel = c->kernel;
+    uint32_t last = kernel->range_count - 1;
+    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = rows.range, .factor = rows.rows}));
+    uint32_t first = weft_kernel_find_block(kernel);
+    WEFT_TRY(split_last(c, WEFT_JAM_BLOCK));
+    if (kernel->range_count == last + 1 || first == last) return NULL;
+    return move(c, (weft_move){.kind = WEFT_MOVE_REORDER, .range = last, .to = first});
+}
+
 /* Reductions: tiles of one round, or rows side by side in place of all but two of its vectors; a quarter of the
  * registers is for what is loaded. */
-static weft_status *bind_reductions(weft_kernel *kernel, uint32_t width, uint32_t unroll, uint32_t registers)
+static weft_status *bind_reductions(const chooser *c, uint32_t width, uint32_t unroll)
 {
-    bool jammed;
+    weft_kernel *kernel = c->kernel;
     uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
-    WEFT_TRY(weft_kernel_unroll_and_jam(kernel, registers * 3 / 4 / vectors, &jammed));
-    if (!jammed) WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, (int64_t)width * unroll));
-    bind_lanes(&kernel->ranges[kernel->range_count - 1], width, jammed ? vectors : unroll);
-    return NULL;
+    weft_jam rows = weft_kernel_find_jam(kernel, c->machine->registers * 3 / 4 / vectors);
+    if (c->wanted->rows != 0 && rows.rows != 1) rows.rows = c->wanted->rows;
+    if (rows.rows > 1) WEFT_TRY(jam(c, rows));
+    else WEFT_TRY(split_last(c, (int64_t)width * unroll));
+    return bind_lanes(c, kernel->range_count - 1, width, rows.rows > 1 ? vectors : unroll);
 }
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -287,38 +298,85 @@ static int64_t tile_of(const weft_kernel *kernel)
     return tile;
 }
 
-/* Binds the lanes to the last outer range, cut into tiles so that these can run on threads. */
-static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, int64_t tile, const weft_machine *machine)
+/* What stages do along the last outer range. */
+typedef struct outer_body {
+    uint32_t body, emitted; /* body_of and emitted_of the largest stage */
+    bool loops;             /* one has ranges or accumulators */
+} outer_body;
+
+static outer_body find_body(const weft_kernel *kernel)
 {
-    uint32_t body = 0, emitted = 0, last = kernel->range_count - 1;
-    if (kernel->stage_count == 1 && is_ordered(&kernel->stages[0]) && kernel->stages[0].range_count > 0)
-        return bind_row(kernel, width);
-    bool loops = false;
+    outer_body found = {0};
+    weft_expr last = kernel->ranges[kernel->range_count - 1].variable;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
-        body = larger(body, body_of(kernel, &kernel->stages[s], kernel->ranges[last].variable));
-        emitted = larger(emitted, emitted_of(kernel, &kernel->stages[s], kernel->ranges[last].variable));
-        loops |= kernel->stages[s].range_count > 0 || kernel->stages[s].accumulator_count > 0;
+        const weft_stage *stage = &kernel->stages[s];
+        found.body = larger(found.body, body_of(kernel, stage, last));
+        found.emitted = larger(found.emitted, emitted_of(kernel, stage, last));
+        found.loops |= stage->range_count > 0 || stage->accumulator_count > 0;
     }
-    uint32_t unroll = unroll_for(kernel, body, kernel->ranges[last].extent, width),
-             across = loops ? last + 1 : weft_kernel_find_transposition(kernel);
-    if (!loops && !transposes_evenly(kernel, across)) {
-        bool tiled;
-        WEFT_TRY(weft_kernel_tile(kernel, machine, width, unroll_of(body), &tiled));
-        if (tiled) return NULL;
-    }
-    if (across < last) return weft_kernel_transpose_tile(kernel, across, width, unroll);
-    if (loops) return bind_reductions(kernel, width, unroll, machine->registers);
-    unroll = unroll_for(kernel, emitted, kernel->ranges[last].extent, width);
-    WEFT_TRY(weft_kernel_split(kernel, last, tile));
-    bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
-    return NULL;
+    return found;
 }
 
-static void bind_rest(weft_kernel *kernel, weft_bind bind)
+/* A tile of several ranges, or of two that a load transposes, if the template wants one, or leaves it to the rule. */
+static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body *body, bool *out_done)
 {
-    for (uint32_t i = 0; i < kernel->range_count; i++) {
-        if (kernel->ranges[i].bind == WEFT_BIND_SERIAL) kernel->ranges[i].bind = bind;
-    }
+    weft_kernel *kernel = c->kernel;
+    weft_form form = c->wanted->form;
+    uint32_t last = kernel->range_count - 1, across = weft_kernel_find_transposition(kernel);
+    bool tiles = form == WEFT_FORM_TILED || (form == WEFT_FORM_ANY && !transposes_evenly(kernel, across));
+    bool transposes = across < last && (form == WEFT_FORM_ANY || form == WEFT_FORM_TRANSPOSED);
+    const weft_tile_plan *tile = NULL;
+    uint32_t unroll = unroll_of(body->body);
+    if (tiles)
+        WEFT_TRY(weft_kernel_find_tile(kernel, c->machine, width, unroll, form == WEFT_FORM_TILED, &tile));
+    *out_done = tile != NULL || transposes;
+    if (tile != NULL)
+        return move(c, (weft_move){.kind = WEFT_MOVE_TILE, .width = width, .unroll = unroll, .tile = tile});
+    if (!transposes) return NULL;
+    unroll = unroll_for(kernel, body->body, kernel->ranges[last].extent, width);
+    if (width > WEFT_TRANSPOSE_TILE) width = WEFT_TRANSPOSE_TILE;
+    return move(c, (weft_move){.kind = WEFT_MOVE_TRANSPOSE, .range = across, .width = width, .unroll = unroll});
+}
+
+/* Binds the lanes to the last outer range, cut into tiles so that these can run on threads. */
+static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
+{
+    weft_kernel *kernel = c->kernel;
+    weft_expr extent = kernel->ranges[kernel->range_count - 1].extent;
+    bool done = false;
+    if (kernel->stage_count == 1 && is_ordered(&kernel->stages[0]) && kernel->stages[0].range_count > 0)
+        return bind_row(c, width);
+    outer_body body = find_body(kernel);
+    if (body.loops)
+        return bind_reductions(c, width, wanted_or(c->wanted->unroll, unroll_for(kernel, body.body, extent, width)));
+    WEFT_TRY(bind_tile(c, width, &body, &done));
+    if (done) return NULL;
+    uint32_t unroll = wanted_or(c->wanted->unroll, unroll_for(kernel, body.emitted, extent, width));
+    WEFT_TRY(split_last(c, c->wanted->tile != 0 ? c->wanted->tile : tile));
+    return bind_lanes(c, kernel->range_count - 1, width, unroll);
+}
+
+static weft_status *bind(const chooser *c, int64_t tile)
+{
+    const weft_kernel *kernel = c->kernel;
+    uint32_t width = wanted_or(c->wanted->width, vector_width(kernel, c->machine));
+    if (along_reduction(kernel) || kernel->range_count == 0) return bind_inner(c, width);
+    if (scans_along_memory(kernel) || bounds_inner_ranges(kernel)) return NULL;
+    return bind_outer(c, width, tile);
+}
+
+weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machine, const weft_template *wanted,
+                                  weft_schedule *out_schedule)
+{
+    const chooser c = {kernel, machine, wanted, out_schedule};
+    int64_t tile = tile_of(kernel);
+    uint32_t first = 0;
+    WEFT_TRY(fuse_all(&c, first, &kernel->range_count));
+    first = kernel->range_count;
+    for (uint32_t s = 0; s < kernel->stage_count; first += kernel->stages[s++].range_count)
+        WEFT_TRY(fuse_all(&c, first, &kernel->stages[s].range_count));
+    if (machine->device == WEFT_DEVICE_CPU) WEFT_TRY(bind(&c, tile));
+    return weft_schedule_close(kernel, machine);
 }
 
 /*
@@ -328,20 +386,7 @@ static void bind_rest(weft_kernel *kernel, weft_bind bind)
  */
 weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machine)
 {
-    int64_t tile = tile_of(kernel);
-    collapse_all(kernel, kernel->ranges, &kernel->range_count);
-    for (uint32_t s = 0; s < kernel->stage_count; s++) {
-        collapse_all(kernel, kernel->stages[s].ranges, &kernel->stages[s].range_count);
-    }
-    bool gpu = machine->device != WEFT_DEVICE_CPU;
-    uint32_t width = gpu ? 1 : vector_width(kernel, machine);
-    if (!gpu && (along_reduction(kernel) || kernel->range_count == 0)) {
-        bind_inner(kernel, width);
-    } else if (!gpu && !scans_along_memory(kernel) && !bounds_inner_ranges(kernel)) {
-        WEFT_TRY(bind_outer(kernel, width, tile, machine));
-    }
-    bind_rest(kernel, gpu ? WEFT_BIND_GRID : WEFT_BIND_THREAD);
-    kernel->scheduled = true;
-    WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
-    return weft_kernel_verify(kernel);
+    static const weft_template by_rule = {.form = WEFT_FORM_ANY};
+    weft_schedule schedule = {.arena = &kernel->arena};
+    return weft_schedule_choose(kernel, machine, &by_rule, &schedule);
 }

@@ -13,73 +13,8 @@
 /* Bodies that allow fewer vectors compute so much that separate loops, out of which values can be hoisted, are better
  * than rows. */
 #define WIDEN_UNROLL 4
-/* Local buffers are on the stack. */
-#define MOST_LOCAL (64 << 10)
-/* Loads that are read in front. */
-#define MAX_STAGED 4
-
-/* ---- what is accessed ---- */
-
-static bool read_strides(const weft_tiling *t, weft_tile_access *a)
-{
-    weft_expr coefficient, rest;
-    for (uint32_t i = 0; i < t->axis_count; i++) {
-        if (!weft_expr_affine(t->exprs, *a->index, t->axes[i].variable, &coefficient, &rest)) return false;
-        if (!weft_expr_is_constant(t->exprs, coefficient, &a->strides[i])) return false;
-    }
-    return true;
-}
-
-static void add_access(weft_tiling *t, weft_inst *inst, weft_expr *index, weft_dtype dtype)
-{
-    weft_tile_access *a = &t->accesses[t->access_count++];
-    *a = (weft_tile_access){.index = index, .inst = inst, .size = (uint32_t)weft_dtype_size(dtype)};
-    a->known = read_strides(t, a);
-}
-
-/* The ranges as axes, and all stores and loads; false where an extent is no number, where it is data-dependent what is
- * stored to, or where a vector may report an error: along its lanes positions have to grow. */
-static bool fill_tiling(weft_tiling *t)
-{
-    weft_kernel *kernel = t->kernel;
-    if (kernel->range_count > WEFT_MAX_RANK) return false;
-    t->axis_count = kernel->range_count;
-    t->access_count = t->staged_count = 0;
-    t->store_count = kernel->stages[0].store_count;
-    for (uint32_t i = 0; i < kernel->range_count; i++) {
-        const weft_range *range = &kernel->ranges[i];
-        t->axes[i] = (weft_tile_axis){.variable = range->variable, .of = i, .scale = 1};
-        if (!weft_expr_is_constant(t->exprs, range->extent, &t->axes[i].extent) || t->axes[i].extent < 1) return false;
-    }
-    for (uint32_t i = 0; i < t->store_count; i++) {
-        weft_store *store = &kernel->stages[0].stores[i];
-        if (store->is_indirect) return false;
-        add_access(t, NULL, &store->index, kernel->buffers[store->buffer].dtype);
-    }
-    for (uint32_t i = 0; i < kernel->inst_count; i++) {
-        weft_inst *inst = &kernel->insts[i];
-        if (inst->position != WEFT_EXPR_NONE) return false;
-        if (inst->op == WEFT_SCALAR_load && inst->arg_count == 0) add_access(t, inst, &inst->index, inst->dtype);
-    }
-    return t->store_count > 0 && t->accesses[0].known;
-}
 
 /* ---- lists of axes ---- */
-
-static bool contains(const weft_tile_axes *list, uint32_t item)
-{
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (list->items[i] == item) return true;
-    }
-    return false;
-}
-
-static void append(weft_tiling *t, weft_tile_axes *list, uint32_t item)
-{
-    list->items[list->count++] = item;
-    list->points *= t->axes[item].extent;
-    t->axes[item].tiled = true;
-}
 
 /* The axis outside of the list along which the access moves least, but moves; axis_count: none. `loose`: none that is
  * in the tile. */
@@ -87,30 +22,12 @@ static uint32_t closest(const weft_tiling *t, const weft_tile_access *a, const w
 {
     uint32_t best = t->axis_count;
     for (uint32_t i = 0; i < t->axis_count; i++) {
-        if (a->strides[i] == 0 || t->axes[i].extent == 1 || (list != NULL && contains(list, i))) continue;
+        if (a->strides[i] == 0 || t->axes[i].extent == 1 || (list != NULL && weft_tile_contains(list, i))) continue;
         if (loose && t->axes[i].tiled) continue;
         if (best == t->axis_count || weft_tile_magnitude(a->strides[i]) < weft_tile_magnitude(a->strides[best]))
             best = i;
     }
     return best;
-}
-
-/* Makes the axis two, of which the inner one, which is returned, has `extent` elements. */
-static uint32_t split(weft_tiling *t, uint32_t number, int64_t extent)
-{
-    uint32_t inner = t->axis_count++;
-    weft_tile_axis *outer = &t->axes[number];
-    t->axes[inner] =
-        (weft_tile_axis){.variable = WEFT_EXPR_NONE, .of = outer->of, .extent = extent, .scale = outer->scale};
-    outer->extent /= extent;
-    outer->scale *= extent;
-    outer->variable = WEFT_EXPR_NONE;
-    for (uint32_t i = 0; i < t->access_count; i++) {
-        weft_tile_access *a = &t->accesses[i];
-        a->strides[inner] = a->strides[number];
-        a->strides[number] *= extent;
-    }
-    return inner;
 }
 
 /* The least divisor of `extent` from `low` to `high`, if there is one that is whole vectors; 0: none. */
@@ -138,12 +55,12 @@ static bool take_run(weft_tiling *t, const weft_tile_access *a, int64_t target, 
         if (points * extent > 2 * target && !t->axes[next].tiled && t->axis_count < WEFT_TILE_AXES) {
             int64_t part =
                 divisor_between(t, extent, (3 * target + 4 * points - 1) / (4 * points), 2 * target / points);
-            if (part != 0) next = split(t, next, part);
+            if (part != 0) next = weft_tiling_cut(t, next, part);
             else if (points * extent > 4 * target) return 2 * points >= target;
         } else if (points * extent > 4 * target) {
             return true;
         }
-        append(t, list, next);
+        weft_tiling_append(t, list, next);
     }
     return true;
 }
@@ -180,11 +97,11 @@ static bool jumps(const weft_tiling *t, const weft_tile_access *a)
 /* Takes the run of every load that jumps into the tile; what lies within the lanes anyway needs no stage. */
 static bool stage_loads(weft_tiling *t, int64_t bytes)
 {
-    for (uint32_t i = t->store_count; i < t->access_count && t->staged_count < MAX_STAGED; i++) {
+    for (uint32_t i = t->store_count; i < t->access_count && t->staged_count < WEFT_TILE_READS; i++) {
         weft_tile_access *a = &t->accesses[i];
         if (!jumps(t, a)) continue;
         if (!take_run(t, a, bytes / a->size, &a->run)) return false;
-        for (uint32_t k = 0; k < a->run.count; k++) a->staged |= !contains(&t->lanes, a->run.items[k]);
+        for (uint32_t k = 0; k < a->run.count; k++) a->staged |= !weft_tile_contains(&t->lanes, a->run.items[k]);
         t->staged_count += a->staged;
     }
     return true;
@@ -223,7 +140,7 @@ static bool widen(weft_tiling *t, const weft_tile_access *a)
     if (part > t->local_bytes) part = t->local_bytes;
     while (part > 1 && (!fits(t, part) || t->axes[next].extent % part != 0)) part--;
     if (part == 1 || t->axis_count == WEFT_TILE_AXES) return false;
-    if (part != t->axes[next].extent) next = split(t, next, part);
+    if (part != t->axes[next].extent) next = weft_tiling_cut(t, next, part);
     t->axes[next].tiled = true;
     return true;
 }
@@ -240,38 +157,18 @@ static void widen_all(weft_tiling *t)
     }
 }
 
-/* The axes of the tile outside of `lanes`, those along which the access moves least first; `moving`: only those along
- * which it moves. */
-static void find_rows(const weft_tiling *t, const weft_tile_access *a, bool moving, const weft_tile_axes *lanes,
-                      weft_tile_axes *out_rows)
-{
-    *out_rows = (weft_tile_axes){.points = 1};
-    for (;;) {
-        uint32_t best = t->axis_count;
-        for (uint32_t i = 0; i < t->axis_count; i++) {
-            if (!t->axes[i].tiled || contains(lanes, i) || contains(out_rows, i)) continue;
-            if (moving && a->strides[i] == 0) continue;
-            if (best == t->axis_count || weft_tile_magnitude(a->strides[i]) < weft_tile_magnitude(a->strides[best]))
-                best = i;
-        }
-        if (best == t->axis_count) return;
-        out_rows->items[out_rows->count++] = best;
-        out_rows->points *= t->axes[best].extent;
-    }
-}
-
 /* Finds a tile whose runs are about `bytes` long; false: there is none. */
 static bool find_tile(weft_tiling *t, int64_t bytes)
 {
-    if (!fill_tiling(t)) return false;
+    if (weft_tiling_fill(t) != NULL) return false;
     int64_t most = 2 * (int64_t)t->width * t->unroll, target = bytes / t->accesses[0].size;
     if (!take_run(t, &t->accesses[0], target < most ? target : most, &t->lanes)) return false;
     if (t->lanes.count == 0 || t->lanes.points > most || !stage_loads(t, bytes) || !fits(t, 1)) return false;
     if (t->staged_count > 0 || t->unroll >= WIDEN_UNROLL) widen_all(t);
-    find_rows(t, &t->accesses[0], false, &t->lanes, &t->rows);
+    weft_tiling_find_rows(t, &t->accesses[0], false, &t->lanes, &t->rows);
     for (uint32_t i = t->store_count; i < t->access_count; i++) {
         weft_tile_access *a = &t->accesses[i];
-        if (a->staged) find_rows(t, a, true, &a->run, &a->rows);
+        if (a->staged) weft_tiling_find_rows(t, a, true, &a->run, &a->rows);
     }
     return true;
 }
@@ -302,28 +199,58 @@ static bool is_needless(const weft_tiling *t)
     return t->staged_count == 0 && (last >= 2 * (int64_t)t->width || has_row_predicates(t));
 }
 
-weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_machine *machine, uint32_t width, uint32_t unroll,
-                              bool *out_tiled)
+/* ---- as a move ---- */
+
+static weft_tile_part part_of(const weft_tiling *t, uint32_t axis)
+{
+    weft_tile_part part = {t->axes[axis].of, 0};
+    for (uint32_t i = t->range_count; i < t->axis_count; i++)
+        part.part += t->axes[i].of == part.range && (axis < t->range_count || i < axis);
+    return part;
+}
+
+static void describe_list(const weft_tiling *t, const weft_tile_axes *list, weft_tile_parts *out_parts)
+{
+    out_parts->count = list->count;
+    for (uint32_t i = 0; i < list->count; i++) out_parts->items[i] = part_of(t, list->items[i]);
+}
+
+static const weft_tile_plan *describe(const weft_tiling *t)
+{
+    weft_tile_plan *tile = weft_arena_allocate(&t->kernel->arena, sizeof *tile);
+    if (tile == NULL) return NULL;
+    tile->cut_count = t->axis_count - t->range_count;
+    for (uint32_t i = 0; i < tile->cut_count; i++) {
+        const weft_tile_axis *cut = &t->axes[t->range_count + i];
+        tile->cuts[i] = (weft_tile_cut){cut->of, cut->extent};
+    }
+    describe_list(t, &t->lanes, &tile->lanes);
+    describe_list(t, &t->rows, &tile->rows);
+    tile->read_count = 0;
+    for (uint32_t i = t->store_count; i < t->access_count; i++) {
+        const weft_tile_access *a = &t->accesses[i];
+        if (!a->staged) continue;
+        tile->reads[tile->read_count].load = (weft_inst_id)(a->inst - t->kernel->insts);
+        describe_list(t, &a->run, &tile->reads[tile->read_count++].run);
+    }
+    return tile;
+}
+
+weft_status *weft_kernel_find_tile(weft_kernel *kernel, const weft_machine *machine, uint32_t width, uint32_t unroll,
+                                   bool needless, const weft_tile_plan **out_tile)
 {
     int64_t line = machine->line_bytes, local = (int64_t)machine->cache_bytes[0] / 2;
-    if (local > MOST_LOCAL) local = MOST_LOCAL;
-    weft_tiling *t = weft_arena_allocate(&kernel->arena, sizeof *t);
-    size_t most = kernel->stages[0].store_count;
-    for (uint32_t i = 0; i < kernel->inst_count; i++) most += kernel->insts[i].op == WEFT_SCALAR_load;
-    weft_tile_access *accesses = weft_arena_allocate(&kernel->arena, most * sizeof *accesses);
-    *out_tiled = false;
-    if (t == NULL || accesses == NULL) return weft_status_out_of_memory();
+    weft_tiling *t;
+    bool found = false;
+    *out_tile = NULL;
+    WEFT_TRY(weft_tiling_create(kernel, &t));
+    t->line_bytes = line;
+    t->local_bytes = local < WEFT_TILE_LOCAL ? local : WEFT_TILE_LOCAL;
+    t->width = width;
+    t->unroll = unroll;
     /* A run is two cache lines at best, half a line at worst. */
-    for (int64_t bytes = 2 * line; bytes >= line / 2 && !*out_tiled; bytes /= 2) {
-        *t = (weft_tiling){.kernel = kernel,
-                           .exprs = kernel->exprs,
-                           .line_bytes = line,
-                           .local_bytes = local,
-                           .width = width,
-                           .unroll = unroll};
-        t->accesses = accesses;
-        *out_tiled = find_tile(t, bytes);
-    }
-    *out_tiled = *out_tiled && !is_needless(t);
-    return *out_tiled ? weft_tiling_apply(t) : NULL;
+    for (int64_t bytes = 2 * line; bytes >= line / 2 && !found; bytes /= 2) found = find_tile(t, bytes);
+    if (!found || (!needless && is_needless(t))) return NULL;
+    *out_tile = describe(t);
+    return *out_tile == NULL ? weft_status_out_of_memory() : NULL;
 }

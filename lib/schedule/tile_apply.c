@@ -229,7 +229,7 @@ static void install(const weft_tiling *t, assembly *made, const weft_stage *own)
     kernel->buffer_count += count;
 }
 
-weft_status *weft_tiling_apply(weft_tiling *t)
+static weft_status *apply(weft_tiling *t)
 {
     weft_kernel *kernel = t->kernel;
     const weft_range *ranges = kernel->ranges;
@@ -249,4 +249,94 @@ weft_status *weft_tiling_apply(weft_tiling *t)
     if (!weft_kernel_visit_exprs(kernel, replace, &point)) return weft_status_out_of_memory();
     install(t, &made, &own);
     return NULL;
+}
+
+/* ---- the move ---- */
+
+/* The axis of a part; axis_count: there is none. */
+static uint32_t find_axis(const weft_tiling *t, weft_tile_part part)
+{
+    uint32_t seen = 0;
+    if (part.range >= t->range_count) return t->axis_count;
+    for (uint32_t i = t->range_count; i < t->axis_count; i++)
+        if (t->axes[i].of == part.range && seen++ == part.part) return i;
+    return seen == part.part ? part.range : t->axis_count;
+}
+
+static const char *make_cuts(weft_tiling *t, const weft_tile_plan *tile)
+{
+    for (uint32_t i = 0; i < tile->cut_count; i++) {
+        const weft_tile_cut *cut = &tile->cuts[i];
+        if (cut->range >= t->range_count) return "it cuts a range that there is not";
+        if (cut->extent < 1 || t->axes[cut->range].extent % cut->extent != 0) return "a cut does not divide its range";
+        weft_tiling_cut(t, cut->range, cut->extent);
+    }
+    return NULL;
+}
+
+/* Adds the parts to a list. A part is in the tile once; `again`: of those that are. */
+static const char *add_parts(weft_tiling *t, const weft_tile_parts *parts, bool again, weft_tile_axes *list)
+{
+    *list = (weft_tile_axes){.points = 1};
+    for (uint32_t i = 0; i < parts->count; i++) {
+        uint32_t axis = find_axis(t, parts->items[i]);
+        if (axis == t->axis_count) return "it names a part that there is not";
+        if (!again && t->axes[axis].tiled) return "a part is in it twice";
+        if (again && (!t->axes[axis].tiled || weft_tile_contains(list, axis)))
+            return "a load is read along a part that is not in the tile, or twice";
+        if (list->points > WEFT_TILE_LOCAL / t->axes[axis].extent) return "it has too many elements";
+        weft_tiling_append(t, list, axis);
+    }
+    return NULL;
+}
+
+static const char *add_reads(weft_tiling *t, const weft_tile_plan *tile)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < tile->read_count; i++) {
+        weft_tile_access *a = NULL;
+        for (uint32_t k = t->store_count; k < t->access_count; k++)
+            if (t->accesses[k].inst == &t->kernel->insts[tile->reads[i].load]) a = &t->accesses[k];
+        if (a == NULL || !a->known || a->staged) return "it reads what is no load of known strides, or twice";
+        if (a->inst->predicate_count != 0 || t->kernel->buffers[a->inst->buffer].written)
+            return "it reads a load under a condition, or of what is written";
+        const char *reason = add_parts(t, &tile->reads[i].run, true, &a->run);
+        if (reason != NULL) return reason;
+        weft_tiling_find_rows(t, a, true, &a->run, &a->rows);
+        if (a->rows.points > WEFT_TILE_LOCAL / a->run.points) return "it has too many elements";
+        bytes += a->run.points * a->rows.points * a->size;
+        a->staged = true;
+        t->staged_count++;
+    }
+    return bytes > WEFT_TILE_LOCAL ? "its local buffers are too large" : NULL;
+}
+
+static const char *read_tile(weft_tiling *t, const weft_tile_plan *tile)
+{
+    const char *reason = weft_tiling_fill(t);
+    if (reason == NULL) reason = make_cuts(t, tile);
+    if (reason == NULL) reason = add_parts(t, &tile->lanes, false, &t->lanes);
+    if (reason == NULL && t->lanes.count == 0) reason = "it has no lanes";
+    if (reason == NULL) reason = add_parts(t, &tile->rows, false, &t->rows);
+    if (reason == NULL && t->rows.points > WEFT_TILE_LOCAL / t->lanes.points) reason = "it has too many elements";
+    if (reason == NULL) weft_tiling_find_rows(t, &t->accesses[0], false, &t->lanes, &t->rows);
+    return reason == NULL ? add_reads(t, tile) : reason;
+}
+
+weft_status *weft_kernel_tile_check(weft_kernel *kernel, const weft_tile_plan *tile, const char **out_reason)
+{
+    weft_tiling *t;
+    WEFT_TRY(weft_tiling_create(kernel, &t));
+    *out_reason = read_tile(t, tile);
+    return NULL;
+}
+
+weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_tile_plan *tile, uint32_t width, uint32_t unroll)
+{
+    weft_tiling *t;
+    WEFT_TRY(weft_tiling_create(kernel, &t));
+    t->width = width;
+    t->unroll = unroll;
+    (void)read_tile(t, tile);
+    return apply(t);
 }

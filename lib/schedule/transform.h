@@ -1,34 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_SCHEDULE_TRANSFORM_H
 #define WEFT_LIB_SCHEDULE_TRANSFORM_H
-/* Transformations of a kernel that a schedule consists of, apart from lanes and threads. */
-#include <weft/machine.h>
-#include "lib/loop/loop.h"
+/* The larger moves: choosing them and making them. */
+#include "lib/schedule/move.h"
 
 /*
- * Short ranges (tile.c). Makes a tile of the ranges that store and loads walk in runs of memory, read and written run
- * by run; not done (false) where the last range is long enough and nothing jumps along it, or where ranges and strides
- * are no numbers. Only for kernels of one stage without inner ranges and of at most WEFT_MAX_RANK ranges; `unroll` is
- * the most that the body bears.
+ * Short ranges. A tile of the ranges that store and loads walk in runs of memory, read and written run by run.
  */
-weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_machine *machine, uint32_t width, uint32_t unroll,
-                              bool *out_tiled) WEFT_MUST_USE;
+/* Local buffers are on the stack: bytes of all those of a tile. */
+#define WEFT_TILE_LOCAL (64 << 10)
+/* The tile that suits the kernel (tile.c), or NULL where the last range is long enough and nothing jumps along it
+ * (unless `needless`), or where none can be made. `unroll` is the most that the body bears. */
+weft_status *weft_kernel_find_tile(weft_kernel *kernel, const weft_machine *machine, uint32_t width, uint32_t unroll,
+                                   bool needless, const weft_tile_plan **out_tile) WEFT_MUST_USE;
+/* Why it cannot be made; NULL: it can (tile_apply.c). */
+weft_status *weft_kernel_tile_check(weft_kernel *kernel, const weft_tile_plan *tile, const char **out_reason) WEFT_MUST_USE;
+weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_tile_plan *tile, uint32_t width,
+                              uint32_t unroll) WEFT_MUST_USE;
 
 /*
- * Products (unroll_and_jam.c). Makes several points of one outer range one point, where reductions of them share what
- * they read; not done (false) where none do. `vectors` is how many accumulators the registers hold, of one vector each.
+ * Products (unroll_and_jam.c): several points of one outer range become one, where reductions of them share what they
+ * read.
  */
-weft_status *weft_kernel_unroll_and_jam(weft_kernel *kernel, uint32_t vectors, bool *out_jammed) WEFT_MUST_USE;
+typedef struct weft_jam {
+    uint32_t range, rows; /* rows 1: no range is worth it */
+} weft_jam;
+/* `vectors` is how many accumulators the registers hold, of one vector each. */
+weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors);
+/* Why it may not be done; NULL: it may. */
+const char *weft_kernel_jam_refusal(const weft_kernel *kernel, uint32_t range, int64_t rows);
+weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t range, uint32_t rows) WEFT_MUST_USE;
+/* Lanes that all rows are computed for before the next ones are: what they read meanwhile stays in the cache. Blocks of
+ * the last range then go in front of the range that is returned, all ranges from there on read a block again. */
+#define WEFT_JAM_BLOCK 256
+uint32_t weft_kernel_find_block(const weft_kernel *kernel);
 
 /*
- * Transpositions (transpose_tile.c). The outer range, not the last, along which a load walks memory element by element
- * while it jumps along the last; range_count when there is none. Only for kernels of one stage without inner ranges.
+ * Transpositions (transpose_tile.c): both ranges are cut into tiles; each tile is first read along the one into local
+ * buffers, then computed along the last, from them.
  */
 /* Elements along each side of a tile: two cache lines of floats, and tiles of a few loads still fit the cache. */
 #define WEFT_TRANSPOSE_TILE 32
+/* The outer range, not the last, along which a load walks memory element by element while it jumps along the last;
+ * range_count when there is none. Only for kernels of one stage without inner ranges. */
 uint32_t weft_kernel_find_transposition(const weft_kernel *kernel);
-/* Cuts both ranges into tiles; each tile is first read along the one into local buffers, then computed along the last,
- * from them. */
-weft_status *weft_kernel_transpose_tile(weft_kernel *kernel, uint32_t across, uint32_t width,
-                                        uint32_t unroll) WEFT_MUST_USE;
+const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, uint32_t across, uint32_t width);
+weft_status *weft_kernel_transpose(weft_kernel *kernel, uint32_t across, uint32_t width,
+                                   uint32_t unroll) WEFT_MUST_USE;
 #endif

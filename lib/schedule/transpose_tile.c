@@ -161,7 +161,25 @@ static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll)
     range->unroll = unroll;
 }
 
-weft_status *weft_kernel_transpose_tile(weft_kernel *kernel, uint32_t across, uint32_t width, uint32_t unroll)
+const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, uint32_t across, uint32_t width)
+{
+    uint32_t last = kernel->range_count - 1;
+    if (kernel->stage_count != 1 || kernel->stages[0].range_count != 0 || kernel->stages[0].accumulator_count != 0)
+        return "the kernel is more than one stage, or reduces";
+    if (across == last) return "it is the last range";
+    if (width > TILE) return "a tile has 32 elements on each side";
+    if (kernel->ranges[last].bind != WEFT_BIND_SERIAL) return "the lanes of the last outer range are bound";
+    for (uint32_t i = 0; i < kernel->range_count; i++)
+        if (weft_expr_uses(kernel->exprs, kernel->ranges[i].extent, kernel->ranges[across].variable))
+            return "an extent depends on it";
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (is_transposed(kernel, inst, kernel->ranges[across].variable, kernel->ranges[last].variable)) return NULL;
+    }
+    return "no load walks memory along it and jumps along the last range";
+}
+
+weft_status *weft_kernel_transpose(weft_kernel *kernel, uint32_t across, uint32_t width, uint32_t unroll)
 {
     uint32_t count = kernel->range_count, last = count - 1;
     if (width > TILE) width = TILE;

@@ -11,8 +11,6 @@
  */
 
 enum { MOST_ROWS = 8, UNKNOWN_ROWS = 4, MOST_INSTRUCTIONS = 20 };
-/* Lanes that all rows are computed for before the next ones are: what they read meanwhile stays in the cache. */
-enum { BLOCK = 256 };
 
 /* Rows that are computed side by side. */
 typedef struct jam {
@@ -112,7 +110,12 @@ static weft_status *jam_accumulators(jam *j)
     return NULL;
 }
 
-static weft_status *jam_range(weft_kernel *kernel, uint32_t number, uint32_t rows)
+/*
+ * requires   an unscheduled kernel
+ * maintains  what is computed, and the order of every reduction
+ * breaks     that an iteration stores each element once
+ */
+weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t number, uint32_t rows)
 {
     weft_expr_context *x = kernel->exprs;
     weft_range *range = &kernel->ranges[number];
@@ -170,15 +173,26 @@ static sharing find_sharing(const weft_kernel *kernel, weft_expr variable, weft_
     return found;
 }
 
-/* Stages that reduce in order, straight from memory, and no more than a few instructions. */
+/* Stages that reduce in order, straight from memory. */
 static bool may_jam(const weft_kernel *kernel)
 {
-    bool fits = kernel->accumulator_count > 0 && kernel->inst_count <= MOST_INSTRUCTIONS;
+    bool fits = kernel->accumulator_count > 0;
     for (uint32_t i = 0; i < kernel->buffer_count; i++) fits &= kernel->buffers[i].local == 0;
     for (uint32_t i = 0; i < kernel->inst_count; i++) fits &= kernel->insts[i].op != WEFT_SCALAR_running;
     for (uint32_t s = 0; s < kernel->stage_count; s++)
         for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) fits &= !kernel->stages[s].stores[i].is_indirect;
     return fits;
+}
+
+const char *weft_kernel_jam_refusal(const weft_kernel *kernel, uint32_t range, int64_t rows)
+{
+    if (rows < 2 || rows > MOST_ROWS) return "2 to 8 points become one";
+    if (!may_jam(kernel)) return "no stage reduces, or one scans, scatters or has local buffers";
+    if (kernel->ranges[range].bind != WEFT_BIND_SERIAL) return "its lanes are bound";
+    for (uint32_t i = range + 1; i < kernel->range_count; i++)
+        if (weft_expr_uses(kernel->exprs, kernel->ranges[i].extent, kernel->ranges[range].variable))
+            return "a later extent depends on it";
+    return weft_kernel_bounds_inner(kernel, kernel->ranges[range].variable) ? "an inner extent depends on it" : NULL;
 }
 
 /* The outer range, not the last, along which most is shared; of equal ones one that walks memory, and the innermost.
@@ -217,34 +231,21 @@ static uint32_t choose_rows(const weft_kernel *kernel, uint32_t number, uint32_t
     return best;
 }
 
-/* The last range in blocks, in front of all ranges along which a block is read again. */
-static weft_status *block_last(weft_kernel *kernel)
+uint32_t weft_kernel_find_block(const weft_kernel *kernel)
 {
-    uint32_t last = kernel->range_count - 1, first = last;
-    weft_expr lanes = kernel->ranges[last].variable;
+    uint32_t first = kernel->range_count - 1;
+    weft_expr lanes = kernel->ranges[first].variable;
     while (first > 0 && find_sharing(kernel, kernel->ranges[first - 1].variable, lanes).shared > 1) first--;
-    WEFT_TRY(weft_kernel_split(kernel, last, BLOCK));
-    if (kernel->range_count == last + 1) return NULL;
-    weft_range blocks = kernel->ranges[last];
-    memmove(&kernel->ranges[first + 1], &kernel->ranges[first], (last - first) * sizeof blocks);
-    kernel->ranges[first] = blocks;
-    return NULL;
+    return first;
 }
 
-/*
- * requires   an unscheduled kernel
- * maintains  what is computed, and the order of every reduction
- * breaks     that an iteration stores each element once
- */
-weft_status *weft_kernel_unroll_and_jam(weft_kernel *kernel, uint32_t vectors, bool *out_jammed)
+weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors)
 {
-    uint32_t components = 0, number = may_jam(kernel) ? find_range(kernel) : kernel->range_count;
-    *out_jammed = false;
-    if (number == kernel->range_count) return NULL;
+    uint32_t components = 0;
+    bool fits = kernel->inst_count <= MOST_INSTRUCTIONS && may_jam(kernel);
+    weft_jam found = {fits ? find_range(kernel) : kernel->range_count, 1};
+    if (found.range == kernel->range_count) return found;
     for (uint32_t i = 0; i < kernel->accumulator_count; i++) components += kernel->accumulators[i].width;
-    uint32_t rows = choose_rows(kernel, number, vectors / components);
-    if (rows == 1) return NULL;
-    *out_jammed = true;
-    WEFT_TRY(jam_range(kernel, number, rows));
-    return block_last(kernel);
+    found.rows = choose_rows(kernel, found.range, vectors / components);
+    return found;
 }

@@ -5,10 +5,12 @@
  *     # passes: a,b                       (none when missing; `kernels`: compiled, and the kernels that
  *                                       makes; `plain,kernels`: compiled by no pass)
  *     graph text, or kernel text            (passes of kernels: complex, math, stage_cse, legalize_float16, schedule,
- * schedule_gpu) # expect                            and the text after the passes; or # error: part of the message What
- * is expected must also survive being printed again. Ops of einsum are known. With --rewrite what a case expects
- * becomes what it gives, where these differ: the differences are to be read before they are committed. A text does not
- * become an error, nor an error a text.
+ *                                       schedule_gpu; `apply MOVES` is a schedule, up to the end of the line)
+ *     # expect                          and the text after the passes; or # error: part of the message
+ * What is expected must also survive being printed again, and a schedule that is chosen must give the same kernel when
+ * its text is applied. Ops of einsum are known. With --rewrite what a case expects becomes what it gives, where these
+ * differ: the differences are to be read before they are committed. A text does not become an error, nor an error a
+ * text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +31,14 @@ typedef struct text_edit {
 typedef struct text_case {
     const char *file;
     size_t line; /* of the first line */
-    char title[128], passes[128], error[512];
+    char title[128], passes[512], error[512];
     char *graph, *expected; /* NULL where there is none */
     size_t expected_line;
     text_edit edit; /* of what is expected */
 } text_case;
 
 static bool rewriting;
+static const char applies[] = "apply";
 
 /* ---- reading ---- */
 
@@ -111,15 +114,63 @@ static bool read_case(const char **cursor, size_t *line_number, text_case *c)
 
 /* ---- running ---- */
 
+static weft_status *apply(weft_kernel *kernel, const char *moves, const weft_machine *machine)
+{
+    moves += *moves == ' ';
+    weft_schedule schedule = {.arena = &kernel->arena};
+    WEFT_TRY(weft_schedule_parse("schedule", moves, &schedule));
+    return weft_schedule_apply(kernel, &schedule, machine);
+}
+
+static weft_status *compare_kernels(const weft_kernel *a, const weft_kernel *b, const char *moves)
+{
+    weft_bytes texts[2];
+    weft_bytes_init(&texts[0], NULL);
+    weft_bytes_init(&texts[1], NULL);
+    weft_status *status = weft_kernel_print(a, &texts[0]);
+    if (status == NULL) status = weft_kernel_print(b, &texts[1]);
+    if (status == NULL && strcmp(texts[0].data, texts[1].data) != 0)
+        status = weft_status_create(NULL, WEFT_INTERNAL, NULL, "%s gives another kernel:\n%s", moves, texts[1].data);
+    weft_bytes_finish(&texts[0]);
+    weft_bytes_finish(&texts[1]);
+    return status;
+}
+
+/* Chooses a schedule, and applies its text to `clone`. */
+static weft_status *schedule_both(weft_kernel *kernel, weft_kernel *clone, const weft_machine *machine)
+{
+    weft_schedule schedule = {.arena = &kernel->arena};
+    weft_bytes moves;
+    weft_bytes_init(&moves, NULL);
+    weft_status *status = weft_schedule_choose(kernel, machine, &(weft_template){.form = WEFT_FORM_ANY}, &schedule);
+    if (status == NULL) status = weft_schedule_print(&schedule, &moves);
+    const char *text = moves.size == 0 ? "" : moves.data;
+    if (status == NULL) status = apply(clone, text, machine);
+    if (status == NULL) status = compare_kernels(kernel, clone, text);
+    weft_bytes_finish(&moves);
+    return status;
+}
+
+static weft_status *schedule(weft_kernel *kernel, const weft_machine *machine)
+{
+    weft_kernel *clone;
+    WEFT_TRY(weft_kernel_clone(kernel, &clone));
+    weft_status *status = schedule_both(kernel, clone, machine);
+    weft_kernel_destroy(clone);
+    return status;
+}
+
 static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_t length)
 {
     weft_machine gpu = *weft_machine_reference();
     gpu.device = WEFT_DEVICE_CUDA;
+    if (strncmp(pass, applies, strlen(applies)) == 0)
+        return apply(kernel, pass + strlen(applies), weft_machine_reference());
     if (strncmp(pass, "complex", length) == 0) return weft_kernel_expand_complex(kernel);
     if (strncmp(pass, "math", length) == 0) return weft_kernel_lower_math(kernel);
     if (strncmp(pass, "legalize_float16", length) == 0) return weft_kernel_legalize_float16(kernel);
     if (strncmp(pass, "stage_cse", length) == 0) return weft_kernel_stage_cse(kernel);
-    return weft_kernel_schedule(kernel, strncmp(pass, "schedule", length) == 0 ? weft_machine_reference() : &gpu);
+    return schedule(kernel, strncmp(pass, "schedule", length) == 0 ? weft_machine_reference() : &gpu);
 }
 
 /* Replaces the kernel by a clone that the pass has changed, if the kernel prints after it as it did before. */
@@ -150,7 +201,7 @@ static weft_status *transform_kernel(const char *name, const char *text, const c
     WEFT_TRY(weft_kernel_parse(NULL, name, text, strlen(text), &kernel));
     weft_status *status = NULL;
     for (const char *pass = passes; *pass != '\0' && status == NULL; pass += strspn(pass, ",")) {
-        size_t length = strcspn(pass, ",");
+        size_t length = strncmp(pass, applies, strlen(applies)) == 0 ? strlen(pass) : strcspn(pass, ",");
         status = run_on_clone(&kernel, pass, length);
         pass += length;
     }

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/schedule/move.h"
+#include <string.h>
+#include "lib/loop/inst.h"
+#include "lib/schedule/ranges.h"
+#include "lib/schedule/tile.h"
+#include "lib/schedule/transform.h"
+
+/* ---- ranges by number ---- */
+
+/* Where a range is: the list that has it, and the stage, NULL for outer ones. */
+typedef struct place {
+    weft_range *ranges;
+    uint32_t *count;
+    uint32_t at;
+    weft_stage *stage;
+} place;
+
+static bool find_place(weft_kernel *kernel, uint32_t number, place *out_place)
+{
+    *out_place = (place){kernel->ranges, &kernel->range_count, number, NULL};
+    if (number < kernel->range_count) return true;
+    uint32_t first = kernel->range_count;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        weft_stage *stage = &kernel->stages[s];
+        *out_place = (place){stage->ranges, &stage->range_count, number - first, stage};
+        if (number - first < stage->range_count) return true;
+        first += stage->range_count;
+    }
+    return false;
+}
+
+/* Whether the extent of an outer range from `begin` to `end` depends on the variable. */
+static bool bounds_outer(const weft_kernel *kernel, uint32_t begin, uint32_t end, weft_expr variable)
+{
+    for (uint32_t i = begin; i < end; i++)
+        if (weft_expr_uses(kernel->exprs, kernel->ranges[i].extent, variable)) return true;
+    return false;
+}
+
+static bool has_lanes(const weft_range *ranges, uint32_t count)
+{
+    return count > 0 && ranges[count - 1].bind == WEFT_BIND_LANE;
+}
+
+/* Points that run in order, because they may meet in what they store. */
+static bool is_ordered(const weft_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->store_count; i++)
+        if (stage->stores[i].is_indirect) return true;
+    return false;
+}
+
+/* ---- fuse ---- */
+
+typedef struct pair {
+    weft_expr outer, inner, inner_extent;
+} pair;
+
+/* Whether the expression walks the two ranges as one: a step of the outer is as long as the whole inner range. */
+static bool walks_as_one(void *context, weft_expr_context *exprs, weft_expr *expr)
+{
+    const pair *p = context;
+    weft_expr outer, inner, rest;
+    if (!weft_expr_uses(exprs, *expr, p->outer) && !weft_expr_uses(exprs, *expr, p->inner)) return true;
+    if (!weft_expr_affine(exprs, *expr, p->outer, &outer, &rest)) return false;
+    if (weft_expr_uses(exprs, outer, p->inner)) return false;
+    if (!weft_expr_affine(exprs, *expr, p->inner, &inner, &rest)) return false;
+    return outer == weft_expr_mul(exprs, inner, p->inner_extent);
+}
+
+static const char *refuse_fuse(weft_kernel *kernel, const place *at)
+{
+    if (at->at + 1 >= *at->count) return "no range follows it";
+    const weft_range *outer = &at->ranges[at->at], *inner = outer + 1;
+    pair p = {outer->variable, inner->variable, inner->extent};
+    if (outer->reduce || inner->reduce) return "the ranges of a reduction stay apart";
+    if (outer->bind != WEFT_BIND_SERIAL || inner->bind != WEFT_BIND_SERIAL) return "its lanes are bound";
+    if (weft_expr_uses(kernel->exprs, inner->extent, outer->variable)) return "the next extent depends on it";
+    return weft_kernel_visit_exprs(kernel, walks_as_one, &p) ? NULL : "an address does not walk both as one";
+}
+
+static weft_status *fuse(weft_kernel *kernel, const place *at)
+{
+    weft_range *outer = &at->ranges[at->at], *inner = outer + 1;
+    weft_expr extent = weft_expr_mul(kernel->exprs, outer->extent, inner->extent);
+    weft_expr variable = weft_kernel_fresh_variable(kernel, extent);
+    weft_substitution s = {{outer->variable, inner->variable}, {weft_expr_constant(kernel->exprs, 0), variable}, 2};
+    if (!weft_kernel_substitute(kernel, &s)) return weft_kernel_expr_failure(kernel);
+    outer->variable = variable;
+    outer->extent = extent;
+    memmove(inner, inner + 1, (*at->count - at->at - 2) * sizeof *inner);
+    (*at->count)--;
+    return NULL;
+}
+
+/* ---- split, reorder, sink ---- */
+
+static const char *refuse_split(const weft_kernel *kernel, const weft_move *move)
+{
+    if (move->factor < 1) return "a tile has an element at least";
+    if (has_lanes(kernel->ranges, kernel->range_count)) return "the lanes of the last outer range are bound";
+    weft_expr variable = kernel->ranges[move->range].variable;
+    return bounds_outer(kernel, move->range + 1, kernel->range_count, variable) ? "a later extent depends on it" : NULL;
+}
+
+static const char *refuse_reorder(const weft_kernel *kernel, const weft_move *move)
+{
+    if (move->to >= kernel->range_count) return "it goes in front of an outer range";
+    if (has_lanes(kernel->ranges, kernel->range_count)) return "the lanes of the last outer range are bound";
+    uint32_t first = move->to, last = move->range;
+    if (first >= last) return "it goes in front of an earlier range";
+    for (uint32_t i = first; i < last; i++)
+        if (bounds_outer(kernel, last, last + 1, kernel->ranges[i].variable)) return "its extent depends on them";
+    return NULL;
+}
+
+static void reorder(weft_kernel *kernel, const weft_move *move)
+{
+    weft_range moved = kernel->ranges[move->range], *to = &kernel->ranges[move->to];
+    memmove(to + 1, to, (move->range - move->to) * sizeof moved);
+    *to = moved;
+}
+
+static const char *refuse_sink(const weft_kernel *kernel, const weft_move *move)
+{
+    if (move->to >= kernel->stage_count) return "there is no such stage";
+    if (kernel->stage_count != 1) return "the kernel has other stages";
+    if (kernel->stages[0].accumulator_count != 0) return "the stage reduces";
+    if (move->range + 1 != kernel->range_count) return "it is not the last outer range";
+    if (kernel->ranges[move->range].bind != WEFT_BIND_SERIAL) return "its lanes are bound";
+    return weft_kernel_bounds_inner(kernel, kernel->ranges[move->range].variable) ? "an extent depends on it" : NULL;
+}
+
+static weft_status *sink(weft_kernel *kernel, const weft_move *move)
+{
+    weft_stage *stage = &kernel->stages[move->to];
+    weft_range *ranges = weft_arena_allocate(&kernel->arena, (stage->range_count + 1) * sizeof *ranges);
+    if (ranges == NULL) return weft_status_out_of_memory();
+    if (stage->range_count > 0) memcpy(ranges, stage->ranges, stage->range_count * sizeof *ranges);
+    ranges[stage->range_count++] = kernel->ranges[--kernel->range_count];
+    stage->ranges = ranges;
+    return NULL;
+}
+
+/* ---- lanes ---- */
+
+static bool is_power_of_two(uint32_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+/* Wider ones are no vectors of any processor, and would take LLVM forever. */
+enum { MOST_WIDTH = 64 };
+
+static const char *refuse_vectors(const weft_move *move)
+{
+    if (!is_power_of_two(move->width) || move->width > MOST_WIDTH) return "a width is a power of two up to 64";
+    return move->unroll < 1 || move->unroll > WEFT_MAX_UNROLL ? "a round has 1 to 16 vectors" : NULL;
+}
+
+/* Whether a move before made the last range of the stage out of an outer one, whose points never meet. */
+static bool was_sunk(const weft_schedule *before, const weft_kernel *kernel, const weft_stage *stage)
+{
+    for (uint32_t i = 0; i < before->count; i++)
+        if (before->moves[i].kind == WEFT_MOVE_SINK && &kernel->stages[before->moves[i].to] == stage) return true;
+    return false;
+}
+
+static const char *refuse_inner_lanes(const weft_kernel *kernel, const weft_schedule *before, const weft_move *move,
+                                      const place *at)
+{
+    const weft_range *range = &at->ranges[at->at];
+    if (has_lanes(kernel->ranges, kernel->range_count)) return "the lanes of the last outer range are bound";
+    if (is_ordered(at->stage) && !was_sunk(before, kernel, at->stage)) return "its points run in order";
+    if (!range->reduce) return NULL;
+    if (range->virtual_lanes == 1) return "its elements combine in order";
+    return move->width * move->unroll == range->virtual_lanes ? NULL : "it has another number of virtual lanes";
+}
+
+static const char *refuse_outer_lanes(const weft_kernel *kernel, const place *at)
+{
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        if (has_lanes(kernel->stages[s].ranges, kernel->stages[s].range_count)) return "lanes of a stage are bound";
+    return weft_kernel_bounds_inner(kernel, at->ranges[at->at].variable) ? "an inner extent depends on it" : NULL;
+}
+
+static const char *refuse_lanes(const weft_kernel *kernel, const weft_schedule *before, const weft_move *move,
+                                const place *at)
+{
+    const char *reason = refuse_vectors(move);
+    if (reason != NULL) return reason;
+    if (at->at + 1 != *at->count) return "it is not the last one";
+    if (at->ranges[at->at].bind != WEFT_BIND_SERIAL) return "its lanes are bound";
+    return at->stage == NULL ? refuse_outer_lanes(kernel, at) : refuse_inner_lanes(kernel, before, move, at);
+}
+
+static void bind_lanes(const weft_move *move, const place *at)
+{
+    weft_range *range = &at->ranges[at->at];
+    range->bind = WEFT_BIND_LANE;
+    range->width = move->width;
+    range->unroll = move->unroll;
+}
+
+/* ---- all moves ---- */
+
+static bool is_of_outer(weft_move_kind kind)
+{
+    return kind != WEFT_MOVE_FUSE && kind != WEFT_MOVE_LANES && kind != WEFT_MOVE_TILE;
+}
+
+/* Of moves whose ranges are numbers. */
+static const char *find_refusal(weft_kernel *kernel, const weft_schedule *before, const weft_move *move)
+{
+    place at = {0};
+    if (!find_place(kernel, move->range, &at)) return "there is no such range";
+    if (is_of_outer(move->kind) && at.stage != NULL) return "it is not an outer range";
+    switch (move->kind) {
+    case WEFT_MOVE_FUSE: return refuse_fuse(kernel, &at);
+    case WEFT_MOVE_SPLIT: return refuse_split(kernel, move);
+    case WEFT_MOVE_REORDER: return refuse_reorder(kernel, move);
+    case WEFT_MOVE_SINK: return refuse_sink(kernel, move);
+    case WEFT_MOVE_JAM: return weft_kernel_jam_refusal(kernel, move->range, move->factor);
+    case WEFT_MOVE_TRANSPOSE: {
+        const char *reason = refuse_vectors(move);
+        return reason != NULL ? reason : weft_kernel_transpose_refusal(kernel, move->range, move->width);
+    }
+    default: return refuse_lanes(kernel, before, move, &at);
+    }
+}
+
+weft_status *weft_move_check(weft_kernel *kernel, const weft_schedule *before, const weft_move *move,
+                             const char **out_reason)
+{
+    if (move->kind != WEFT_MOVE_TILE) {
+        *out_reason = find_refusal(kernel, before, move);
+        return NULL;
+    }
+    *out_reason = refuse_vectors(move);
+    return *out_reason != NULL ? NULL : weft_kernel_tile_check(kernel, move->tile, out_reason);
+}
+
+weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move)
+{
+    place at = {0};
+    if (move->kind != WEFT_MOVE_TILE) find_place(kernel, move->range, &at);
+    switch (move->kind) {
+    case WEFT_MOVE_FUSE: return fuse(kernel, &at);
+    case WEFT_MOVE_SPLIT: return weft_kernel_split(kernel, move->range, move->factor);
+    case WEFT_MOVE_REORDER: reorder(kernel, move); return NULL;
+    case WEFT_MOVE_SINK: return sink(kernel, move);
+    case WEFT_MOVE_JAM: return weft_kernel_jam(kernel, move->range, (uint32_t)move->factor);
+    case WEFT_MOVE_LANES: bind_lanes(move, &at); return NULL;
+    case WEFT_MOVE_TRANSPOSE: return weft_kernel_transpose(kernel, move->range, move->width, move->unroll);
+    default: return weft_kernel_tile(kernel, move->tile, move->width, move->unroll);
+    }
+}
+
+/* ---- schedules ---- */
+
+weft_status *weft_schedule_add(weft_schedule *schedule, const weft_move *move)
+{
+    weft_move *moves = weft_loop_grow(schedule->arena, schedule->moves, schedule->count, sizeof *moves);
+    if (moves == NULL) return weft_status_out_of_memory();
+    schedule->moves = moves;
+    schedule->moves[schedule->count++] = *move;
+    return NULL;
+}
+
+weft_status *weft_schedule_close(weft_kernel *kernel, const weft_machine *machine)
+{
+    weft_bind bind = machine->device != WEFT_DEVICE_CPU ? WEFT_BIND_GRID : WEFT_BIND_THREAD;
+    for (uint32_t i = 0; i < kernel->range_count; i++)
+        if (kernel->ranges[i].bind == WEFT_BIND_SERIAL) kernel->ranges[i].bind = bind;
+    kernel->scheduled = true;
+    WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
+    return weft_kernel_verify(kernel);
+}
+
+static weft_status *refuse(const weft_move *move, uint32_t number, const char *reason)
+{
+    weft_bytes text;
+    weft_bytes_init(&text, NULL);
+    weft_move_print(move, &text);
+    weft_status *status = weft_bytes_status(&text);
+    if (status == NULL)
+        status = weft_status_create(NULL, WEFT_INVALID_ARGUMENT, NULL, "move %u of the schedule, \"%s\": %s",
+                                    number + 1, text.data, reason);
+    weft_bytes_finish(&text);
+    return status;
+}
+
+/* A kernel that breaks a rule of the loop IR is the schedule's fault. */
+static weft_status *blame(weft_status *status)
+{
+    if (weft_status_code(status) != WEFT_INTERNAL) return status;
+    weft_status *blamed = weft_status_create(NULL, WEFT_INVALID_ARGUMENT, NULL, "the schedule does not fit the kernel: %s",
+                                             weft_status_message(status));
+    weft_status_destroy(status);
+    return blamed;
+}
+
+weft_status *weft_schedule_apply(weft_kernel *kernel, const weft_schedule *schedule, const weft_machine *machine)
+{
+    for (uint32_t i = 0; i < schedule->count; i++) {
+        const weft_schedule before = {schedule->arena, i, schedule->moves};
+        const char *reason;
+        WEFT_TRY(weft_move_check(kernel, &before, &schedule->moves[i], &reason));
+        WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
+        if (reason != NULL) return refuse(&schedule->moves[i], i, reason);
+        WEFT_TRY(weft_move_make(kernel, &schedule->moves[i]));
+    }
+    return blame(weft_schedule_close(kernel, machine));
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_SCHEDULE_MOVE_H
+#define WEFT_LIB_SCHEDULE_MOVE_H
+/*
+ * A schedule: a list of moves, each of which transforms the kernel that the moves before it made. None changes what is
+ * computed or the order of a reduction, so that a schedule changes no bit of a result. Outer ranges that no move binds
+ * are for threads.
+ *
+ * A move names a range by its number in the text of the kernel it acts on: outer ranges first, then those of each stage.
+ * As text (weft_schedule_print, weft_schedule_parse) moves have semicolons between them:
+ *
+ *     fuse i0 i1         two adjacent ranges that every address walks as one become one
+ *     split i1 8192      an outer range becomes one of tiles, where it was, and one inside the tile, the last outer one;
+ *                        a range known to fit one tile only goes to the end
+ *     reorder i2 i0      an outer range goes in front of another
+ *     sink i2 1          the last outer range becomes the innermost of stage 1, the only one
+ *     jam i0 4           four points of an outer range become one, with their reductions side by side
+ *     lanes i1 8 x 4     the last outer range, or the last of a stage, on vectors of 8 lanes, 4 in a round
+ *     transpose i0 8 x 4 tiles of this range and the last one are read along this one into a local buffer, and computed
+ *                        along the last from there
+ *     tile 8 x 4 cut i2 4, lanes i3 i2.0, rows i1, read %0 i1 i2.0
+ *                        parts of several ranges become a tile of rows and lanes; `cut` takes the next 4 elements of a
+ *                        range as part i2.0, the rest is i2.1; a load under `read` is read along these parts into a
+ *                        local buffer first
+ */
+#include <weft/machine.h>
+#include "lib/loop/loop.h"
+
+typedef enum weft_move_kind {
+    WEFT_MOVE_FUSE,
+    WEFT_MOVE_SPLIT,
+    WEFT_MOVE_REORDER,
+    WEFT_MOVE_SINK,
+    WEFT_MOVE_JAM,
+    WEFT_MOVE_LANES,
+    WEFT_MOVE_TRANSPOSE,
+    WEFT_MOVE_TILE
+} weft_move_kind;
+
+/* Cuts of all ranges of a tile, and loads that are read in front of it, at most. */
+#define WEFT_TILE_CUTS 32
+#define WEFT_TILE_READS 4
+
+/* The next `extent` elements of what earlier cuts left of a range, as a part of their own. */
+typedef struct weft_tile_cut {
+    uint32_t range;
+    int64_t extent;
+} weft_tile_cut;
+
+/* Part p of a range: what its cut number p takes, or after the last one the rest. */
+typedef struct weft_tile_part {
+    uint32_t range, part;
+} weft_tile_part;
+
+typedef struct weft_tile_parts {
+    uint32_t count;
+    weft_tile_part items[WEFT_MAX_RANK + WEFT_TILE_CUTS];
+} weft_tile_parts;
+
+typedef struct weft_tile_plan {
+    uint32_t cut_count, read_count;
+    weft_tile_cut cuts[WEFT_TILE_CUTS];
+    weft_tile_parts lanes; /* the fastest first */
+    weft_tile_parts rows;  /* the other parts of the tile */
+    struct {
+        weft_inst_id load;
+        weft_tile_parts run; /* the fastest first */
+    } reads[WEFT_TILE_READS];
+} weft_tile_plan;
+
+typedef struct weft_move {
+    weft_move_kind kind;
+    uint32_t range;         /* except for TILE */
+    uint32_t to;            /* REORDER: the range that it goes in front of; SINK: the stage */
+    int64_t factor;         /* SPLIT: elements of a tile; JAM: points */
+    uint32_t width, unroll; /* LANES, TRANSPOSE, TILE */
+    const weft_tile_plan *tile;  /* TILE */
+} weft_move;
+
+typedef struct weft_schedule {
+    weft_arena *arena; /* where the moves live; not owned */
+    uint32_t count;
+    weft_move *moves;
+} weft_schedule;
+
+/* Appends a copy of the move. */
+weft_status *weft_schedule_add(weft_schedule *schedule, const weft_move *move) WEFT_MUST_USE;
+
+/* Why the move may not be made after those of `before`; NULL: it may. Static. */
+weft_status *weft_move_check(weft_kernel *kernel, const weft_schedule *before, const weft_move *move,
+                             const char **out_reason) WEFT_MUST_USE;
+/* Makes a move that is not refused. */
+weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move) WEFT_MUST_USE;
+
+/* The end of every schedule: what is not bound is for threads, or for the grid of a GPU; verified. */
+weft_status *weft_schedule_close(weft_kernel *kernel, const weft_machine *machine) WEFT_MUST_USE;
+/* All moves, and the end. INVALID_ARGUMENT says which move may not be made and why; the kernel is then of no use. */
+weft_status *weft_schedule_apply(weft_kernel *kernel, const weft_schedule *schedule,
+                                 const weft_machine *machine) WEFT_MUST_USE;
+
+weft_status *weft_schedule_print(const weft_schedule *schedule, weft_bytes *out_text) WEFT_MUST_USE;
+void weft_move_print(const weft_move *move, weft_bytes *out_text);
+/* PARSE_ERROR with line and column; `name` is that of the text. */
+weft_status *weft_schedule_parse(const char *name, const char *text, weft_schedule *out_schedule) WEFT_MUST_USE;
+#endif
