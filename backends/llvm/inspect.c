@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "backends/llvm/runtime.h"
 #include "lib/build/build.h"
+#include "lib/schedule/candidates.h"
 #include "lib/text/text.h"
 #include "runtime/base/status.h"
 
@@ -16,15 +17,14 @@ weft_status *weft_emit_target(const char **out_target)
 }
 
 typedef struct format_info {
-    bool generated; /* by LLVM, as `llvm` */
-    weft_llvm_format llvm;
+    weft_llvm_format llvm; /* of the code that LLVM makes */
     const char *comment;
 } format_info;
 
 static const format_info formats[] = {
-    [WEFT_EMIT_LOOPS] = {false, WEFT_LLVM_OBJECT, "#"}, [WEFT_EMIT_SCHEDULED] = {false, WEFT_LLVM_OBJECT, "#"},
-    [WEFT_EMIT_LLVM] = {true, WEFT_LLVM_IR, ";"},       [WEFT_EMIT_ASM] = {true, WEFT_LLVM_ASM, "#"},
-    [WEFT_EMIT_PTX] = {true, WEFT_LLVM_PTX, "//"},
+    [WEFT_EMIT_LOOPS] = {WEFT_LLVM_OBJECT, "#"},    [WEFT_EMIT_SCHEDULED] = {WEFT_LLVM_OBJECT, "#"},
+    [WEFT_EMIT_LLVM] = {WEFT_LLVM_IR, ";"},         [WEFT_EMIT_ASM] = {WEFT_LLVM_ASM, "#"},
+    [WEFT_EMIT_PTX] = {WEFT_LLVM_PTX, "//"},        [WEFT_EMIT_SCHEDULE] = {WEFT_LLVM_OBJECT, "#"},
 };
 
 typedef struct emission {
@@ -46,37 +46,67 @@ static weft_status *append_generated(emission *e, const weft_kernel *kernel)
     return NULL;
 }
 
-static weft_status *append_kernel(void *context, const char *name, const weft_kernel *unscheduled,
-                                  const weft_kernel *scheduled)
+/* "# 12.3 us (computing 10.1, memory 8.3):", and the moves on a line of their own. */
+static void append_candidate(emission *e, const weft_candidate *candidate)
+{
+    const weft_estimate *estimate = &candidate->estimate;
+    weft_bytes_print(&e->text, "# %.4g us: computing %.4g, memory %.4g\n%s\n", estimate->total * 1e-3,
+                     estimate->computing * 1e-3, estimate->memory * 1e-3, candidate->text);
+}
+
+static weft_status *append_candidates(emission *e, const weft_kernel *expanded)
+{
+    weft_candidates candidates;
+    WEFT_TRY(weft_candidates_init(e->allocator, expanded, weft_machine_host(), &candidates));
+    for (uint32_t i = 0; i < candidates.count; i++) {
+        if (i < 2) weft_bytes_print(&e->text, i == 0 ? "# by the rules\n" : "# others, the fastest first as estimated\n");
+        append_candidate(e, &candidates.items[i]);
+    }
+    weft_candidates_finish(&candidates);
+    return NULL;
+}
+
+static weft_status *append_text(emission *e, const weft_kernel_view *kernel)
+{
+    switch (e->format) {
+    case WEFT_EMIT_LOOPS: return weft_kernel_print(kernel->lowered, &e->text);
+    case WEFT_EMIT_SCHEDULED: return weft_kernel_print(kernel->scheduled, &e->text);
+    case WEFT_EMIT_SCHEDULE: return append_candidates(e, kernel->expanded);
+    default: return append_generated(e, kernel->scheduled);
+    }
+}
+
+static weft_status *append_kernel(void *context, const weft_kernel_view *kernel)
 {
     emission *e = context;
     const format_info *format = &formats[e->format];
-    weft_bytes_print(&e->text, "%s%s kernel %zu: %s\n", e->count == 0 ? "" : "\n", format->comment, e->count, name);
-    if (format->generated) WEFT_TRY(append_generated(e, scheduled));
-    else WEFT_TRY(weft_kernel_print(e->format == WEFT_EMIT_LOOPS ? unscheduled : scheduled, &e->text));
+    weft_bytes_print(&e->text, "%s%s kernel %zu: %s\n", e->count == 0 ? "" : "\n", format->comment, e->count,
+                     kernel->name);
+    WEFT_TRY(append_text(e, kernel));
     e->count++;
     return weft_bytes_status(&e->text);
 }
 
-static weft_status *emit(emission *e, const weft_program *program)
+static weft_status *emit(emission *e, const weft_program *program, const weft_schedules *schedules)
 {
     weft_machine machine = *weft_machine_host();
     if (e->format != WEFT_EMIT_LOOPS) WEFT_TRY(weft_llvm_load(&e->llvm));
     if (e->format == WEFT_EMIT_PTX) machine.device = WEFT_DEVICE_CUDA;
-    return weft_program_visit_kernels(program, &machine, append_kernel, e);
+    return weft_program_visit_kernels(program, &machine, schedules, append_kernel, e);
 }
 
-weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, char **out_text)
+weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, const weft_schedules *schedules,
+                               char **out_text)
 {
     WEFT_REQUIRE(program);
     WEFT_REQUIRE(out_text);
-    if ((unsigned)format > WEFT_EMIT_PTX)
+    if ((unsigned)format >= sizeof formats / sizeof *formats)
         return weft_status_create(program->allocator, WEFT_INVALID_ARGUMENT, "weft_program_emit",
                                   "format %u is none of the %zu formats", (unsigned)format,
                                   sizeof formats / sizeof *formats);
     emission e = {.allocator = program->allocator, .format = format};
     weft_bytes_init(&e.text, e.allocator);
-    weft_status *status = emit(&e, program);
+    weft_status *status = emit(&e, program, schedules);
     if (status == NULL)
         status = weft_text_create(e.allocator, e.text.size == 0 ? "" : e.text.data, e.text.size, out_text);
     weft_bytes_finish(&e.text);

@@ -28,7 +28,8 @@ extern "C" {
 
 enum { WEFT_MAX_THREADS = 1024 }; /* of an executor */
 
-typedef struct weft_runtime weft_runtime; /* <weft/runtime.h> */
+typedef struct weft_runtime weft_runtime;     /* <weft/runtime.h> */
+typedef struct weft_schedules weft_schedules; /* <weft/schedules.h> */
 
 /* Zero-initialise for the defaults. */
 typedef struct weft_executor_options {
@@ -41,6 +42,9 @@ typedef struct weft_executor_options {
      * each run; allocating them again costs some tenths of a second per GiB. */
     size_t buffer_capacity;
     const weft_machine *machine; /* a CPU; code is scheduled and work is cut for it; NULL: weft_machine_host */
+    /* Of kernels for the CPU, in place of what the rules choose; outlive the executor; NULL: none. A schedule that does
+     * not fit its kernel is INVALID_ARGUMENT when that is built. */
+    const weft_schedules *schedules;
 } weft_executor_options;
 
 /*
@@ -98,6 +102,8 @@ typedef struct weft_profile_record {
     size_t depth;             /* 0; deeper for steps that another step runs */
     int64_t begin_ns, end_ns; /* of a clock that only goes forward */
     double bytes, flops;
+    /* KERNEL, of an executor that has schedules: equal for equal loops before they are scheduled; else 0. */
+    uint64_t kernel;
 } weft_profile_record;
 
 /* Called after each step that succeeded, on the thread that called weft_executor_run; steps that another step runs come

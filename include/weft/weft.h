@@ -20,6 +20,7 @@
 #include <weft/program.h>
 #include <weft/region.h>
 #include <weft/runtime.h>
+#include <weft/schedules.h>
 #include <weft/shape.h>
 #include <weft/statistics.h>
 #endif

@@ -33,13 +33,19 @@ typedef struct weft_steps_view {
     const uint32_t *input_alias; /* of a program: weft_variant.input_alias */
 } weft_steps_view;
 
-/* Called with every kernel of a program, unscheduled and scheduled, in the order of its steps; for tools and tests. */
-typedef weft_status *(*weft_kernel_visitor)(void *context, const char *name, const weft_kernel *unscheduled,
-                                            const weft_kernel *scheduled);
+/* A kernel as it is lowered, with functions and complex numbers expanded, and scheduled. */
+typedef struct weft_kernel_view {
+    const char *name;
+    const weft_kernel *lowered, *expanded, *scheduled;
+} weft_kernel_view;
+
+/* Called with every kernel of a program in the order of its steps; for tools and tests. */
+typedef weft_status *(*weft_kernel_visitor)(void *context, const weft_kernel_view *kernel);
 /* Lowers and schedules `program`, with contiguous arrays and no specialisation, and visits its kernels without
- * generating code. */
+ * generating code. `schedules` may be NULL. */
 weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine,
-                                        weft_kernel_visitor visit, void *context) WEFT_MUST_USE;
+                                        const weft_schedules *schedules, weft_kernel_visitor visit,
+                                        void *context) WEFT_MUST_USE;
 
 typedef weft_status *(*weft_steps_visitor)(void *context, const weft_steps_view *view);
 weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visit,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build/builder.h"
+#include "lib/build/schedules.h"
 #include <string.h>
 #include "runtime/data/device.h"
 
@@ -125,9 +126,12 @@ static const weft_machine *machine_of(const weft_build_request *request)
 
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_step *planned, weft_step *out_step)
 {
+    const weft_build_request *request = builder->request;
     weft_kernel *kernel = planned->lowered.kernel;
-    weft_status *prepared = weft_kernel_prepare(kernel, machine_of(builder->request));
-    WEFT_TRY(weft_node_error(weft_graph_node(builder->graph, planned->node), builder->request->allocator, prepared));
+    weft_status *status = weft_kernel_expand(kernel);
+    if (status == NULL)
+        status = weft_schedules_apply(request->schedules, kernel, machine_of(request), &out_step->schedule_key);
+    WEFT_TRY(weft_node_error(weft_graph_node(builder->graph, planned->node), request->allocator, status));
     WEFT_TRY(weft_builder_fill_cost(builder, kernel, out_step));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));
     size_t count = weft_kernel_argument_count(kernel);

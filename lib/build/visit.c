@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build/builder.h"
+#include "lib/build/schedules.h"
 #include "runtime/base/float_mode.h"
 
 /* ---- kernels ---- */
 
 typedef struct kernel_visit {
     const weft_machine *machine;
+    const weft_schedules *schedules;
     weft_kernel_visitor visit;
     void *context;
 } kernel_visit;
 
 static weft_status *visit_kernel(const kernel_visit *request, const char *name, weft_kernel *kernel)
 {
-    weft_kernel *unscheduled = NULL;
-    weft_status *status = weft_kernel_clone(kernel, &unscheduled);
-    if (status == NULL) status = weft_kernel_prepare(kernel, request->machine);
-    if (status == NULL) status = request->visit(request->context, name, unscheduled, kernel);
-    weft_kernel_destroy(unscheduled);
+    weft_kernel *lowered = NULL, *expanded = NULL;
+    uint64_t key;
+    weft_status *status = weft_kernel_clone(kernel, &lowered);
+    if (status == NULL) status = weft_kernel_expand(kernel);
+    if (status == NULL) status = weft_kernel_clone(kernel, &expanded);
+    if (status == NULL) status = weft_schedules_apply(request->schedules, kernel, request->machine, &key);
+    if (status == NULL) status = request->visit(request->context, &(weft_kernel_view){name, lowered, expanded, kernel});
+    weft_kernel_destroy(lowered);
+    weft_kernel_destroy(expanded);
     return status;
 }
 
@@ -87,9 +93,9 @@ static weft_status *visit(const weft_program *program, weft_attempt_end end, con
 }
 
 weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine,
-                                        weft_kernel_visitor visitor, void *context)
+                                        const weft_schedules *schedules, weft_kernel_visitor visitor, void *context)
 {
-    return visit(program, visit_kernels, &(kernel_visit){machine, visitor, context});
+    return visit(program, visit_kernels, &(kernel_visit){machine, schedules, visitor, context});
 }
 
 weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visitor, void *context)

@@ -77,11 +77,11 @@ static weft_status *add_template(weft_candidates *candidates, const weft_kernel 
     return status;
 }
 
-weft_status *weft_candidates_init(const weft_kernel *kernel, const weft_machine *machine,
-                                  weft_candidates *out_candidates)
+weft_status *weft_candidates_init(const weft_allocator *allocator, const weft_kernel *kernel,
+                                  const weft_machine *machine, weft_candidates *out_candidates)
 {
     weft_status *status = NULL;
-    weft_arena_init(&out_candidates->arena, kernel->arena.allocator);
+    weft_arena_init(&out_candidates->arena, allocator);
     out_candidates->count = 0;
     out_candidates->items = weft_arena_allocate(&out_candidates->arena, TEMPLATES * sizeof *out_candidates->items);
     if (out_candidates->items == NULL) status = weft_status_out_of_memory();

@@ -17,7 +17,7 @@ typedef struct weft_candidates {
 } weft_candidates;
 
 /* Schedules of an unscheduled kernel that templates give. */
-weft_status *weft_candidates_init(const weft_kernel *kernel, const weft_machine *machine,
-                                  weft_candidates *out_candidates) WEFT_MUST_USE;
+weft_status *weft_candidates_init(const weft_allocator *allocator, const weft_kernel *kernel,
+                                  const weft_machine *machine, weft_candidates *out_candidates) WEFT_MUST_USE;
 void weft_candidates_finish(weft_candidates *candidates);
 #endif

@@ -2,11 +2,10 @@
 #include "lib/math/math.h"
 #include "lib/schedule/schedule.h"
 
-weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine)
+weft_status *weft_kernel_expand(weft_kernel *kernel)
 {
     WEFT_TRY(weft_kernel_stage_cse(kernel));
     WEFT_TRY(weft_kernel_expand_complex(kernel));
     WEFT_TRY(weft_kernel_legalize_float16(kernel));
-    WEFT_TRY(weft_kernel_lower_math(kernel));
-    return weft_kernel_schedule(kernel, machine);
+    return weft_kernel_lower_math(kernel);
 }

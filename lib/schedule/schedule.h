@@ -7,8 +7,8 @@
  * before lower_math. */
 weft_status *weft_kernel_stage_cse(weft_kernel *kernel) WEFT_MUST_USE;
 
-/* All passes in order: what a kernel as lowered goes through before code is generated (pipeline.c). */
-weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine) WEFT_MUST_USE;
+/* All passes in order that a kernel as lowered goes through before it is scheduled (pipeline.c). */
+weft_status *weft_kernel_expand(weft_kernel *kernel) WEFT_MUST_USE;
 
 /* How points of a kernel without reductions are visited. */
 typedef enum weft_form { WEFT_FORM_ANY, WEFT_FORM_PLAIN, WEFT_FORM_TRANSPOSED, WEFT_FORM_TILED } weft_form;

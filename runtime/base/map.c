@@ -88,3 +88,10 @@ size_t weft_map_count(const weft_map *map)
 {
     return HASH_COUNT(map->entries);
 }
+
+void weft_map_visit(const weft_map *map, void (*visit)(void *context, const void *key, size_t key_size, void *value),
+                    void *context)
+{
+    for (const struct weft_map_entry *entry = map->entries; entry != NULL; entry = entry->hh.next)
+        visit(context, entry->key, entry->key_size, entry->value);
+}

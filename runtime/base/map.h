@@ -25,4 +25,7 @@ bool weft_map_insert(weft_map *map, const void *key, size_t key_size, void *valu
 /* Removes `key` if present and returns its value. */
 void *weft_map_remove(weft_map *map, const void *key, size_t key_size);
 size_t weft_map_count(const weft_map *map);
+/* Calls `visit` for each entry, in the order of insertion. The map must not change meanwhile. */
+void weft_map_visit(const weft_map *map, void (*visit)(void *context, const void *key, size_t key_size, void *value),
+                    void *context);
 #endif

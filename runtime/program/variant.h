@@ -6,6 +6,7 @@
  * compiler, run by the executor. All sizes are slots of `formulas`, so that one variant serves every binding of the
  * symbols.
  */
+#include <weft/executor.h>
 #include <weft/runtime.h>
 #include "runtime/base/cache.h"
 #include "runtime/program/formula.h"
@@ -144,6 +145,7 @@ typedef struct weft_step {
     bool copies;             /* the one buffer written becomes what the other one holds; nothing is done where they are
                                 the same */
     weft_update update;
+    uint64_t schedule_key; /* of its schedule; 0 without schedules */
     /* For profiles. Slots: how much arithmetic all iterations do, and how often they read or write an element of each
      * buffer; `accesses` NULL: neither is known. */
     uint32_t flops;
@@ -234,6 +236,7 @@ struct weft_build_request {
     const int64_t *specialized;
     weft_pool *pool;                    /* the executor's */
     weft_cache *kernels;                /* the executor's: weft_kernel_code by canonical text and target */
+    const weft_schedules *schedules;    /* the executor's; NULL: none */
     _Atomic uint64_t *kernels_compiled; /* counted up for each kernel that went through the code generator */
     const volatile bool *cancelled;     /* read between kernels, WEFT_CANCELLED when it is set; NULL: never */
 };

@@ -51,6 +51,7 @@ weft_status *weft_executor_create(const weft_executor_options *options, weft_exe
     weft_executor *executor = weft_allocate_zeroed(allocator, sizeof *executor);
     if (executor == NULL) return weft_status_out_of_memory();
     executor->allocator = *allocator;
+    executor->schedules = options->schedules;
     pthread_mutex_init(&executor->registering, NULL);
     weft_status *status = create_parts(executor, options);
     if (status == NULL) *out_executor = executor;

@@ -17,6 +17,7 @@ struct weft_executor {
     weft_pool *pool;
     weft_cache *variants; /* of weft_variant_entry, by the variant's part of a weft_call_key */
     weft_cache *kernels;
+    const weft_schedules *schedules; /* not owned; NULL: none */
     _Atomic uint64_t kernels_compiled;
     weft_block_store *blocks;
     weft_queues *queues;

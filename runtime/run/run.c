@@ -55,6 +55,7 @@ static weft_status *build_variant(const struct build *build, weft_arena *arena, 
                                   .specialized = symbols,
                                   .pool = build->executor->pool,
                                   .kernels = build->executor->kernels,
+                                  .schedules = build->executor->schedules,
                                   .kernels_compiled = &build->executor->kernels_compiled,
                                   .cancelled = run->cancelled};
     weft_status *built = call->runtime->compiler->build(call->runtime->self, &request, out_variant);

@@ -148,6 +148,7 @@ static void record(const weft_frame *frame, size_t number, int64_t begin, int64_
                                   .depth = frame->depth,
                                   .bytes = cost.bytes,
                                   .flops = cost.flops,
+                                  .kernel = step->schedule_key,
                                   .begin_ns = begin,
                                   .end_ns = end};
     frame->profile->record(frame->profile->self, &record);

@@ -100,17 +100,15 @@ static weft_status *emit(assembler *a, const weft_kernel *kernel)
     return NULL;
 }
 
-static weft_status *visit(void *context, const char *name, const weft_kernel *unscheduled, const weft_kernel *scheduled)
+static weft_status *visit(void *context, const weft_kernel_view *kernel)
 {
     assembler *a = context;
     weft_bytes text;
-    (void)name;
-    (void)unscheduled;
     weft_bytes_init(&text, weft_allocator_default());
-    weft_status *status = weft_kernel_print(scheduled, &text);
+    weft_status *status = weft_kernel_print(kernel->scheduled, &text);
     bool known = status != NULL || weft_map_find(&a->seen, text.data, text.size) != NULL;
     if (!known && !weft_map_insert(&a->seen, text.data, text.size, a)) status = weft_status_out_of_memory();
-    if (!known && status == NULL) status = emit(a, scheduled);
+    if (!known && status == NULL) status = emit(a, kernel->scheduled);
     weft_bytes_finish(&text);
     return status;
 }
@@ -127,7 +125,7 @@ static void assemble_case(void *context, const weft_test_case *given)
     weft_status *status = weft_graph_parse(given->title, given->text, strlen(given->text), NULL, 0, NULL, &module);
     if (status == NULL)
         status = weft_compile_named(module->graph, module->outputs, module->output_names, NULL, &program);
-    if (status == NULL) status = weft_program_visit_kernels(program, &machine, visit, a);
+    if (status == NULL) status = weft_program_visit_kernels(program, &machine, NULL, visit, a);
     complain(a, status);
     weft_program_release(program);
     weft_module_destroy(module);

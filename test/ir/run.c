@@ -210,12 +210,9 @@ static weft_status *transform_kernel(const char *name, const char *text, const c
     return status;
 }
 
-static weft_status *print_kernel(void *context, const char *name, const weft_kernel *unscheduled,
-                                 const weft_kernel *scheduled)
+static weft_status *print_kernel(void *context, const weft_kernel_view *kernel)
 {
-    (void)name;
-    (void)scheduled;
-    return weft_kernel_print(unscheduled, context);
+    return weft_kernel_print(kernel->lowered, context);
 }
 
 /* Compiles the graph and prints its kernels, unscheduled, in the order of their steps. */
@@ -225,7 +222,7 @@ static weft_status *print_kernels(const weft_module *module, const char *passes,
     const weft_policy plain = {.size = sizeof plain, .passes = ""};
     bool is_plain = strcmp(passes, "plain,kernels") == 0;
     WEFT_TRY(weft_compile(module->graph, module->outputs, is_plain ? &plain : NULL, &program));
-    weft_status *status = weft_program_visit_kernels(program, weft_machine_reference(), print_kernel, out_text);
+    weft_status *status = weft_program_visit_kernels(program, weft_machine_reference(), NULL, print_kernel, out_text);
     weft_program_release(program);
     return status;
 }

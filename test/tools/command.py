@@ -9,7 +9,7 @@ import xml.etree.ElementTree
 
 from support import FAILED, GRAPH, MISUSED, OK, WEFT, Command, load, main
 
-FORMATS = "graph|trees|loops|scheduled|llvm|asm|ptx"
+FORMATS = "graph|trees|loops|schedule|scheduled|llvm|asm|ptx"
 
 
 class General(Command):
@@ -78,7 +78,7 @@ class General(Command):
                 with self.subTest(name, option=option):
                     self.refuses(MISUSED, f"{name}: {option} is given twice{tail}", name, *words)
         plugins = {(name, "--plugin") for name in ["run", "opt", "view", "info"]}
-        self.assertEqual(lists, {("run", "-o"), ("run", "--set")} | plugins)
+        self.assertEqual(lists, {("run", "-o"), ("run", "--set"), ("opt", "--schedule")} | plugins)
 
     def test_names_that_are_empty(self):
         (self.folder / "row.weft").write_text(ROW)
@@ -384,6 +384,40 @@ class Single(Command):
         self.assertEqual(self.weft("einsum", "ij->", "none.npy", "-o", "o.npy", preexec_fn=close(2))[0], FAILED)
 
 
+class Tune(Command):
+    TUNE = ["run", "g.weft", "x=a.npy", "w=w.npy", "--tune", "0.2", "--schedules", "s", "-o", "y=y.npy"]
+
+    def test_tune(self):
+        status, out, error = self.weft(*self.TUNE)
+        self.assertEqual((status, out), (OK, ""))
+        self.assertRegex(error, r"^\d+ schedules tried for 2 kernels; \d kernels are faster: all take \S+ us, \S+ before\n$")
+        text = (self.folder / "s").read_text()
+        self.assertRegex(text, r'^schedules 0\.1\ntarget "weft \d+\.\d+\.\d+, llvm ')
+        self.assertEqual(load(self.folder / "y.npy"), ((2, 3), [2, 40, 600, 8, 100, 1200]))
+        self.assertEqual(self.weft(*self.TUNE[:4], "--schedules", "s", "-o", "y=y.npy"), (OK, "", ""))
+        self.assertEqual(self.weft(*self.TUNE)[0], OK)
+
+    def test_schedules_of_another_machine(self):
+        (self.folder / "s").write_text('schedules 0.1 target "another" kernel "0123456789abcdef" "lanes i0 8 x 1"')
+        note = "s: its schedules are for another machine or another version of weft, and are not used\n"
+        self.assertEqual(self.weft(*self.TUNE[:4], "--schedules", "s", "-o", "y=y.npy"), (OK, "", note))
+        status, _, error = self.weft(*self.TUNE)
+        self.assertEqual(status, OK)
+        self.assertTrue(error.startswith(note))
+        self.assertNotIn("another", (self.folder / "s").read_text())
+
+    def test_misuse(self):
+        run = self.TUNE[:4]
+        self.refuses(MISUSED, "run: --tune writes what it finds into a file: --schedules FILE", *run, "--tune", "1")
+        self.refuses(MISUSED, "run: --tune is for the schedules of --backend llvm", *self.TUNE, "--backend", "ref")
+        self.refuses(MISUSED, "run: --tune takes a number above 0 and at most 1e9, not '0'", *run, "--tune", "0")
+        for option, name in [("-o", "y=s"), ("--trace", "s")]:
+            with self.subTest(option):
+                status, _, error = self.weft(*run, "--tune", "1", "--schedules", "s", option, name)
+                self.assertEqual(status, MISUSED)
+                self.assertIn("'s'", error)
+
+
 class Opt(Command):
     def test_graph(self):
         status, out, _ = self.weft("opt", "g.weft", "--passes", "canonicalize")
@@ -392,13 +426,42 @@ class Opt(Command):
         self.prints(out, "opt", "again.weft", "--passes", "")
 
     def test_emit(self):
-        marks = {"loops": "kernel {", "scheduled": "lane", "llvm": "define", "asm": "kernel0:",
+        marks = {"loops": "kernel {", "schedule": "# by the rules", "scheduled": "lane", "llvm": "define", "asm": "kernel0:",
                  "ptx": ".visible .entry kernel0("}
         for name, mark in marks.items():
             with self.subTest(name):
                 status, out, error = self.weft("opt", "g.weft", "--emit", name)
                 self.assertEqual((status, error), (OK, ""))
                 self.assertIn(mark, out)
+
+    def test_schedules(self):
+        """A schedule that is printed can be given; each kernel has its own."""
+        _, out, _ = self.weft("opt", "g.weft", "--emit", "schedule")
+        kernels = out.split("\n\n")
+        self.assertEqual(len(kernels), 2)
+        for number, kernel in enumerate(kernels):
+            for moves in [line for line in kernel.splitlines() if not line.startswith("#")]:
+                with self.subTest(number, moves=moves):
+                    self.assertEqual(self.weft("opt", "g.weft", "--emit", "scheduled", "--schedule", f"{number}:{moves}")[0::2],
+                                     (OK, ""))
+        ruled, given = (self.weft("opt", "g.weft", "--emit", "scheduled", *more)[1]
+                        for more in [(), ("--schedule", "lanes i1 8 x 2")])
+        self.assertNotIn("lane 8 x 2", ruled)
+        self.assertEqual(given.count("lane 8 x 2"), 1)
+        self.assertLess(given.index("lane 8 x 2"), given.index("kernel 1"))
+
+    def test_schedules_that_are_refused(self):
+        for moves, message in [("2:lanes i0 8 x 1", "the program has 2 kernels, and none is number 2"),
+                               ("lanes i0 8 x 1", 'move 1 of the schedule, "lanes i0 8 x 1": it is not the last one'),
+                               ("jam", "schedule:1:4: expected a range, as in i0, found the end of the text")]:
+            with self.subTest(moves):
+                status, out, error = self.weft("opt", "g.weft", "--schedule", moves)
+                self.assertEqual((status, out), (FAILED, ""))
+                self.assertIn(message, error)
+        self.refuses(MISUSED, "opt: --schedule takes MOVES or KERNEL:MOVES, not '0'", "opt", "g.weft", "--schedule", "0")
+        self.refuses(FAILED, "opt: none cannot be read: No such file or directory", "opt", "g.weft", "--schedules", "none")
+        (self.folder / "bad").write_text("schedules 0.1 target kernel")
+        self.refuses(FAILED, "opt: bad:1:22: expected the target, found 'kernel'", "opt", "g.weft", "--schedules", "bad")
 
     def test_emit_at_levels(self):
         """What makes code, or tells of it, follows WEFT_ISA or refuses it; what makes none does not ask."""

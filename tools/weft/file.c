@@ -217,8 +217,9 @@ static weft_status *check_named(const named_files *files)
 weft_status *weft_file_check_results(const weft_arguments *arguments, size_t read_count, const char *const *read,
                                      size_t count, const char *const *files)
 {
-    static const char *const written[] = {"--trace", "--view", "--tree", NULL};
-    static const char *const texts[] = {"--instance", "--order", "--machine", "--plugin", NULL};
+    bool tunes = weft_arguments_find(arguments, "--tune") != NULL;
+    const char *const written[] = {"--trace", "--view", "--tree", tunes ? "--schedules" : NULL, NULL};
+    const char *const texts[] = {"--instance", "--order", "--machine", "--plugin", tunes ? NULL : "--schedules", NULL};
     named_files all = {.items = calloc(read_count + count + arguments->value_count + 1, sizeof *all.items)};
     if (all.items == NULL) return weft_status_out_of_memory();
     add_files(&all, "-o", count, files);

@@ -6,14 +6,15 @@
 #include "file.h"
 #include "forest.h"
 #include "module.h"
+#include "schedule.h"
 
 static const char *const formats[] = {
     [WEFT_EMIT_LOOPS] = "loops", [WEFT_EMIT_SCHEDULED] = "scheduled",
     [WEFT_EMIT_LLVM] = "llvm",   [WEFT_EMIT_ASM] = "asm",
-    [WEFT_EMIT_PTX] = "ptx",
+    [WEFT_EMIT_PTX] = "ptx",     [WEFT_EMIT_SCHEDULE] = "schedule",
 };
 
-static weft_status *emit(const weft_program *program, const char *format)
+static weft_status *emit(const weft_program *program, const char *format, const weft_schedules *schedules)
 {
     size_t i = 0;
     char *text;
@@ -25,7 +26,7 @@ static weft_status *emit(const weft_program *program, const char *format)
         fputs(graph, stdout);
         return NULL;
     }
-    WEFT_TRY(weft_program_emit(program, (weft_emit_format)i, &text));
+    WEFT_TRY(weft_program_emit(program, (weft_emit_format)i, schedules, &text));
     fputs(text, stdout);
     weft_text_destroy(text);
     return NULL;
@@ -60,6 +61,29 @@ static weft_status *check_passes(const char *passes, const char *format)
     return NULL;
 }
 
+/* "MOVES", of a program with one kernel, or "NUMBER:MOVES". */
+static weft_status *set_schedule(const char *text, const weft_program *program, weft_schedules *schedules)
+{
+    int64_t kernel = 0;
+    const char *at = text;
+    if (!weft_option_read_integer(&at, false, &kernel)) at = text;
+    else if (*at++ != ':') return weft_misuse("--schedule takes MOVES or KERNEL:MOVES, not '%s'", text);
+    return weft_schedules_set(schedules, program, (size_t)kernel, at);
+}
+
+/* Those of the file and of the command line; NULL: there are none. */
+static weft_status *load_schedules(const weft_arguments *arguments, const weft_program *program,
+                                   weft_schedules **out_schedules)
+{
+    bool given = weft_arguments_find(arguments, "--schedule") != NULL;
+    WEFT_TRY(weft_schedule_load(arguments, false, out_schedules));
+    if (given && *out_schedules == NULL) WEFT_TRY(weft_schedules_create(NULL, out_schedules));
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (strcmp(arguments->values[i].option->name, "--schedule") == 0)
+            WEFT_TRY(set_schedule(arguments->values[i].text, program, *out_schedules));
+    return NULL;
+}
+
 static weft_status *run_module(const weft_arguments *arguments, const weft_module *module)
 {
     const char *passes = weft_arguments_text(arguments, "--passes", NULL);
@@ -68,7 +92,10 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
     if (passes != NULL) WEFT_TRY(check_passes(passes, format));
     if (strcmp(format, "trees") == 0) return emit_trees(module);
     WEFT_TRY(name_pass(weft_module_compile(module, passes, &program)));
-    weft_status *status = emit(program, format);
+    weft_schedules *schedules = NULL;
+    weft_status *status = load_schedules(arguments, program, &schedules);
+    if (status == NULL) status = emit(program, format, schedules);
+    weft_schedules_destroy(schedules);
     weft_program_release(program);
     return status;
 }
@@ -94,7 +121,10 @@ static weft_status *run(const weft_arguments *arguments)
 
 static const weft_option options[] = {
     {"--passes", WEFT_OPTION_TEXT, "a,b,c", "these passes in this order (the standard pipeline)"},
-    {"--emit", WEFT_OPTION_CHOICE, "graph|trees|loops|scheduled|llvm|asm|ptx", "what to print (graph)"},
+    {"--emit", WEFT_OPTION_CHOICE, "graph|trees|loops|schedule|scheduled|llvm|asm|ptx", "what to print (graph)"},
+    {"--schedule", WEFT_OPTION_TEXTS, "[KERNEL:]MOVES",
+     "the schedule of that kernel (0), as --emit schedule prints it; may be repeated"},
+    WEFT_SCHEDULES_OPTION,
     WEFT_PLUGIN_OPTION,
 };
 

@@ -426,6 +426,8 @@ static const weft_option options[] = {
      "draw it there as 'weft view' does, the page coloured by the time of each step"},
     {WEFT_DRAW_OPTION, WEFT_OPTION_FLAG, NULL,
      "with --view: broadcasts, permutes and reshapes as ops, not as part of arrows"},
+    {"--tune", WEFT_OPTION_NUMBER, "SECONDS",
+     "look so long for faster schedules first, and add them to those of --schedules FILE"},
     {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
     WEFT_PLUGIN_OPTION,
     WEFT_SESSION_OPTIONS,

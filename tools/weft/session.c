@@ -40,6 +40,16 @@ weft_status *weft_session_check(const weft_arguments *arguments)
     return trace == NULL ? NULL : weft_output_check(trace);
 }
 
+static weft_status *check_tuning(const weft_arguments *arguments)
+{
+    const char *path = weft_arguments_text(arguments, "--schedules", NULL);
+    if (weft_arguments_find(arguments, "--tune") == NULL) return NULL;
+    if (strcmp(weft_arguments_text(arguments, "--backend", "llvm"), "llvm") != 0)
+        return weft_misuse("--tune is for the schedules of --backend llvm");
+    if (path == NULL) return weft_misuse("--tune writes what it finds into a file: --schedules FILE");
+    return weft_output_check(path);
+}
+
 weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments, const weft_plugins *plugins)
 {
     weft_machine machine;
@@ -50,6 +60,9 @@ weft_status *weft_session_init(weft_session *session, const weft_arguments *argu
         WEFT_TRY(weft_measure_load(path, &machine));
         options.machine = &machine;
     }
+    WEFT_TRY(check_tuning(arguments));
+    WEFT_TRY(weft_schedule_load(arguments, weft_arguments_find(arguments, "--tune") != NULL, &session->schedules));
+    options.schedules = session->schedules;
     WEFT_TRY(weft_executor_create_standard(&options, &session->executor));
     return weft_plugins_register(plugins, session->executor);
 }
@@ -65,6 +78,7 @@ void weft_session_finish(weft_session *session)
     free(session->extents);
     weft_profile_table_finish(&session->profile);
     weft_executor_destroy(session->executor);
+    weft_schedules_destroy(session->schedules);
     weft_program_release(session->program);
     *session = (weft_session){0};
 }
@@ -117,6 +131,29 @@ double weft_median(size_t count, double *values)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
+/* Looks for faster schedules, which the executor has from now on, and saves them. */
+static weft_status *tune(weft_session *session, const weft_arguments *arguments)
+{
+    weft_machine machine;
+    weft_tune_report report;
+    const char *path = weft_arguments_text(arguments, "--machine", NULL);
+    weft_tune_options options = {.executor = {.threads = weft_executor_threads(session->executor)},
+                                 .seconds = weft_arguments_number(arguments, "--tune", 0)};
+    const weft_run run = {.input_count = session->input_count,
+                          .inputs = session->inputs,
+                          .extent_count = session->extent_count,
+                          .extents = session->extents,
+                          .cancelled = weft_interrupt_flag()};
+    if (path != NULL) {
+        WEFT_TRY(weft_measure_load(path, &machine));
+        options.executor.machine = &machine;
+    }
+    WEFT_TRY(weft_tune(session->program, &run, &options, session->schedules, &report));
+    fprintf(stderr, "%zu schedules tried for %zu kernels; %zu kernels are faster: all take %.4g us, %.4g before\n",
+            report.tried, report.kernels, report.improved, report.best_ns * 1e-3, report.ruled_ns * 1e-3);
+    return weft_schedule_save(session->schedules, weft_arguments_text(arguments, "--schedules", NULL));
+}
+
 weft_status *weft_session_run(weft_session *session, const weft_arguments *arguments)
 {
     size_t repeats = session->once ? 1 : (size_t)weft_arguments_count(arguments, "--repeat", 1);
@@ -124,6 +161,7 @@ weft_status *weft_session_run(weft_session *session, const weft_arguments *argum
     double *times = calloc(repeats, sizeof *times);
     weft_interrupt_begin();
     weft_status *status = times == NULL ? weft_status_out_of_memory() : NULL;
+    if (status == NULL && weft_arguments_find(arguments, "--tune") != NULL) status = tune(session, arguments);
     bool traced = weft_arguments_find(arguments, "--trace") != NULL;
     if (traced || weft_arguments_find(arguments, "--profile") != NULL) session->profiled = !session->once;
     weft_profile_table_init(&session->profile, repeats, traced);

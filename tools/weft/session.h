@@ -7,6 +7,7 @@
 #include "options.h"
 #include "plugins.h"
 #include "profile.h"
+#include "schedule.h"
 
 /* Rows of an option table. */
 #define WEFT_SESSION_OPTIONS                                                                                           \
@@ -14,6 +15,7 @@
         {"--threads", WEFT_OPTION_THREADS, "N", "threads, at most 1024 (0: as many as processors)"},                   \
         {"--machine", WEFT_OPTION_FILE, "FILE.json",                                                                   \
          "the machine to schedule and plan for, as info --measure writes it"},                                         \
+        WEFT_SCHEDULES_OPTION,                                                                                         \
         {"--repeat", WEFT_OPTION_COUNT, "N", "run it this many times and report the median (1)"},                      \
         {"--profile", WEFT_OPTION_FLAG, NULL, "print what each step took and did"},                                    \
         {"--trace", WEFT_OPTION_FILE, "FILE.json", "write the last run as a trace for Perfetto or chrome://tracing"},  \
@@ -23,6 +25,7 @@
 
 typedef struct weft_session {
     weft_executor *executor;
+    weft_schedules *schedules; /* of the executor; NULL: none */
     weft_program *program;
     size_t input_count, output_count;
     weft_array **inputs, **outputs; /* owned; entries may be NULL */
