@@ -146,6 +146,7 @@ weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel
                               LLVMModuleRef module)
 {
     weft_emitter e = {.allocator = allocator, .kernel = kernel, .exprs = kernel->exprs, .gpu = gpu, .module = module};
+    e.constants_stored = weft_constants_are_stored(&e);
     weft_arena_init(&e.arena, allocator);
     e.context = LLVMGetModuleContext(module);
     e.builder = LLVMCreateBuilderInContext(e.context);

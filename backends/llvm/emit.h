@@ -125,6 +125,12 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
 LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits);
 
+/* ---- emit_constant.c ---- */
+/* Whether many constants of the kernel are operands of fma, and better left in memory than in registers. */
+bool weft_constants_are_stored(const weft_emitter *e);
+/* The constant `inst` as a vector of the lanes of part `part`, loaded where code goes now. */
+LLVMValueRef weft_constant_load(weft_emitter *e, const weft_inst *inst, uint32_t part);
+
 /* ---- emit_function.c ---- */
 /* fmod of floats, pow of integers: a call of a function that is made when it is first needed. */
 LLVMValueRef weft_function_call(weft_emitter *e, weft_scalar_op op, weft_dtype dtype, LLVMValueRef *args);

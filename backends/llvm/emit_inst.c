@@ -258,13 +258,24 @@ static void emit_quotients(weft_emitter *e, const weft_inst *inst, weft_emitted 
 
 /* ---- all instructions ---- */
 
+/* An operand of one part of `value`; a constant of fma may be taken from memory where it is used. */
+static LLVMValueRef operand_part(weft_emitter *e, const weft_inst *inst, weft_inst_id operand, uint32_t part,
+                                 const weft_emitted *value)
+{
+    const weft_inst *source = &e->kernel->insts[operand];
+    bool is_stored = e->constants_stored && inst->op == WEFT_SCALAR_fma && source->op == WEFT_SCALAR_const;
+    if (!is_stored || !value->varying || e->lane.width == 1)
+        return weft_value_part(e, &e->values[operand], part, value->varying);
+    weft_scope_move(e, value->level);
+    return weft_constant_load(e, source, part);
+}
+
 static void emit_arithmetic(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
 {
     weft_dtype from = e->kernel->insts[inst->args[inst->arg_count - 1]].dtype;
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef args[3];
-        for (uint32_t i = 0; i < inst->arg_count; i++)
-            args[i] = weft_value_part(e, &e->values[inst->args[i]], part, value->varying);
+        for (uint32_t i = 0; i < inst->arg_count; i++) args[i] = operand_part(e, inst, inst->args[i], part, value);
         weft_scope_move(e, value->level);
         value->parts[part] = inst->op == WEFT_SCALAR_lookup ? weft_lookup_emit(e, value->level, inst, args[0])
                                                             : weft_scalar_emit(e, inst, from, args);

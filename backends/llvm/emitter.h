@@ -73,6 +73,7 @@ typedef struct weft_emitter {
     const weft_kernel *kernel;
     weft_expr_context *exprs;
     bool gpu;
+    bool constants_stored; /* those of fma are vectors in memory */
     weft_arena arena;
     weft_status *error; /* the first one; what is emitted after it is thrown away */
     LLVMContextRef context;

@@ -28,6 +28,7 @@ const math_exp_constants weft_math_exp_constants[MATH_FORMATS] = {
                   .least = -104.0,
                   .most = 89.0,
                   .least_expm1 = -18.0,
+                  .most_sigmoid = 18.0,
                   .series = single_exp,
                   .count = sizeof single_exp / sizeof *single_exp},
     [MATH_F64] = {.log2_e = 0x1.71547652b82fep+0,
@@ -37,6 +38,7 @@ const math_exp_constants weft_math_exp_constants[MATH_FORMATS] = {
                   .least = -746.0,
                   .most = 710.0,
                   .least_expm1 = -38.0,
+                  .most_sigmoid = 38.0,
                   .series = double_exp,
                   .count = sizeof double_exp / sizeof *double_exp},
 };
@@ -173,25 +175,27 @@ weft_inst_id weft_math_expm1(const writer *w, const weft_inst_id *x)
 }
 
 /*
- * sigmoid(x) = 1 / (1 + t) for x >= 0, t / (1 + t) below, where t = exp(-|x|) = 2^n (high + low). The denominator is
- * such a pair too; what the quotient leaves is divided once more. 2^n is applied last: t may be denormal.
+ * sigmoid(x) = 1 / (1 + t), where t = exp(-x) = 2^n (1 + v). The denominator is taken 2^-k times, so that it and its
+ * inverse are normal where the result is not. It is kept with its rounding errors, of which the inverse is corrected
+ * once; what is lost of 2^-k beside 2^(n - k), or the other way round, matters where both are about 2^fraction apart.
  */
 weft_inst_id weft_math_sigmoid(const writer *w, const weft_inst_id *x)
 {
     const math_exp_constants *c = &weft_math_exp_constants[w->number];
-    weft_inst_id negative = less(w, x[0], real(w, 0.0)), one = real(w, 1.0), zero = real(w, 0.0);
-    weft_inst_id a = at_least(w, negative_of(w, absolute(w, x[0])), c->least);
-    math_reduced reduced = weft_math_reduce(w, a, 2 * w->format->bias);
-    weft_inst_id start = add(w, one, reduced.high), start_error = sum_error(w, start, one, reduced.high);
-    weft_inst_id tail = tail_of(w, &reduced), high = add(w, start, tail);
-    weft_inst_id low = add(w, sum_error(w, high, start, tail), start_error);
-    weft_inst_id t_high = weft_math_scale(w, high, reduced.shifted), t_low = weft_math_scale(w, low, reduced.shifted);
-    weft_inst_id d_high = add(w, one, t_high);
-    weft_inst_id d_low = add(w, sum_error(w, d_high, one, t_high), t_low);
-    weft_inst_id top = choose(w, negative, high, one), top_low = choose(w, negative, low, zero);
-    weft_inst_id inverse = quotient(w, one, d_high), q = mul(w, top, inverse);
-    weft_inst_id minus = negative_of(w, q);
-    weft_inst_id left = fma3(w, minus, d_high, top), less_low = fma3(w, minus, d_low, top_low);
-    q = fma3(w, add(w, left, less_low), inverse, q);
-    return choose(w, negative, weft_math_scale(w, q, reduced.shifted), q);
+    int k = w->number == MATH_F32 ? 32 : 64;
+    weft_inst_id within = at_least(w, at_most(w, x[0], c->most_sigmoid), c->least), shifted;
+    weft_inst_id n = weft_math_round_scaled(w, within, -c->log2_e, w->format->bias - k, &shifted);
+    weft_inst_id minus_r = fma3(w, n, real(w, c->ln2_high), within);
+    minus_r = fma3(w, n, real(w, c->ln2_low), minus_r);
+    double mirrored[MATH_MOST_EXP];
+    for (size_t i = 2; i < c->count; i++) mirrored[i - 2] = i % 2 == 0 ? c->series[i] : -c->series[i];
+    weft_inst_id tail = polynomial(w, minus_r, mirrored, c->count - 2);
+    weft_inst_id square = mul(w, minus_r, minus_r), v = fma3(w, square, tail, negative_of(w, minus_r));
+    weft_inst_id power = weft_math_power(w, as_integer(w, shifted)), unit = real(w, ldexp(1, -k)), one = real(w, 1.0);
+    weft_inst_id base = add(w, power, unit), base_low = sum_error(w, base, power, unit);
+    weft_inst_id d = fma3(w, power, v, base), gap = sub(w, base, d);
+    weft_inst_id d_low = add(w, fma3(w, power, v, gap), base_low);
+    weft_inst_id inverse = quotient(w, one, d), minus = negative_of(w, inverse);
+    weft_inst_id left = fma3(w, minus, d_low, fma3(w, minus, d, one));
+    return mul(w, fma3(w, inverse, left, inverse), unit);
 }

@@ -30,6 +30,7 @@ typedef struct math_exp_constants {
     double ln2_high, ln2_low; /* ln2_high times any exponent is exact; the sum is ln(2) */
     double least, most;       /* beyond them exp is 0 and infinity */
     double least_expm1;       /* beyond it exp(x) - 1 is -1 */
+    double most_sigmoid;      /* beyond it 1 / (1 + exp(-x)) is 1 */
     const double *series;
     size_t count;
 } math_exp_constants;

@@ -480,6 +480,26 @@ class Opt(Command):
                 self.assertEqual(self.weft("opt", "g.weft", "--emit", name, env=base)[0::2], (OK, ""))
         self.assertEqual(self.weft("opt", "g.weft", "--emit", "loops", env=bogus)[0::2], (OK, ""))
 
+    def test_constants_in_memory(self):
+        """With AVX2 the constants of a math function's polynomials are operands in memory; a few stay in registers."""
+        for op, stored in [("tanh", True), ("rsqrt", False)]:
+            (self.folder / "f.weft").write_text(f"""weft 0.1
+graph {{
+  %x = input() {{name = "x", dtype = f32, shape = [4096]}}
+  %y = {op}(%x)
+  return y = %y
+}}
+""")
+            for level in ["x86-64-v2", "x86-64-v3", "x86-64-v4"]:
+                env = {**os.environ, "WEFT_ISA": level}
+                status, out, error = self.weft("opt", "f.weft", "--emit", "llvm", env=env)
+                with self.subTest(op=op, level=level):
+                    if status == OK:
+                        found = re.search(r"load <8 x float>, ptr @kernel0_f32_", out) is not None
+                        self.assertEqual(found, stored and level == "x86-64-v3")
+                    else:
+                        self.assertIn(level, error)
+
     def test_unknown_pass(self):
         self.refuses(MISUSED, "opt: there is no pass 'foo'; the passes are lower, canonicalize, match_dot, simplify, canonicalize_dot",
                      "opt", "g.weft", "--passes", "lower,foo")
