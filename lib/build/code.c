@@ -51,7 +51,7 @@ static weft_status *find_code(const code_request *wanted, weft_resolved *out_res
     /* Code belongs to the driver that loaded it. */
     weft_bytes_append(&key, &request->runtime, sizeof request->runtime);
     weft_bytes_append(&key, target, strlen(target) + 1);
-    weft_status *status = weft_kernel_print(wanted->kernel, &key);
+    weft_status *status = weft_kernel_key(wanted->kernel, &key);
     if (status == NULL) status = weft_bytes_status(&key);
     if (status == NULL)
         status = weft_cache_acquire(request->kernels, key.data, key.size, make_code, (void *)wanted, request->cancelled,

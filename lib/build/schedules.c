@@ -49,7 +49,7 @@ static weft_status *find_key(const weft_kernel *kernel, uint64_t *out_key)
 {
     weft_bytes text;
     weft_bytes_init(&text, kernel->arena.allocator);
-    weft_status *status = weft_kernel_print(kernel, &text);
+    weft_status *status = weft_kernel_key(kernel, &text);
     if (status == NULL) *out_key = weft_hash(text.data, text.size);
     weft_bytes_finish(&text);
     return status;

@@ -166,8 +166,10 @@ weft_status *weft_kernel_builder_finish(weft_kernel_builder *builder, weft_kerne
  */
 weft_status *weft_kernel_verify(weft_kernel *kernel) WEFT_MUST_USE;
 /* Canonical text: equal kernels print equal texts, whatever names their makers chose (ranges i0.., buffers b0.., values
- * %0.., symbols keep theirs). It is the kernel's key. */
+ * %0.., symbols keep theirs). */
 weft_status *weft_kernel_print(const weft_kernel *kernel, weft_bytes *out_text) WEFT_MUST_USE;
+/* The same with symbols s0.., in order: what code and schedules of a kernel are found by. */
+weft_status *weft_kernel_key(const weft_kernel *kernel, weft_bytes *out_key) WEFT_MUST_USE;
 weft_status *weft_kernel_parse(const weft_allocator *allocator, const char *name, const char *text, size_t length,
                                weft_kernel **out_kernel) WEFT_MUST_USE;
 /* Buffers that are not local: what weft_kernel_frame.buffers holds. */

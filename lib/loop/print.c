@@ -197,8 +197,9 @@ static void print_symbol(const printer *p, weft_expr symbol)
 {
     int64_t min, max;
     weft_expr_range(p->kernel->exprs, symbol, &min, &max);
-    weft_bytes_print(p->text, "  symbol %s in [%" PRId64 ", %" PRId64 "]\n", weft_expr_name(p->kernel->exprs, symbol),
-                     min, max);
+    weft_bytes_append(p->text, "  symbol ", strlen("  symbol "));
+    weft_loop_print_symbol_name(p->kernel->exprs, &p->names, symbol, p->text);
+    weft_bytes_print(p->text, " in [%" PRId64 ", %" PRId64 "]\n", min, max);
 }
 
 /* One more than in any symbol's name of that form. */
@@ -234,13 +235,24 @@ static void print_kernel(printer *p)
     weft_bytes_print(p->text, "}\n");
 }
 
-weft_status *weft_kernel_print(const weft_kernel *kernel, weft_bytes *out_text)
+static weft_status *print_named(const weft_kernel *kernel, bool numbered, weft_bytes *out_text)
 {
-    weft_range_names names = {.letters = choose_letters(kernel),
+    weft_range_names names = {.numbered = numbered,
+                              .letters = numbered ? 1 : choose_letters(kernel),
                               .outer = kernel->ranges,
                               .outer_count = kernel->range_count,
                               .inner_first = kernel->range_count};
     printer p = {kernel, names, out_text};
     print_kernel(&p);
     return weft_bytes_status(out_text);
+}
+
+weft_status *weft_kernel_print(const weft_kernel *kernel, weft_bytes *out_text)
+{
+    return print_named(kernel, false, out_text);
+}
+
+weft_status *weft_kernel_key(const weft_kernel *kernel, weft_bytes *out_key)
+{
+    return print_named(kernel, true, out_key);
 }

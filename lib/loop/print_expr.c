@@ -29,6 +29,22 @@ void weft_loop_print_range_name(const weft_range_names *names, uint32_t number, 
     weft_bytes_print(out_text, "%" PRIu32, number);
 }
 
+/* Among the symbols that are no loop variables. */
+static size_t number_of(const weft_expr_context *exprs, weft_expr symbol)
+{
+    size_t number = 0;
+    for (size_t s = 0; weft_expr_context_symbol(exprs, s) != symbol; s++)
+        number += weft_expr_bound(exprs, weft_expr_context_symbol(exprs, s)) == WEFT_EXPR_NONE;
+    return number;
+}
+
+void weft_loop_print_symbol_name(const weft_expr_context *exprs, const weft_range_names *names, weft_expr symbol,
+                                 weft_bytes *out_text)
+{
+    if (names->numbered) weft_bytes_print(out_text, "s%zu", number_of(exprs, symbol));
+    else weft_bytes_print(out_text, "%s", weft_expr_name(exprs, symbol));
+}
+
 static void print_symbol(const printer *p, weft_expr e, weft_bytes *out_text)
 {
     const weft_range_names *names = p->names;
@@ -39,7 +55,7 @@ static void print_symbol(const printer *p, weft_expr e, weft_bytes *out_text)
         weft_loop_print_range_name(names, outer ? r : names->inner_first + r - names->outer_count, out_text);
         return;
     }
-    weft_bytes_print(out_text, "%s", weft_expr_name(p->exprs, e));
+    weft_loop_print_symbol_name(p->exprs, names, e, out_text);
 }
 
 /* As an operand of "*", "/" and "mod". */

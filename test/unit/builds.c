@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that build variants of one program at the same time, and print it: nothing of a program changes. */
+/* Building variants: threads that build those of one program at the same time, and print it, while nothing of a program
+ * changes; and what kernels share. */
 #include "test/support.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -85,8 +86,46 @@ static void threads_build_variants_of_one_program(void **state)
     weft_executor_destroy(executor);
 }
 
+/* Two results over extents of other names, in the other order. */
+static void kernels_that_differ_in_names_are_one(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    weft_program *two;
+    weft_executor_counters counters;
+    weft_array *arrays[2], *results[2] = {NULL};
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_extent n = weft_symbol(graph, "n", 1, 100), m = weft_symbol(graph, "m", 1, 100);
+    weft_extent rows = weft_symbol(graph, "a", 1, 100), columns = weft_symbol(graph, "z", 1, 100);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, m));
+    weft_tensor y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(rows, columns));
+    weft_tensor sums[] = {weft_reduce_sum(x, WEFT_INTS(1), false), weft_reduce_sum(y, WEFT_INTS(1), false)};
+    weft_test_ok(weft_compile(graph, (weft_tensors){2, sums}, NULL, &two));
+    weft_graph_destroy(graph);
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    for (int64_t i = 0; i < 2; i++) {
+        const int64_t shape[] = {3 + i, 5 - i};
+        weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, shape, &arrays[i]));
+        float *data = weft_array_data(arrays[i]);
+        for (int64_t e = 0; e < shape[0] * shape[1]; e++) data[e] = (float)e;
+    }
+    const weft_run run = {.input_count = 2, .inputs = arrays, .output_count = 2, .outputs = results};
+    weft_test_ok(weft_executor_run(executor, two, &run));
+    weft_executor_counters_read(executor, &counters);
+    assert_int_equal(counters.kernels_compiled, 1);
+    assert_true(((float *)weft_array_data(results[0]))[2] == 60);
+    assert_true(((float *)weft_array_data(results[1]))[3] == 54);
+    for (int i = 0; i < 2; i++) {
+        weft_array_release(arrays[i]);
+        weft_array_release(results[i]);
+    }
+    weft_executor_destroy(executor);
+    weft_program_release(two);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_build_variants_of_one_program)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_build_variants_of_one_program),
+                                       cmocka_unit_test(kernels_that_differ_in_names_are_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
