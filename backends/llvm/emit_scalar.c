@@ -56,6 +56,29 @@ static LLVMValueRef emit_abs(weft_emitter *e, weft_dtype dtype, LLVMValueRef val
     return call_same(e, "llvm.abs", 2, args);
 }
 
+/* Whether each lane is known, and neither NaN nor one of the two zeros. */
+static bool is_number(LLVMValueRef value)
+{
+    if (!LLVMIsConstant(value)) return false;
+    bool vector = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind;
+    uint32_t width = vector ? LLVMGetVectorSize(LLVMTypeOf(value)) : 1;
+    for (uint32_t i = 0; i < width; i++) {
+        LLVMValueRef lane = vector ? LLVMGetAggregateElement(value, i) : value;
+        LLVMBool inexact;
+        if (lane == NULL || LLVMIsAConstantFP(lane) == NULL) return false;
+        double number = LLVMConstRealGetDouble(lane, &inexact);
+        if (isnan(number) || number == 0) return false;
+    }
+    return true;
+}
+
+/* Of a number and what may be NaN: one instruction of x86. */
+static LLVMValueRef extremum_of_number(weft_emitter *e, bool greatest, LLVMValueRef number, LLVMValueRef other)
+{
+    LLVMValueRef better = LLVMBuildFCmp(e->builder, greatest ? LLVMRealOGT : LLVMRealOLT, number, other, "");
+    return LLVMBuildSelect(e->builder, better, number, other, "");
+}
+
 /* The greater or lesser of both, `b` if they are equal; NaN if either is. */
 static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greatest, LLVMValueRef a, LLVMValueRef b)
 {
@@ -64,6 +87,8 @@ static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greate
             is_signed(dtype) ? (greatest ? LLVMIntSGT : LLVMIntSLT) : (greatest ? LLVMIntUGT : LLVMIntULT);
         return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, order, a, b, ""), a, b, "");
     }
+    if (is_number(b)) return extremum_of_number(e, greatest, b, a);
+    if (is_number(a)) return extremum_of_number(e, greatest, a, b);
     LLVMValueRef better = LLVMBuildFCmp(e->builder, greatest ? LLVMRealOGT : LLVMRealOLT, a, b, "");
     LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, a, a, "");
     /* The other way round, is_nan around better, LLVM 19 makes x > 0 ? |x| : 0 of the maximum of |x| and 0. */

@@ -16,7 +16,7 @@ static weft_inst_id short_erf(const writer *w, weft_inst_id x)
     weft_inst_id a = at_most(w, absolute(w, x), 4.0);
     weft_inst_id rest = polynomial(w, mul(w, x, x), single_erf_rest, sizeof single_erf_rest / sizeof *single_erf_rest);
     weft_inst_id t = plus(w, a, -0.875);
-    weft_inst_id root = polynomial(w, t, single_erf_tail, sizeof single_erf_tail / sizeof *single_erf_tail);
+    weft_inst_id root = paired_polynomial(w, t, single_erf_tail, sizeof single_erf_tail / sizeof *single_erf_tail);
     weft_inst_id far = with_sign(w, fma3(w, negative_of(w, root), root, real(w, 1.0)), x);
     weft_inst_id near = fma3(w, x, rest, x);
     weft_inst_id result = choose(w, below(w, a, 0.875), near, far), none = real(w, NAN);

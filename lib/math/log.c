@@ -56,35 +56,44 @@ static weft_inst_id with_specials(const writer *w, weft_inst_id x, weft_inst_id 
 }
 
 /*
- * log(x) = k ln(2) + f + f^2 p(f), f = m - 1. The sum of k ln2_high (exact, larger than f or zero) and f is kept
+ * log(x) = k ln(2) + f + f^2 p, f = m - 1, p = p(f). The sum of k ln2_high (exact, larger than f or zero) and f is kept
  * together with its rounding error (Dekker's Fast2Sum), because for |k| = 1 it cancels.
  */
-static weft_inst_id natural(const writer *w, weft_inst_id m, weft_inst_id k, weft_inst_id *out_low)
+static weft_inst_id natural(const writer *w, weft_inst_id f, weft_inst_id k, weft_inst_id p, weft_inst_id *out_low)
 {
     const constants *c = &constants_of[w->number];
-    weft_inst_id f = sub(w, m, real(w, 1.0));
     weft_inst_id high = fma3(w, k, real(w, c->ln2_high), f);
     weft_inst_id taken = fma3(w, k, real(w, -c->ln2_high), high);
     weft_inst_id error = sub(w, f, taken);
     weft_inst_id low = fma3(w, k, real(w, c->ln2_low), error);
-    weft_inst_id p = polynomial(w, f, c->series, c->count);
     *out_low = fma3(w, p, mul(w, f, f), low);
     return high;
 }
 
+/* The terms of f64 are so many that a processor runs out of other work while one waits for the next. */
+static weft_inst_id long_series(const writer *w, weft_inst_id f, const double *coefficients, size_t count)
+{
+    return (w->number == MATH_F64 ? paired_polynomial : polynomial)(w, f, coefficients, count);
+}
+
 weft_inst_id weft_math_log(const writer *w, const weft_inst_id *x)
 {
+    const constants *c = &constants_of[w->number];
     weft_inst_id m, k, low;
     weft_math_split(w, x[0], &m, &k);
-    weft_inst_id high = natural(w, m, k, &low);
+    weft_inst_id f = sub(w, m, real(w, 1.0));
+    weft_inst_id high = natural(w, f, k, long_series(w, f, c->series, c->count), &low);
     return with_specials(w, x[0], add(w, high, low));
 }
 
+/* With the correction there is no room for the errors that pairs of terms add. */
 weft_inst_id weft_math_log_corrected(const writer *w, weft_inst_id x, weft_inst_id more, weft_inst_id correction)
 {
+    const constants *c = &constants_of[w->number];
     weft_inst_id m, k, low;
     weft_math_split(w, x, &m, &k);
-    weft_inst_id high = natural(w, m, add(w, k, more), &low);
+    weft_inst_id f = sub(w, m, real(w, 1.0)), p = polynomial(w, f, c->series, c->count);
+    weft_inst_id high = natural(w, f, add(w, k, more), p, &low);
     return with_specials(w, x, add(w, high, add(w, low, correction)));
 }
 
@@ -118,7 +127,7 @@ static weft_inst_id to_base(const writer *w, weft_inst_id x, const base *b)
     weft_math_split(w, x, &m, &k);
     weft_inst_id f = sub(w, m, real(w, 1.0)), square = mul(w, f, f), cube = mul(w, square, f);
     weft_inst_id g = fma3(w, square, first, f), difference = sub(w, f, g), g_low = fma3(w, square, first, difference);
-    g_low = fma3(w, cube, polynomial(w, f, c->series + 1, c->count - 1), g_low);
+    g_low = fma3(w, cube, long_series(w, f, c->series + 1, c->count - 1), g_low);
     weft_inst_id start = mul(w, k, real(w, b->two_high)), high = fma3(w, g, scale, start), gap = sub(w, start, high);
     weft_inst_id low = fma3(w, g, scale, gap);
     low = fma3(w, k, real(w, b->two_low), low);

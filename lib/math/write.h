@@ -132,6 +132,21 @@ static inline weft_inst_id polynomial(const writer *w, weft_inst_id x, const dou
     return sum;
 }
 
+/* The same of many terms in fewer steps that wait for each other: all but the first two terms in pairs, which are the
+ * coefficients of powers of x^2. It takes one product more. */
+static inline weft_inst_id paired_polynomial(const writer *w, weft_inst_id x, const double *coefficients, size_t count)
+{
+    weft_inst_id square = mul(w, x, x), sum = real(w, coefficients[count - 1]);
+    size_t left = count - 1;
+    if (count % 2 == 0) sum = fma3(w, sum, x, real(w, coefficients[--left]));
+    for (; left > 2; left -= 2) {
+        weft_inst_id odd = real(w, coefficients[left - 1]);
+        sum = fma3(w, sum, square, fma3(w, odd, x, real(w, coefficients[left - 2])));
+    }
+    sum = fma3(w, sum, x, real(w, coefficients[1]));
+    return fma3(w, sum, x, real(w, coefficients[0]));
+}
+
 static inline weft_inst_id negative_of(const writer *w, weft_inst_id a)
 {
     return unary(w, WEFT_SCALAR_neg, a);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives the command line on small files: command.py WEFT."""
+import itertools
 import json
 import os
 import re
@@ -479,6 +480,31 @@ class Opt(Command):
             with self.subTest(name):
                 self.assertEqual(self.weft("opt", "g.weft", "--emit", name, env=base)[0::2], (OK, ""))
         self.assertEqual(self.weft("opt", "g.weft", "--emit", "loops", env=bogus)[0::2], (OK, ""))
+
+    def test_extremum_with_a_constant(self):
+        """One instruction where the constant is neither NaN nor zero; NaN stays NaN in any case."""
+        special = [float("nan"), -0.0, 0.0, -1.5, 1.0, float("inf"), float("-inf"), 1e-45]
+        self.save("s.npy", (16,), special + [2.0] * 8)
+        numbers = ["-1.5", "0.0", "-0.0", "inf", "nan"]
+        for op, first, number in itertools.product(["max", "min"], [True, False], numbers):
+            operands = "%k, %x" if first else "%x, %k"
+            (self.folder / "m.weft").write_text(f"""weft 0.1
+graph {{
+  %x = input() {{name = "x", dtype = f32, shape = [16]}}
+  %c = constant() {{dtype = f32, shape = [], data = [{number}]}}
+  %k = broadcast(%c) {{shape = [16], axes = []}}
+  %y = {op}({operands})
+  return y = %y
+}}
+""")
+            with self.subTest(op=op, first=first, number=number):
+                for backend in ["llvm", "ref"]:
+                    self.prints("", "run", "m.weft", "s.npy", "-o", f"{backend}.npy", "--backend", backend)
+                found, expected = ([value if value == value else None for value in load(self.folder / f"{name}.npy")[1]]
+                                   for name in ["llvm", "ref"])
+                self.assertEqual(found, expected)
+                if number in ["-1.5", "inf"]:
+                    self.assertNotIn("blend", self.weft("opt", "m.weft", "--emit", "asm")[1])
 
     def test_constants_in_memory(self):
         """With AVX2 the constants of a math function's polynomials are operands in memory; a few stay in registers."""
