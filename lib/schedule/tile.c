@@ -81,8 +81,17 @@ static int64_t smooth_lanes(const weft_tiling *t, const weft_tile_access *a)
     return points;
 }
 
-/* Whether the load walks memory in runs, and the lanes jump from one to the next; in what stays in the cache they may.
- */
+/* Whether the last range alone is long enough for the lanes. */
+static bool has_long_rows(const weft_tiling *t)
+{
+    int64_t last = 0;
+    const weft_range *range = &t->kernel->ranges[t->kernel->range_count - 1];
+    weft_expr_is_constant(t->exprs, range->extent, &last);
+    return last >= 2 * (int64_t)t->width;
+}
+
+/* Whether the load walks memory in runs, and the lanes jump from one to the next. They may in what stays in the cache,
+ * and along rows whose lines do. */
 static bool jumps(const weft_tiling *t, const weft_tile_access *a)
 {
     if (!a->known || a->inst->predicate_count != 0 || smooth_lanes(t, a) >= t->width) return false;
@@ -90,6 +99,7 @@ static bool jumps(const weft_tiling *t, const weft_tile_access *a)
     int64_t elements = 1;
     for (uint32_t i = 0; i < t->axis_count; i++) elements *= a->strides[i] == 0 ? 1 : t->axes[i].extent;
     if (elements * a->size <= t->local_bytes) return false;
+    if (has_long_rows(t) && weft_kernel_keeps_lines(t->kernel, a->inst, t->machine)) return false;
     uint32_t first = closest(t, a, NULL, false);
     return first != t->axis_count && weft_tile_magnitude(a->strides[first]) * a->size < t->line_bytes;
 }
@@ -193,10 +203,7 @@ static bool has_row_predicates(const weft_tiling *t)
 /* Whether no load jumps, and the last range alone is long enough for the lanes or decides less. */
 static bool is_needless(const weft_tiling *t)
 {
-    int64_t last = 0;
-    const weft_range *range = &t->kernel->ranges[t->kernel->range_count - 1];
-    weft_expr_is_constant(t->exprs, range->extent, &last);
-    return t->staged_count == 0 && (last >= 2 * (int64_t)t->width || has_row_predicates(t));
+    return t->staged_count == 0 && (has_long_rows(t) || has_row_predicates(t));
 }
 
 /* ---- as a move ---- */
@@ -244,6 +251,7 @@ weft_status *weft_kernel_find_tile(weft_kernel *kernel, const weft_machine *mach
     bool found = false;
     *out_tile = NULL;
     WEFT_TRY(weft_tiling_create(kernel, &t));
+    t->machine = machine;
     t->line_bytes = line;
     t->local_bytes = local < WEFT_TILE_LOCAL ? local : WEFT_TILE_LOCAL;
     t->width = width;

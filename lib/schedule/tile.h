@@ -37,8 +37,9 @@ typedef struct weft_tile_access {
 typedef struct weft_tiling {
     weft_kernel *kernel;
     weft_expr_context *exprs;
-    int64_t line_bytes;  /* of a cache line; only while it is chosen */
-    int64_t local_bytes; /* that all local buffers may have; likewise */
+    /* While it is chosen: bytes of a cache line, and those that all local buffers may have. */
+    const weft_machine *machine;
+    int64_t line_bytes, local_bytes;
     uint32_t width, unroll;
     uint32_t range_count, axis_count, store_count, access_count, staged_count;
     weft_tile_axis axes[WEFT_TILE_AXES];

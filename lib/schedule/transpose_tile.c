@@ -25,14 +25,64 @@ static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft
     return weft_expr_affine(x, inst->index, across, &coefficient, &rest) && coefficient == one;
 }
 
-uint32_t weft_kernel_find_transposition(const weft_kernel *kernel)
+/* ---- lines that stay ---- */
+
+/* Bytes over which the sets of L1 repeat, and lines of one set that may be used at the same time, of eight and more. */
+#define SETS 4096
+#define WAYS 4
+
+/* Bytes that a step of the range takes in memory; false where that is no number. */
+static bool find_step(const weft_kernel *kernel, const weft_inst *load, const weft_range *range, int64_t *out_step)
+{
+    weft_expr step, rest;
+    if (!weft_expr_affine(kernel->exprs, load->index, range->variable, &step, &rest)) return false;
+    if (!weft_expr_is_constant(kernel->exprs, step, out_step)) return false;
+    *out_step = (*out_step < 0 ? -*out_step : *out_step) * (int64_t)weft_dtype_size(load->dtype);
+    return true;
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    return b == 0 ? a : gcd(b, a % b);
+}
+
+/* Lines that `extent` steps touch, and whether the sets of L1 hold them beside each other. */
+static int64_t count_lines(int64_t step, int64_t extent, const weft_machine *machine, bool *fits)
+{
+    if (step == 0) return 1;
+    if (step < machine->line_bytes) return (step * extent + machine->line_bytes - 1) / machine->line_bytes;
+    *fits &= extent <= WAYS * (SETS / gcd(step, SETS));
+    return extent;
+}
+
+bool weft_kernel_keeps_lines(const weft_kernel *kernel, const weft_inst *load, const weft_machine *machine)
+{
+    int64_t lines = 1, most = (int64_t)machine->cache_bytes[0] / 2 / machine->line_bytes;
+    bool fits = true;
+    for (uint32_t r = kernel->range_count; r-- > 0 && fits && lines <= most;) {
+        int64_t step, extent;
+        const weft_range *range = &kernel->ranges[r];
+        if (!find_step(kernel, load, range, &step)) return false;
+        if (!weft_expr_is_constant(kernel->exprs, range->extent, &extent)) return false;
+        /* From here on most of each line is used. */
+        if (step != 0 && step <= machine->line_bytes / 4 && 2 * step * extent >= machine->line_bytes) return true;
+        if (extent > most) return false;
+        lines *= count_lines(step, extent, machine, &fits);
+    }
+    return fits && lines <= most;
+}
+
+/* ---- transpositions ---- */
+
+uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_machine *machine)
 {
     uint32_t last = kernel->range_count - 1;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
-        for (uint32_t r = 0; r < last; r++) {
-            if (is_transposed(kernel, &kernel->insts[i], kernel->ranges[r].variable, kernel->ranges[last].variable))
+        const weft_inst *inst = &kernel->insts[i];
+        for (uint32_t r = 0; r < last; r++)
+            if (is_transposed(kernel, inst, kernel->ranges[r].variable, kernel->ranges[last].variable) &&
+                !weft_kernel_keeps_lines(kernel, inst, machine))
                 return r;
-        }
     }
     return kernel->range_count;
 }
