@@ -42,8 +42,7 @@ static bool walks_as_one(void *context, weft_expr_context *exprs, weft_expr *exp
     return outer == weft_expr_mul(exprs, inner, p->inner_extent);
 }
 
-/* Makes ranges i and i + 1 one range if all expressions allow it. */
-static bool collapse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, uint32_t i)
+bool weft_kernel_collapse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, uint32_t i)
 {
     weft_range *outer = &ranges[i], *inner = &ranges[i + 1];
     pair p = {outer->variable, inner->variable, inner->extent};
@@ -62,7 +61,7 @@ static bool collapse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, u
 
 static void collapse_all(weft_kernel *kernel, weft_range *ranges, uint32_t *count)
 {
-    for (uint32_t i = *count; i-- > 1;) collapse(kernel, ranges, count, i - 1);
+    for (uint32_t i = *count; i-- > 1;) weft_kernel_collapse(kernel, ranges, count, i - 1);
 }
 
 /* ---- lanes ---- */
@@ -329,13 +328,14 @@ static void bind_rest(weft_kernel *kernel, weft_bind bind)
 weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machine)
 {
     int64_t tile = tile_of(kernel);
+    bool gpu = machine->device != WEFT_DEVICE_CPU, is_cut = false;
+    uint32_t width = gpu ? 1 : vector_width(kernel, machine);
+    if (!gpu) WEFT_TRY(weft_kernel_cut_at_seams(kernel, width, tile, &is_cut));
     collapse_all(kernel, kernel->ranges, &kernel->range_count);
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         collapse_all(kernel, kernel->stages[s].ranges, &kernel->stages[s].range_count);
     }
-    bool gpu = machine->device != WEFT_DEVICE_CPU;
-    uint32_t width = gpu ? 1 : vector_width(kernel, machine);
-    if (!gpu && (along_reduction(kernel) || kernel->range_count == 0)) {
+    if (!gpu && (is_cut || along_reduction(kernel) || kernel->range_count == 0)) {
         bind_inner(kernel, width);
     } else if (!gpu && !scans_along_memory(kernel) && !bounds_inner_ranges(kernel)) {
         WEFT_TRY(bind_outer(kernel, width, tile, machine));

@@ -5,6 +5,16 @@
 #include <weft/machine.h>
 #include "lib/loop/loop.h"
 
+/* Makes ranges i and i + 1 one range if all expressions allow it (schedule.c). */
+bool weft_kernel_collapse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, uint32_t i);
+
+/*
+ * Concats, pads, rolls (seams.c). Cuts the last range where predicates change and moves it into stages, in each of
+ * which they are known; not done (false) where none changes, where stages would be short or many, and for kernels of
+ * other forms than one stage without inner ranges. `tile`: elements of a tile of the last range.
+ */
+weft_status *weft_kernel_cut_at_seams(weft_kernel *kernel, uint32_t width, int64_t tile, bool *out_cut) WEFT_MUST_USE;
+
 /*
  * Short ranges (tile.c). Makes a tile of the ranges that store and loads walk in runs of memory, read and written run
  * by run; not done (false) where the last range is long enough and nothing jumps along it, or where ranges and strides
