@@ -62,6 +62,54 @@ bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substi
     return weft_kernel_visit_exprs(kernel, substitute, (void *)(uintptr_t)substitution);
 }
 
+weft_stage_draft weft_stage_draft_all(weft_kernel *kernel)
+{
+    const weft_stage *stage = &kernel->stages[0];
+    weft_stage_draft draft = {.store_count = stage->store_count};
+    draft.stores = weft_arena_copy(&kernel->arena, stage->stores, stage->store_count * sizeof *draft.stores);
+    draft.live = weft_arena_allocate(&kernel->arena, kernel->inst_count * sizeof *draft.live);
+    if (draft.stores == NULL || draft.live == NULL) return draft;
+    memset(draft.live, true, kernel->inst_count * sizeof *draft.live);
+    draft.insts = weft_arena_copy(&kernel->arena, kernel->insts, kernel->inst_count * sizeof *draft.insts);
+    return draft;
+}
+
+/* The substitution in what an instruction refers to. */
+static bool substitute_inst(weft_kernel *kernel, weft_inst *inst, void *s)
+{
+    return visit_optional(kernel, &inst->index, substitute, s) &&
+           visit_optional(kernel, &inst->position, substitute, s) &&
+           visit_predicates(kernel, inst->predicate_count, &inst->predicates, substitute, s);
+}
+
+weft_status *weft_stage_draft_finish(weft_kernel *kernel, const weft_stage_draft *draft, const weft_substitution *s,
+                                     weft_inst_list *list, weft_stage *out_stage)
+{
+    void *context = (void *)(uintptr_t)s;
+    weft_inst_id *number = weft_arena_allocate(&kernel->arena, kernel->inst_count * sizeof *number);
+    bool done = number != NULL;
+    *out_stage = (weft_stage){.inst_first = list->count, .store_count = draft->store_count, .stores = draft->stores};
+    list->visible = list->count;
+    for (uint32_t i = 0; i < kernel->inst_count && done; i++) {
+        weft_inst inst = draft->insts[i];
+        if (!draft->live[i]) continue;
+        for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = number[inst.args[a]];
+        done = substitute_inst(kernel, &inst, context);
+        number[i] = weft_inst_list_add(list, &inst);
+    }
+    for (uint32_t i = 0; i < draft->store_count && done; i++) {
+        weft_store *store = &draft->stores[i];
+        store->value = number[store->value];
+        if (store->is_indirect) store->offset = number[store->offset];
+        done = substitute(context, kernel->exprs, &store->index) &&
+               visit_predicates(kernel, store->predicate_count, &store->predicates, substitute, context);
+    }
+    out_stage->inst_count = list->count - out_stage->inst_first;
+    if (done && !list->failed) return NULL;
+    weft_status *error = weft_expr_context_take_error(kernel->exprs);
+    return error != NULL ? error : weft_status_out_of_memory();
+}
+
 bool weft_kernel_bounds_inner(const weft_kernel *kernel, weft_expr variable)
 {
     for (uint32_t s = 0; s < kernel->stage_count; s++)

@@ -203,7 +203,7 @@ static void bind_inner(weft_kernel *kernel, uint32_t width)
         weft_stage *stage = &kernel->stages[s];
         if (stage->range_count == 0 || is_ordered(stage)) continue;
         weft_range *last = &stage->ranges[stage->range_count - 1];
-        if (last->reduce && last->virtual_lanes == 1) continue;
+        if (last->bind == WEFT_BIND_LANE || (last->reduce && last->virtual_lanes == 1)) continue;
         uint32_t fitting = last->reduce && last->virtual_lanes < width ? last->virtual_lanes : width;
         while (last->reduce && last->virtual_lanes / fitting > WEFT_MAX_UNROLL) fitting *= 2;
         bind_lanes(last, fitting,
@@ -335,6 +335,7 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         collapse_all(kernel, kernel->stages[s].ranges, &kernel->stages[s].range_count);
     }
+    if (!gpu && !is_cut) WEFT_TRY(weft_kernel_cut_periods(kernel, width, tile, &is_cut));
     if (!gpu && (is_cut || along_reduction(kernel) || kernel->range_count == 0)) {
         bind_inner(kernel, width);
     } else if (!gpu && !scans_along_memory(kernel) && !bounds_inner_ranges(kernel)) {

@@ -55,14 +55,6 @@ typedef struct region {
     weft_expr facts[MOST_FACTS]; /* what is >= 0 at all points */
 } region;
 
-/* The stage as it is in one region. */
-typedef struct draft {
-    weft_inst *insts;
-    bool *live;
-    weft_store *stores;
-    uint32_t store_count;
-} draft;
-
 typedef struct cutter {
     weft_kernel *kernel;
     weft_range along; /* the last range, which is cut */
@@ -120,7 +112,7 @@ static bool is_truth(const weft_inst *inst, bool value)
 }
 
 /* Instruction i as it is in the region; what it is the same as, or i. Operands in `same` are resolved already. */
-static weft_inst_id draft_inst(cutter *c, const region *r, draft *d, uint32_t i, const weft_inst_id *same)
+static weft_inst_id draft_inst(cutter *c, const region *r, weft_stage_draft *d, uint32_t i, const weft_inst_id *same)
 {
     weft_inst *inst = &d->insts[i];
     for (uint32_t a = 0; a < inst->arg_count; a++) inst->args[a] = same[inst->args[a]];
@@ -135,37 +127,30 @@ static weft_inst_id draft_inst(cutter *c, const region *r, draft *d, uint32_t i,
     return is_truth(condition, true) ? inst->args[1] : is_truth(condition, false) ? inst->args[2] : i;
 }
 
-static void mark_live(const cutter *c, draft *d)
+static void mark_live(const cutter *c, weft_stage_draft *d)
 {
     const weft_kernel *kernel = c->kernel;
     memset(d->live, 0, kernel->inst_count * sizeof *d->live);
-    for (uint32_t i = 0; i < d->store_count; i++) {
-        d->live[d->stores[i].value] = true;
-        if (d->stores[i].is_indirect) d->live[d->stores[i].offset] = true;
-    }
+    for (uint32_t i = 0; i < d->store_count; i++) d->live[d->stores[i].value] = true;
     for (uint32_t i = kernel->inst_count; i-- > 0;) {
         d->live[i] |= weft_inst_has_effect(&d->insts[i]) && !is_never(c, &d->insts[i]);
         for (uint32_t a = 0; d->live[i] && a < d->insts[i].arg_count; a++) d->live[d->insts[i].args[a]] = true;
     }
 }
 
-static weft_status *draft_stage(cutter *c, const region *r, draft *d)
+static weft_status *draft_stage(cutter *c, const region *r, weft_stage_draft *d)
 {
-    const weft_kernel *kernel = c->kernel;
-    weft_arena *arena = &c->kernel->arena;
-    const weft_stage *stage = &kernel->stages[0];
-    d->insts = weft_arena_copy(arena, kernel->insts, kernel->inst_count * sizeof *d->insts);
-    d->stores = weft_arena_copy(arena, stage->stores, stage->store_count * sizeof *d->stores);
-    d->live = weft_arena_allocate(arena, kernel->inst_count * sizeof *d->live);
-    weft_inst_id *same = weft_arena_allocate(arena, kernel->inst_count * sizeof *same);
-    if (d->insts == NULL || d->stores == NULL || d->live == NULL || same == NULL) return weft_status_out_of_memory();
+    weft_kernel *kernel = c->kernel;
+    *d = weft_stage_draft_all(kernel);
+    weft_inst_id *same = weft_arena_allocate(&kernel->arena, kernel->inst_count * sizeof *same);
+    if (d->insts == NULL || same == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < kernel->inst_count; i++) same[i] = draft_inst(c, r, d, i, same);
+    uint32_t count = d->store_count;
     d->store_count = 0;
-    for (uint32_t i = 0; i < stage->store_count; i++) {
-        weft_store store = stage->stores[i];
+    for (uint32_t i = 0; i < count; i++) {
+        weft_store store = d->stores[i];
         if (!settle(c, r, &store.predicate_count, &store.predicates)) continue;
         store.value = same[store.value];
-        if (store.is_indirect) store.offset = same[store.offset];
         d->stores[d->store_count++] = store;
     }
     mark_live(c, d);
@@ -191,7 +176,7 @@ static weft_expr seam_among(const cutter *c, uint32_t count, const weft_expr *pr
     return WEFT_EXPR_NONE;
 }
 
-static weft_expr find_seam(const cutter *c, const draft *d, bool across_rows)
+static weft_expr find_seam(const cutter *c, const weft_stage_draft *d, bool across_rows)
 {
     weft_expr seam = WEFT_EXPR_NONE;
     for (uint32_t i = 0; i < d->store_count && seam == WEFT_EXPR_NONE; i++)
@@ -219,22 +204,6 @@ static region part_of(const cutter *c, const region *whole, weft_expr p)
     return part;
 }
 
-/* An expression with `value` for the last range's variable; NONE where there is none. */
-static weft_expr moved(const cutter *c, weft_expr e, weft_expr value)
-{
-    if (e == WEFT_EXPR_NONE) return e;
-    return weft_expr_substitute(c->kernel->exprs, e, 1, &c->along.variable, &value);
-}
-
-static void move_all(cutter *c, weft_expr value, uint32_t count, const weft_expr **predicates)
-{
-    weft_expr *copy = count == 0 ? NULL : weft_arena_copy(&c->kernel->arena, *predicates, count * sizeof *copy);
-    if (count != 0 && copy == NULL) c->list.failed = true;
-    for (uint32_t i = 0; i < count && copy != NULL; i++)
-        copy[i] = moved(c, copy[i], value);
-    *predicates = copy;
-}
-
 /* The ranges of the region's stage; *out_value is what the last range's variable is in terms of them. */
 static weft_status *add_ranges(cutter *c, const region *r, weft_stage *stage, weft_expr *out_value)
 {
@@ -253,33 +222,15 @@ static weft_status *add_ranges(cutter *c, const region *r, weft_stage *stage, we
 }
 
 /* Appends the draft as a stage over the region. */
-static weft_status *add_stage(cutter *c, const region *r, draft *d)
+static weft_status *add_stage(cutter *c, const region *r, const weft_stage_draft *d)
 {
-    weft_expr value;
-    uint32_t *number = weft_arena_allocate(&c->kernel->arena, c->kernel->inst_count * sizeof *number);
-    weft_stage *stage = &c->stages[c->stage_count++];
-    *stage = (weft_stage){.inst_first = c->list.count, .store_count = d->store_count, .stores = d->stores};
-    if (number == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(add_ranges(c, r, stage, &value));
-    c->list.visible = c->list.count;
-    for (uint32_t i = 0; i < c->kernel->inst_count; i++) {
-        if (!d->live[i]) continue;
-        weft_inst inst = d->insts[i];
-        for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = number[inst.args[a]];
-        inst.index = moved(c, inst.index, value);
-        inst.position = moved(c, inst.position, value);
-        move_all(c, value, inst.predicate_count, &inst.predicates);
-        number[i] = weft_inst_list_add(&c->list, &inst);
-    }
-    for (uint32_t i = 0; i < d->store_count; i++) {
-        weft_store *store = &d->stores[i];
-        store->index = moved(c, store->index, value);
-        move_all(c, value, store->predicate_count, &store->predicates);
-        store->value = number[store->value];
-        if (store->is_indirect) store->offset = number[store->offset];
-    }
-    stage->inst_count = c->list.count - stage->inst_first;
-    return c->list.failed ? weft_status_out_of_memory() : NULL;
+    weft_stage ranges, *stage = &c->stages[c->stage_count++];
+    weft_substitution s = {.variables = {c->along.variable}, .count = 1};
+    WEFT_TRY(add_ranges(c, r, &ranges, &s.values[0]));
+    WEFT_TRY(weft_stage_draft_finish(c->kernel, d, &s, &c->list, stage));
+    stage->range_count = ranges.range_count;
+    stage->ranges = ranges.ranges;
+    return NULL;
 }
 
 static bool is_empty(const cutter *c, const region *r)
@@ -288,7 +239,7 @@ static bool is_empty(const cutter *c, const region *r)
     return weft_expr_always_nonnegative(x, weft_expr_sub(x, r->begin, r->end));
 }
 
-static bool is_idle(const cutter *c, const draft *d)
+static bool is_idle(const cutter *c, const weft_stage_draft *d)
 {
     uint32_t live = d->store_count;
     for (uint32_t i = 0; i < c->kernel->inst_count; i++) live += d->live[i];
@@ -303,7 +254,7 @@ static weft_status *cut_regions(cutter *c, const region *whole)
     waiting[count++] = *whole;
     while (count > 0 && c->fits) {
         region r = waiting[--count];
-        draft d;
+        weft_stage_draft d;
         if (is_empty(c, &r)) continue;
         WEFT_TRY(draft_stage(c, &r, &d));
         weft_expr seam = find_seam(c, &d, true);
@@ -395,10 +346,7 @@ static weft_status *cut_last_range(weft_kernel *kernel, uint32_t width, int64_t 
     kernel->inst_count = c.list.count;
     kernel->stages = c.stages;
     kernel->stage_count = c.stage_count;
-    weft_status *error = weft_expr_context_take_error(x);
-    *out_cut &= error == NULL;
-    weft_status_destroy(error);
-    return NULL;
+    return weft_expr_context_take_error(x);
 }
 
 static bool widen_each(const pair *p, weft_kernel *kernel, uint32_t count, const weft_expr **predicates)
@@ -445,12 +393,15 @@ weft_status *weft_kernel_cut_at_seams(weft_kernel *kernel, uint32_t width, int64
     if (!is_plain(kernel)) return NULL;
     WEFT_TRY(weft_kernel_clone(kernel, &trial));
     weft_status *status = cut_kernel(trial, width, tile, out_cut);
-    if (status == NULL) status = weft_expr_context_take_out_of_memory(trial->exprs);
-    if (status == NULL && *out_cut) {
+    if (status == NULL) status = weft_expr_context_take_error(trial->exprs);
+    *out_cut = *out_cut && status == NULL;
+    if (*out_cut) {
         weft_kernel uncut = *kernel;
         *kernel = *trial;
         *trial = uncut;
     }
     weft_kernel_destroy(trial);
-    return status;
+    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    weft_status_destroy(status); /* an expression out of range: the kernel stays as it is */
+    return NULL;
 }

@@ -16,6 +16,12 @@ bool weft_kernel_collapse(weft_kernel *kernel, weft_range *ranges, uint32_t *cou
 weft_status *weft_kernel_cut_at_seams(weft_kernel *kernel, uint32_t width, int64_t tile, bool *out_cut) WEFT_MUST_USE;
 
 /*
+ * Repeats, tiles (periods.c). Cuts the last range into periods of the addresses and moves it into the stage, where no
+ * vector would have a step; not done (false) where all have one. Only for kernels of one stage without inner ranges.
+ */
+weft_status *weft_kernel_cut_periods(weft_kernel *kernel, uint32_t width, int64_t tile, bool *out_cut) WEFT_MUST_USE;
+
+/*
  * Short ranges (tile.c). Makes a tile of the ranges that store and loads walk in runs of memory, read and written run
  * by run; not done (false) where the last range is long enough and nothing jumps along it, or where ranges and strides
  * are no numbers. Only for kernels of one stage without inner ranges and of at most WEFT_MAX_RANK ranges; `unroll` is
