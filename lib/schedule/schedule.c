@@ -254,14 +254,32 @@ static bool transposes_evenly(const weft_kernel *kernel, uint32_t across)
            weft_expr_divisor(kernel->exprs, last->extent) % WEFT_TRANSPOSE_TILE == 0;
 }
 
-/* Reductions: tiles of one round, or rows side by side in place of all but two of its vectors; a quarter of the
+/* Elements of a tile of the last range, along which reductions run side by side: a round, or the whole range where that
+ * is known to be short, so that its lanes are constants, and other ranges are left for threads. With AVX-512 a vector
+ * that is not full is masked, which takes no longer. */
+static int64_t reduction_tile(const weft_kernel *kernel, uint32_t width, uint32_t unroll, const weft_machine *machine)
+{
+    enum { ENOUGH = 64 };
+    uint32_t last = kernel->range_count - 1;
+    int64_t extent, points = 1, least, most, round = (int64_t)width * unroll;
+    for (uint32_t i = 0; i < last && points < ENOUGH; i++) {
+        weft_expr_range(kernel->exprs, kernel->ranges[i].extent, &least, &most);
+        points *= most < ENOUGH ? most : ENOUGH;
+    }
+    if (points < ENOUGH || !weft_expr_is_constant(kernel->exprs, kernel->ranges[last].extent, &extent)) return round;
+    bool needs_mask = machine->vector_bytes >= 64 && extent % width != 0;
+    return extent <= 2 * round && !needs_mask ? extent : round;
+}
+
+/* Reductions: tiles, or rows side by side in place of all but two of its vectors; a quarter of the
  * registers is for what is loaded. */
-static weft_status *bind_reductions(weft_kernel *kernel, uint32_t width, uint32_t unroll, uint32_t registers)
+static weft_status *bind_reductions(weft_kernel *kernel, uint32_t width, uint32_t unroll, const weft_machine *machine)
 {
     bool jammed;
     uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
-    WEFT_TRY(weft_kernel_unroll_and_jam(kernel, registers * 3 / 4 / vectors, &jammed));
-    if (!jammed) WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, (int64_t)width * unroll));
+    WEFT_TRY(weft_kernel_unroll_and_jam(kernel, machine->registers * 3 / 4 / vectors, &jammed));
+    int64_t tile = reduction_tile(kernel, width, unroll, machine);
+    if (!jammed) WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, tile));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, jammed ? vectors : unroll);
     return NULL;
 }
@@ -306,7 +324,7 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, int64_t tile
         if (tiled) return NULL;
     }
     if (across < last) return weft_kernel_transpose_tile(kernel, across, width, unroll);
-    if (loops) return bind_reductions(kernel, width, unroll, machine->registers);
+    if (loops) return bind_reductions(kernel, width, unroll, machine);
     unroll = unroll_for(kernel, emitted, kernel->ranges[last].extent, width);
     WEFT_TRY(weft_kernel_split(kernel, last, tile));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
