@@ -359,48 +359,113 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     return access->step.step < 0 ? reverse(e, value) : value;
 }
 
-/* Elements a few steps apart are picked from vectors of all that lie between the first lane and the last one. */
+/* Elements near each other are picked from vectors of all that lie between the first one and the last one: those of
+ * each part, or of all parts where these share vectors. */
 enum { MOST_APART = 4 };
 
-static bool is_close(const weft_emitter *e, const weft_access *access)
+typedef struct nearby {
+    bool apart; /* distances are from the first lane of the part, of part 0 if not */
+    int64_t distances[WEFT_MAX_PARTS * WEFT_MAX_WIDTH]; /* of each lane, part by part */
+    uint32_t parts;                                     /* that are loaded together */
+    int64_t least, count;                               /* elements of the parts loaded last */
+    uint32_t vector_count;
+    LLVMValueRef vectors[MOST_APART * WEFT_MAX_PARTS];
+} nearby;
+
+/* Sets what the parts from `part` on need; how many vectors that is. */
+static uint32_t measure(const weft_emitter *e, nearby *n, uint32_t part, uint32_t parts)
 {
-    int64_t step = access->step.step, bytes = MOST_APART * e->lane.width * (int64_t)weft_dtype_size(access->dtype);
-    bool apart = (step >= 2 && step <= MOST_APART) || (step <= -2 && step >= -MOST_APART);
-    return access->step.kind == WEFT_LANE_STRIDE_CONSTANT && apart && e->lane.width > 1 && bytes <= PLACE_BYTES &&
-           !e->gpu && !offset_varies(access) && e->lane.mask == NULL && !access->condition.varying &&
-           weft_dtype_info_of(access->dtype)->kind != WEFT_KIND_COMPLEX;
+    const int64_t *distances = n->distances + (size_t)part * e->lane.width;
+    int64_t most = n->least = distances[0];
+    for (uint32_t i = 1; i < parts * e->lane.width; i++) {
+        if (distances[i] < n->least) n->least = distances[i];
+        if (distances[i] > most) most = distances[i];
+    }
+    n->count = most - n->least + 1;
+    n->vector_count = (uint32_t)((n->count + e->lane.width - 1) / e->lane.width);
+    return n->vector_count;
 }
 
-/* The lanes of `value` that are not in `vector`, whose first element has number `first` of those between the lanes, and
- * from there on the lanes that are in it. Lane i is number i * step, or counted from the end where it is negative. */
-static LLVMValueRef pick(weft_emitter *e, int64_t step, LLVMValueRef value, LLVMValueRef vector, int64_t first)
+static bool find_distances(weft_emitter *e, const weft_access *access, nearby *n)
 {
-    int64_t width = e->lane.width, distance = step < 0 ? -step : step;
+    int64_t step = access->step.step;
+    n->apart = false;
+    if (access->step.kind == WEFT_LANE_STRIDE_SYMBOLIC) return false;
+    if (weft_index_lane_distances(e, access->index, n->distances)) return true;
+    n->apart = true;
+    if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || step < -MOST_APART || step > MOST_APART) return false;
+    for (uint32_t i = 0; i < e->lane.parts * e->lane.width; i++)
+        n->distances[i] = (int64_t)(i % e->lane.width) * step;
+    return true;
+}
+
+/* Whether the lanes are loaded this way; where they are not known to exist there is a place of PLACE_BYTES instead. */
+static bool is_near(weft_emitter *e, const weft_access *access, nearby *n)
+{
+    bool masked = e->lane.mask != NULL || access->condition.varying;
+    uint32_t each = 0, most = 0, size = (uint32_t)weft_dtype_size(access->dtype);
+    if (e->gpu || e->lane.width == 1 || masked || offset_varies(access)) return false;
+    if (weft_dtype_info_of(access->dtype)->kind == WEFT_KIND_COMPLEX) return false;
+    if (!find_distances(e, access, n)) return false;
+    for (uint32_t part = 0; part < e->lane.parts; part++) {
+        uint32_t vectors = measure(e, n, part, 1);
+        each += vectors;
+        if (vectors > most) most = vectors;
+    }
+    uint32_t together = measure(e, n, 0, e->lane.parts);
+    n->parts = together < each && !n->apart ? e->lane.parts : 1;
+    if (n->parts > 1) most = together;
+    if (access->condition.scalar != NULL && most * e->lane.width * size > PLACE_BYTES) return false;
+    return most <= MOST_APART * n->parts;
+}
+
+/* The first element of a vector: the last one ends with the last element, nothing beyond it is read. */
+static int64_t vector_begin(const nearby *n, int64_t width, uint32_t vector)
+{
+    int64_t last = n->count - width;
+    return last > 0 && vector * width > last ? last : vector * width;
+}
+
+static void load_vectors(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, nearby *n)
+{
+    uint32_t width = e->lane.width;
+    LLVMTypeRef type = weft_vector_type(access->type, width);
+    LLVMValueRef pointer = part_pointer(e, access, buffer, n->apart ? part : 0);
+    measure(e, n, part, n->parts);
+    add_offset(e, access, 0, 1, &pointer);
+    pointer = offset_pointer(e, access->type, pointer, weft_int(e, n->least));
+    pointer = choose(e, access->condition.scalar, pointer, access->instead);
+    for (uint32_t v = 0; v < n->vector_count; v++) {
+        LLVMValueRef from = offset_pointer(e, access->type, pointer, weft_int(e, vector_begin(n, width, v)));
+        bool whole = n->count >= (int64_t)width;
+        n->vectors[v] = whole ? aligned(LLVMBuildLoad2(e->builder, type, from, ""), access->dtype)
+                              : load_lanes(e, access, from, (uint32_t)n->count);
+    }
+}
+
+/* The lanes of `value` that are not in the vector, and from there on those that are in it. */
+static LLVMValueRef pick(weft_emitter *e, LLVMValueRef value, const nearby *n, uint32_t vector,
+                         const int64_t *distances)
+{
+    int64_t width = e->lane.width, first = vector_begin(n, width, vector);
+    bool is_used = false;
     LLVMValueRef numbers[WEFT_MAX_WIDTH];
     for (int64_t i = 0; i < width; i++) {
-        int64_t at = (step < 0 ? width - 1 - i : i) * distance - first;
-        numbers[i] = LLVMConstInt(e->i32, (uint64_t)(at >= 0 && at < width ? width + at : i), false);
+        int64_t at = distances[i] - n->least;
+        bool here = at / width == vector;
+        numbers[i] = LLVMConstInt(e->i32, (uint64_t)(here ? width + at - first : i), false);
+        is_used |= here;
     }
-    return LLVMBuildShuffleVector(e->builder, value, vector, LLVMConstVector(numbers, e->lane.width), "");
+    if (!is_used) return value;
+    return LLVMBuildShuffleVector(e->builder, value, n->vectors[vector], LLVMConstVector(numbers, e->lane.width), "");
 }
 
-/* The last vector ends with the last lane: nothing beyond it is read. */
-static LLVMValueRef load_close(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
+static LLVMValueRef load_near(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, nearby *n)
 {
-    int64_t width = e->lane.width, step = access->step.step, distance = step < 0 ? -step : step;
-    int64_t last = (width - 1) * distance + 1 - width;
-    LLVMValueRef pointer = part_pointer(e, access, buffer, part);
-    LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
-    add_offset(e, access, part, 1, &pointer);
-    if (step < 0) pointer = offset_pointer(e, access->type, pointer, weft_int(e, (width - 1) * step));
-    pointer = choose(e, access->condition.scalar, pointer, access->instead);
-    LLVMValueRef value = LLVMGetPoison(type);
-    for (int64_t first = 0; first < last + width; first += width) {
-        int64_t begin = first < last ? first : last;
-        LLVMValueRef from = offset_pointer(e, access->type, pointer, weft_int(e, begin));
-        LLVMValueRef vector = aligned(LLVMBuildLoad2(e->builder, type, from, ""), access->dtype);
-        value = pick(e, step, value, vector, begin);
-    }
+    if (part % n->parts == 0) load_vectors(e, access, buffer, part, n);
+    LLVMValueRef value = LLVMGetPoison(weft_vector_type(access->type, e->lane.width));
+    for (uint32_t v = 0; v < n->vector_count; v++)
+        value = pick(e, value, n, v, n->distances + (size_t)part * e->lane.width);
     return value;
 }
 
@@ -493,10 +558,12 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
                           .index = inst->index,
                           .offset = inst->arg_count != 0 ? &e->values[inst->args[0]] : NULL};
     access_start(e, &access, level, inst->predicate_count, inst->predicates, false);
+    nearby near;
+    bool picks = value->varying && !is_contiguous(e, &access) && is_near(e, &access, &near);
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
                               : is_contiguous(e, &access) ? load_contiguous(e, &access, inst->buffer, part)
-                              : is_close(e, &access)      ? load_close(e, &access, inst->buffer, part)
+                              : picks                     ? load_near(e, &access, inst->buffer, part, &near)
                               : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
                                                           : load_elements(e, &access, inst->buffer, part);
         value->parts[part] = weft_from_memory(e, inst->dtype, loaded);

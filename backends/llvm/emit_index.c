@@ -364,6 +364,68 @@ weft_lane_stride weft_index_lane_stride(weft_emitter *e, weft_expr expr)
     return step;
 }
 
+/* ---- distances from lane to lane ---- */
+
+/* The most that steps, divisors and distances may be: lanes that far apart have nothing in common. */
+#define FAR 65536
+
+/* A quotient or remainder of step * v + rest by a constant that the step of a whole vector is a multiple of: what is
+ * divided leaves the same remainder at the first lane of every vector. */
+static bool add_divided(weft_emitter *e, weft_expr expr, int64_t factor, int64_t *distances)
+{
+    weft_expr_context *x = e->exprs;
+    weft_expr b = weft_expr_operand(x, expr, 1), coefficient, rest;
+    int64_t divisor, step, from;
+    uint32_t width = e->lane.width;
+    if (!weft_expr_is_constant(x, b, &divisor) || divisor < 1 || divisor > FAR) return false;
+    if (!weft_expr_affine(x, weft_expr_operand(x, expr, 0), e->lane.variable, &coefficient, &rest)) return false;
+    if (!weft_expr_is_constant(x, coefficient, &step) || step < 1 || step > FAR) return false;
+    if (step * width % divisor != 0 || !weft_expr_is_constant(x, weft_expr_mod(x, rest, b), &from)) return false;
+    for (uint32_t i = 0; i < width * e->lane.parts; i++) {
+        int64_t quotient = (from + step * i) / divisor;
+        bool is_quotient = weft_expr_kind_of(x, expr) == WEFT_EXPR_DIV;
+        distances[i] += factor * (is_quotient ? quotient : step * i - quotient * divisor);
+    }
+    return true;
+}
+
+/* A function of the lane alone, where the lanes are constants; false leaves `distances` as they may be. */
+static bool add_function(weft_emitter *e, weft_expr expr, int64_t factor, int64_t *distances)
+{
+    LLVMValueRef value = weft_index_emit(e, e->lane.variable, 0);
+    if (LLVMIsAConstantInt(value) == NULL || !is_function_of(e, expr, e->lane.variable)) return false;
+    int64_t start = LLVMConstIntGetSExtValue(value), first = evaluate(e, expr, start);
+    for (uint32_t i = 0; i < e->lane.width * e->lane.parts; i++) {
+        int64_t distance = evaluate(e, expr, start + i) - first;
+        if (distance < -FAR || distance > FAR) return false;
+        distances[i] += factor * distance;
+    }
+    return true;
+}
+
+static bool add_distances(weft_emitter *e, weft_expr expr, int64_t factor, int64_t *distances)
+{
+    if (!weft_index_varies(e, expr)) return true;
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
+    if (kind == WEFT_EXPR_SUM) {
+        for (size_t i = 0; i < weft_expr_arity(e->exprs, expr); i++) {
+            int64_t each = weft_expr_coefficient_of(e->exprs, expr, i);
+            if (each < -FAR || each > FAR) return false;
+            if (!add_distances(e, weft_expr_operand(e->exprs, expr, i), factor * each, distances)) return false;
+        }
+        return true;
+    }
+    for (uint32_t i = 0; expr == e->lane.variable && i < e->lane.width * e->lane.parts; i++) distances[i] += factor * i;
+    if (expr == e->lane.variable || add_function(e, expr, factor, distances)) return true;
+    return (kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD) && add_divided(e, expr, factor, distances);
+}
+
+bool weft_index_lane_distances(weft_emitter *e, weft_expr expr, int64_t *out_distances)
+{
+    memset(out_distances, 0, e->lane.width * e->lane.parts * sizeof *out_distances);
+    return add_distances(e, expr, 1, out_distances);
+}
+
 /* ---- vectors ---- */
 
 static LLVMValueRef lanes_of_sum(weft_emitter *e, weft_expr expr, uint32_t part)

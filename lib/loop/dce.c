@@ -2,7 +2,7 @@
 #include "lib/loop/inst.h"
 #include <string.h>
 
-static bool has_effect(const weft_inst *inst)
+bool weft_inst_has_effect(const weft_inst *inst)
 {
     return weft_scalar_is_check(inst->op) || (inst->op == WEFT_SCALAR_div && inst->position != WEFT_EXPR_NONE);
 }
@@ -22,7 +22,7 @@ static void mark(const weft_kernel *kernel, uint32_t *needed)
     }
     for (uint32_t i = kernel->inst_count; i-- > 0;) {
         const weft_inst *inst = &kernel->insts[i];
-        if (has_effect(inst)) needed[i] = 1;
+        if (weft_inst_has_effect(inst)) needed[i] = 1;
         for (uint32_t a = 0; needed[i] && a < inst->arg_count; a++) needed[inst->args[a]] = 1;
     }
 }

@@ -65,6 +65,8 @@ typedef weft_status *(*weft_inst_rule)(weft_inst_list *list, const weft_inst *in
 /* Makes all instructions of the kernel again, those of combine blocks too. When it fails the kernel can only be
  * destroyed. */
 weft_status *weft_kernel_rewrite(weft_kernel *kernel, weft_inst_rule rule) WEFT_MUST_USE;
+/* Whether it reports, so that it runs even where nothing uses it (dce.c). */
+bool weft_inst_has_effect(const weft_inst *inst);
 /* Drops dead instructions (dce.c). */
 weft_status *weft_kernel_dce(weft_kernel *kernel) WEFT_MUST_USE;
 #endif

@@ -51,49 +51,6 @@ static bool is_ordered(const weft_stage *stage)
     return false;
 }
 
-/* ---- fuse ---- */
-
-typedef struct pair {
-    weft_expr outer, inner, inner_extent;
-} pair;
-
-/* Whether the expression walks the two ranges as one: a step of the outer is as long as the whole inner range. */
-static bool walks_as_one(void *context, weft_expr_context *exprs, weft_expr *expr)
-{
-    const pair *p = context;
-    weft_expr outer, inner, rest;
-    if (!weft_expr_uses(exprs, *expr, p->outer) && !weft_expr_uses(exprs, *expr, p->inner)) return true;
-    if (!weft_expr_affine(exprs, *expr, p->outer, &outer, &rest)) return false;
-    if (weft_expr_uses(exprs, outer, p->inner)) return false;
-    if (!weft_expr_affine(exprs, *expr, p->inner, &inner, &rest)) return false;
-    return outer == weft_expr_mul(exprs, inner, p->inner_extent);
-}
-
-static const char *refuse_fuse(weft_kernel *kernel, const place *at)
-{
-    if (at->at + 1 >= *at->count) return "no range follows it";
-    const weft_range *outer = &at->ranges[at->at], *inner = outer + 1;
-    pair p = {outer->variable, inner->variable, inner->extent};
-    if (outer->reduce || inner->reduce) return "the ranges of a reduction stay apart";
-    if (outer->bind != WEFT_BIND_SERIAL || inner->bind != WEFT_BIND_SERIAL) return "its lanes are bound";
-    if (weft_expr_uses(kernel->exprs, inner->extent, outer->variable)) return "the next extent depends on it";
-    return weft_kernel_visit_exprs(kernel, walks_as_one, &p) ? NULL : "an address does not walk both as one";
-}
-
-static weft_status *fuse(weft_kernel *kernel, const place *at)
-{
-    weft_range *outer = &at->ranges[at->at], *inner = outer + 1;
-    weft_expr extent = weft_expr_mul(kernel->exprs, outer->extent, inner->extent);
-    weft_expr variable = weft_kernel_fresh_variable(kernel, extent);
-    weft_substitution s = {{outer->variable, inner->variable}, {weft_expr_constant(kernel->exprs, 0), variable}, 2};
-    if (!weft_kernel_substitute(kernel, &s)) return weft_kernel_expr_failure(kernel);
-    outer->variable = variable;
-    outer->extent = extent;
-    memmove(inner, inner + 1, (*at->count - at->at - 2) * sizeof *inner);
-    (*at->count)--;
-    return NULL;
-}
-
 /* ---- split, reorder, sink ---- */
 
 static const char *refuse_split(const weft_kernel *kernel, const weft_move *move)
@@ -203,11 +160,44 @@ static void bind_lanes(const weft_move *move, const place *at)
     range->unroll = move->unroll;
 }
 
+/* ---- seams and periods ---- */
+
+static const char *refuse_cut(const weft_move *move)
+{
+    if (move->factor < 1) return "a tile has an element at least";
+    bool fits = move->kind == WEFT_MOVE_SEAMS || (is_power_of_two(move->width) && move->width <= MOST_WIDTH);
+    return fits ? NULL : "a width is a power of two up to 64";
+}
+
+static weft_status *nothing_to_do(bool done, const char *reason)
+{
+    return done ? NULL : weft_status_create(NULL, WEFT_INVALID_ARGUMENT, NULL, "%s", reason);
+}
+
+static weft_status *cut_at_seams(weft_kernel *kernel, const weft_move *move)
+{
+    bool done;
+    WEFT_TRY(weft_kernel_cut_at_seams(kernel, NULL, 1, move->factor, &done));
+    return nothing_to_do(done, "no predicate changes along the last outer range, or too many do");
+}
+
+static weft_status *cut_periods(weft_kernel *kernel, const weft_move *move)
+{
+    bool done;
+    WEFT_TRY(weft_kernel_cut_periods(kernel, move->width, move->factor, &done));
+    return nothing_to_do(done, "no address has a period along the last outer range that is no whole vector");
+}
+
 /* ---- all moves ---- */
+
+static bool is_of_all(weft_move_kind kind)
+{
+    return kind == WEFT_MOVE_TILE || kind == WEFT_MOVE_SEAMS || kind == WEFT_MOVE_PERIODS;
+}
 
 static bool is_of_outer(weft_move_kind kind)
 {
-    return kind != WEFT_MOVE_FUSE && kind != WEFT_MOVE_LANES && kind != WEFT_MOVE_TILE;
+    return kind != WEFT_MOVE_FUSE && kind != WEFT_MOVE_LANES;
 }
 
 /* Of moves whose ranges are numbers. */
@@ -217,7 +207,7 @@ static const char *find_refusal(weft_kernel *kernel, const weft_schedule *before
     if (!find_place(kernel, move->range, &at)) return "there is no such range";
     if (is_of_outer(move->kind) && at.stage != NULL) return "it is not an outer range";
     switch (move->kind) {
-    case WEFT_MOVE_FUSE: return refuse_fuse(kernel, &at);
+    case WEFT_MOVE_FUSE: return weft_kernel_fuse_refusal(kernel, at.ranges, *at.count, at.at);
     case WEFT_MOVE_SPLIT: return refuse_split(kernel, move);
     case WEFT_MOVE_REORDER: return refuse_reorder(kernel, move);
     case WEFT_MOVE_SINK: return refuse_sink(kernel, move);
@@ -233,26 +223,26 @@ static const char *find_refusal(weft_kernel *kernel, const weft_schedule *before
 weft_status *weft_move_check(weft_kernel *kernel, const weft_schedule *before, const weft_move *move,
                              const char **out_reason)
 {
-    if (move->kind != WEFT_MOVE_TILE) {
-        *out_reason = find_refusal(kernel, before, move);
-        return NULL;
-    }
-    *out_reason = refuse_vectors(move);
-    return *out_reason != NULL ? NULL : weft_kernel_tile_check(kernel, move->tile, out_reason);
+    if (!is_of_all(move->kind)) *out_reason = find_refusal(kernel, before, move);
+    else *out_reason = move->kind == WEFT_MOVE_TILE ? refuse_vectors(move) : refuse_cut(move);
+    if (*out_reason != NULL || move->kind != WEFT_MOVE_TILE) return NULL;
+    return weft_kernel_tile_check(kernel, move->tile, out_reason);
 }
 
 weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move)
 {
     place at = {0};
-    if (move->kind != WEFT_MOVE_TILE) find_place(kernel, move->range, &at);
+    if (!is_of_all(move->kind)) find_place(kernel, move->range, &at);
     switch (move->kind) {
-    case WEFT_MOVE_FUSE: return fuse(kernel, &at);
+    case WEFT_MOVE_FUSE: return weft_kernel_fuse(kernel, at.ranges, at.count, at.at);
     case WEFT_MOVE_SPLIT: return weft_kernel_split(kernel, move->range, move->factor);
     case WEFT_MOVE_REORDER: reorder(kernel, move); return NULL;
     case WEFT_MOVE_SINK: return sink(kernel, move);
     case WEFT_MOVE_JAM: return weft_kernel_jam(kernel, move->range, (uint32_t)move->factor);
     case WEFT_MOVE_LANES: bind_lanes(move, &at); return NULL;
     case WEFT_MOVE_TRANSPOSE: return weft_kernel_transpose(kernel, move->range, move->width, move->unroll);
+    case WEFT_MOVE_SEAMS: return cut_at_seams(kernel, move);
+    case WEFT_MOVE_PERIODS: return cut_periods(kernel, move);
     default: return weft_kernel_tile(kernel, move->tile, move->width, move->unroll);
     }
 }
@@ -291,6 +281,15 @@ static weft_status *refuse(const weft_move *move, uint32_t number, const char *r
     return status;
 }
 
+/* A move that fails is refused. Takes `status`. */
+static weft_status *refuse_failed(const weft_move *move, uint32_t number, weft_status *status)
+{
+    if (weft_status_code(status) != WEFT_INVALID_ARGUMENT) return status;
+    weft_status *refused = refuse(move, number, weft_status_message(status));
+    weft_status_destroy(status);
+    return refused;
+}
+
 /* A kernel that breaks a rule of the loop IR is the schedule's fault. */
 static weft_status *blame(weft_status *status)
 {
@@ -309,7 +308,7 @@ weft_status *weft_schedule_apply(weft_kernel *kernel, const weft_schedule *sched
         WEFT_TRY(weft_move_check(kernel, &before, &schedule->moves[i], &reason));
         WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
         if (reason != NULL) return refuse(&schedule->moves[i], i, reason);
-        WEFT_TRY(weft_move_make(kernel, &schedule->moves[i]));
+        WEFT_TRY(refuse_failed(&schedule->moves[i], i, weft_move_make(kernel, &schedule->moves[i])));
     }
     return blame(weft_schedule_close(kernel, machine));
 }

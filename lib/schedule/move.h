@@ -18,6 +18,10 @@
  *     lanes i1 8 x 4     the last outer range, or the last of a stage, on vectors of 8 lanes, 4 in a round
  *     transpose i0 8 x 4 tiles of this range and the last one are read along this one into a local buffer, and computed
  *                        along the last from there
+ *     seams 8192         the last outer range, cut into tiles of 8192 elements and where predicates change, is in stages in
+ *                        which these are known; outer ranges that only predicates keep apart are fused before
+ *     periods 8 8192     the last outer range, cut into tiles and periods of addresses, for vectors of 8 lanes, is in
+ *                        stages
  *     tile 8 x 4 cut i2 4, lanes i3 i2.0, rows i1, read %0 i1 i2.0
  *                        parts of several ranges become a tile of rows and lanes; `cut` takes the next 4 elements of a
  *                        range as part i2.0, the rest is i2.1; a load under `read` is read along these parts into a
@@ -34,6 +38,8 @@ typedef enum weft_move_kind {
     WEFT_MOVE_JAM,
     WEFT_MOVE_LANES,
     WEFT_MOVE_TRANSPOSE,
+    WEFT_MOVE_SEAMS,
+    WEFT_MOVE_PERIODS,
     WEFT_MOVE_TILE
 } weft_move_kind;
 
@@ -70,10 +76,10 @@ typedef struct weft_tile_plan {
 
 typedef struct weft_move {
     weft_move_kind kind;
-    uint32_t range;         /* except for TILE */
+    uint32_t range;         /* unless the move is of all, or of the last outer one: SEAMS, PERIODS, TILE */
     uint32_t to;            /* REORDER: the range that it goes in front of; SINK: the stage */
-    int64_t factor;         /* SPLIT: elements of a tile; JAM: points */
-    uint32_t width, unroll; /* LANES, TRANSPOSE, TILE */
+    int64_t factor;         /* SPLIT, SEAMS, PERIODS: elements of a tile; JAM: points */
+    uint32_t width, unroll; /* LANES, TRANSPOSE, TILE; PERIODS: width */
     const weft_tile_plan *tile;  /* TILE */
 } weft_move;
 
@@ -89,7 +95,7 @@ weft_status *weft_schedule_add(weft_schedule *schedule, const weft_move *move) W
 /* Why the move may not be made after those of `before`; NULL: it may. Static. */
 weft_status *weft_move_check(weft_kernel *kernel, const weft_schedule *before, const weft_move *move,
                              const char **out_reason) WEFT_MUST_USE;
-/* Makes a move that is not refused. */
+/* Makes a move that is not refused. INVALID_ARGUMENT where it turns out that there is nothing to do. */
 weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move) WEFT_MUST_USE;
 
 /* The end of every schedule: what is not bound is for threads, or for the grid of a GPU; verified. */

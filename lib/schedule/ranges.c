@@ -68,6 +68,96 @@ weft_status *weft_kernel_expr_failure(weft_kernel *kernel)
     return error != NULL ? error : weft_status_out_of_memory();
 }
 
+weft_stage_draft weft_stage_draft_all(weft_kernel *kernel)
+{
+    const weft_stage *stage = &kernel->stages[0];
+    weft_stage_draft draft = {.store_count = stage->store_count};
+    draft.stores = weft_arena_copy(&kernel->arena, stage->stores, stage->store_count * sizeof *draft.stores);
+    draft.live = weft_arena_allocate(&kernel->arena, kernel->inst_count * sizeof *draft.live);
+    if (draft.stores == NULL || draft.live == NULL) return draft;
+    memset(draft.live, true, kernel->inst_count * sizeof *draft.live);
+    draft.insts = weft_arena_copy(&kernel->arena, kernel->insts, kernel->inst_count * sizeof *draft.insts);
+    return draft;
+}
+
+/* The substitution in what an instruction refers to. */
+static bool substitute_inst(weft_kernel *kernel, weft_inst *inst, void *s)
+{
+    return visit_optional(kernel, &inst->index, substitute, s) &&
+           visit_optional(kernel, &inst->position, substitute, s) &&
+           visit_predicates(kernel, inst->predicate_count, &inst->predicates, substitute, s);
+}
+
+weft_status *weft_stage_draft_finish(weft_kernel *kernel, const weft_stage_draft *draft, const weft_substitution *s,
+                                     weft_inst_list *list, weft_stage *out_stage)
+{
+    void *context = (void *)(uintptr_t)s;
+    weft_inst_id *number = weft_arena_allocate(&kernel->arena, kernel->inst_count * sizeof *number);
+    bool done = number != NULL;
+    *out_stage = (weft_stage){.inst_first = list->count, .store_count = draft->store_count, .stores = draft->stores};
+    list->visible = list->count;
+    for (uint32_t i = 0; i < kernel->inst_count && done; i++) {
+        weft_inst inst = draft->insts[i];
+        if (!draft->live[i]) continue;
+        for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = number[inst.args[a]];
+        done = substitute_inst(kernel, &inst, context);
+        number[i] = weft_inst_list_add(list, &inst);
+    }
+    for (uint32_t i = 0; i < draft->store_count && done; i++) {
+        weft_store *store = &draft->stores[i];
+        store->value = number[store->value];
+        if (store->is_indirect) store->offset = number[store->offset];
+        done = substitute(context, kernel->exprs, &store->index) &&
+               visit_predicates(kernel, store->predicate_count, &store->predicates, substitute, context);
+    }
+    out_stage->inst_count = list->count - out_stage->inst_first;
+    if (done && !list->failed) return NULL;
+    return weft_kernel_expr_failure(kernel);
+}
+
+/* ---- fusing ---- */
+
+typedef struct pair {
+    weft_expr outer, inner, inner_extent;
+} pair;
+
+/* Whether the expression walks the two ranges as one: a step of the outer is as long as the whole inner range. */
+static bool walks_as_one(void *context, weft_expr_context *exprs, weft_expr *expr)
+{
+    const pair *p = context;
+    weft_expr outer, inner, rest;
+    if (!weft_expr_uses(exprs, *expr, p->outer) && !weft_expr_uses(exprs, *expr, p->inner)) return true;
+    if (!weft_expr_affine(exprs, *expr, p->outer, &outer, &rest)) return false;
+    if (weft_expr_uses(exprs, outer, p->inner)) return false;
+    if (!weft_expr_affine(exprs, *expr, p->inner, &inner, &rest)) return false;
+    return outer == weft_expr_mul(exprs, inner, p->inner_extent);
+}
+
+const char *weft_kernel_fuse_refusal(weft_kernel *kernel, const weft_range *ranges, uint32_t count, uint32_t i)
+{
+    if (i + 1 >= count) return "no range follows it";
+    const weft_range *outer = &ranges[i], *inner = outer + 1;
+    pair p = {outer->variable, inner->variable, inner->extent};
+    if (outer->reduce || inner->reduce) return "the ranges of a reduction stay apart";
+    if (outer->bind != WEFT_BIND_SERIAL || inner->bind != WEFT_BIND_SERIAL) return "its lanes are bound";
+    if (weft_expr_uses(kernel->exprs, inner->extent, outer->variable)) return "the next extent depends on it";
+    return weft_kernel_visit_exprs(kernel, walks_as_one, &p) ? NULL : "an address does not walk both as one";
+}
+
+weft_status *weft_kernel_fuse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, uint32_t i)
+{
+    weft_range *outer = &ranges[i], *inner = outer + 1;
+    weft_expr extent = weft_expr_mul(kernel->exprs, outer->extent, inner->extent);
+    weft_expr variable = weft_kernel_fresh_variable(kernel, extent);
+    weft_substitution s = {{outer->variable, inner->variable}, {weft_expr_constant(kernel->exprs, 0), variable}, 2};
+    if (!weft_kernel_substitute(kernel, &s)) return weft_kernel_expr_failure(kernel);
+    outer->variable = variable;
+    outer->extent = extent;
+    memmove(inner, inner + 1, (*count - i - 2) * sizeof *inner);
+    (*count)--;
+    return NULL;
+}
+
 bool weft_kernel_bounds_inner(const weft_kernel *kernel, weft_expr variable)
 {
     for (uint32_t s = 0; s < kernel->stage_count; s++)

@@ -2,7 +2,7 @@
 #ifndef WEFT_LIB_SCHEDULE_RANGES_H
 #define WEFT_LIB_SCHEDULE_RANGES_H
 /* Operations of scheduling on the ranges of a kernel and on the expressions over them. */
-#include "lib/loop/loop.h"
+#include "lib/loop/inst.h"
 
 /* Called with every expression of a kernel, which it may replace; false stops. */
 typedef bool (*weft_expr_visit)(void *context, weft_expr_context *exprs, weft_expr *expr);
@@ -15,8 +15,26 @@ typedef struct weft_substitution {
 
 /* Replaces variables in every expression of the kernel; false when an expression fails or memory is short. */
 bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substitution);
+/* Why ranges i and i + 1 of a list of `count` are not one; NULL: they can be. */
+const char *weft_kernel_fuse_refusal(weft_kernel *kernel, const weft_range *ranges, uint32_t count, uint32_t i);
+/* Makes them one. */
+weft_status *weft_kernel_fuse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, uint32_t i) WEFT_MUST_USE;
 /* Why an expression of the kernel failed. */
 weft_status *weft_kernel_expr_failure(weft_kernel *kernel) WEFT_MUST_USE;
+/* What a stage is made of: instructions of the kernel, perhaps changed, of which the `live` ones are in the stage. */
+typedef struct weft_stage_draft {
+    weft_inst *insts; /* as many as the kernel has, operands numbered as there */
+    bool *live;
+    uint32_t store_count;
+    weft_store *stores;
+} weft_stage_draft;
+
+/* All that stage 0 consists of; NULL in `insts` when out of memory. */
+weft_stage_draft weft_stage_draft_all(weft_kernel *kernel);
+/* Appends the draft's instructions to `list` and makes a stage of them and the stores, without ranges, where other
+ * values stand for variables. The draft's stores become the stage's. */
+weft_status *weft_stage_draft_finish(weft_kernel *kernel, const weft_stage_draft *draft, const weft_substitution *s,
+                                     weft_inst_list *list, weft_stage *out_stage) WEFT_MUST_USE;
 /* Whether the extent of an inner range depends on the variable. */
 bool weft_kernel_bounds_inner(const weft_kernel *kernel, weft_expr variable);
 /* A range variable of a name not used yet. */

@@ -206,7 +206,7 @@ static weft_status *bind_inner(const chooser *c, uint32_t width)
         end += stage->range_count;
         if (stage->range_count == 0 || is_ordered(stage)) continue;
         const weft_range *last = &stage->ranges[stage->range_count - 1];
-        if (last->reduce && last->virtual_lanes == 1) continue;
+        if (last->bind == WEFT_BIND_LANE || (last->reduce && last->virtual_lanes == 1)) continue;
         uint32_t fitting = last->reduce && last->virtual_lanes < width ? last->virtual_lanes : width;
         while (last->reduce && last->virtual_lanes / fitting > WEFT_MAX_UNROLL) fitting *= 2;
         uint32_t unroll = unroll_for(kernel, emitted_of(kernel, stage, last->variable), last->extent, fitting);
@@ -269,8 +269,26 @@ static weft_status *jam(const chooser *c, weft_jam rows)
     return move(c, (weft_move){.kind = WEFT_MOVE_REORDER, .range = last, .to = first});
 }
 
-/* Reductions: tiles of one round, or rows side by side in place of all but two of its vectors; a quarter of the
- * registers is for what is loaded. */
+/* Elements of a tile of the last range, along which reductions run side by side: a round, or the whole range where that
+ * is known to be short, so that its lanes are constants, and other ranges are left for threads. With AVX-512 a vector
+ * that is not full is masked, which takes no longer. */
+static int64_t reduction_tile(const chooser *c, uint32_t width, uint32_t unroll)
+{
+    enum { ENOUGH = 64 };
+    const weft_kernel *kernel = c->kernel;
+    uint32_t last = kernel->range_count - 1;
+    int64_t extent, points = 1, least, most, round = (int64_t)width * unroll;
+    for (uint32_t i = 0; i < last && points < ENOUGH; i++) {
+        weft_expr_range(kernel->exprs, kernel->ranges[i].extent, &least, &most);
+        points *= most < ENOUGH ? most : ENOUGH;
+    }
+    if (points < ENOUGH || !weft_expr_is_constant(kernel->exprs, kernel->ranges[last].extent, &extent)) return round;
+    bool needs_mask = c->machine->vector_bytes >= 64 && extent % width != 0;
+    return extent <= 2 * round && !needs_mask ? extent : round;
+}
+
+/* Reductions: tiles, or rows side by side in place of all but two of its vectors; a quarter of the registers is for what
+ * is loaded. */
 static weft_status *bind_reductions(const chooser *c, uint32_t width, uint32_t unroll)
 {
     weft_kernel *kernel = c->kernel;
@@ -278,7 +296,7 @@ static weft_status *bind_reductions(const chooser *c, uint32_t width, uint32_t u
     weft_jam rows = weft_kernel_find_jam(kernel, c->machine->registers * 3 / 4 / vectors);
     if (c->wanted->rows != 0 && rows.rows != 1) rows.rows = c->wanted->rows;
     if (rows.rows > 1) WEFT_TRY(jam(c, rows));
-    else WEFT_TRY(split_last(c, (int64_t)width * unroll));
+    else WEFT_TRY(split_last(c, reduction_tile(c, width, unroll)));
     return bind_lanes(c, kernel->range_count - 1, width, rows.rows > 1 ? vectors : unroll);
 }
 
@@ -360,26 +378,47 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
     return bind_lanes(c, kernel->range_count - 1, width, unroll);
 }
 
-static weft_status *bind(const chooser *c, int64_t tile)
+/* Records a move that was made. */
+static weft_status *record(const chooser *c, bool made, weft_move move)
+{
+    return made ? weft_schedule_add(c->schedule, &move) : NULL;
+}
+
+/* All adjacent ranges that are walked as one. */
+static weft_status *fuse_ranges(const chooser *c)
 {
     const weft_kernel *kernel = c->kernel;
-    uint32_t width = wanted_or(c->wanted->width, vector_width(kernel, c->machine));
-    if (along_reduction(kernel) || kernel->range_count == 0) return bind_inner(c, width);
-    if (scans_along_memory(kernel) || bounds_inner_ranges(kernel)) return NULL;
-    return bind_outer(c, width, tile);
+    WEFT_TRY(fuse_all(c, 0, &kernel->range_count));
+    uint32_t first = kernel->range_count;
+    for (uint32_t s = 0; s < kernel->stage_count; first += kernel->stages[s++].range_count)
+        WEFT_TRY(fuse_all(c, first, &kernel->stages[s].range_count));
+    return NULL;
+}
+
+/* Moves the last range into stages where predicates change or addresses have periods, and fuses what is left. */
+static weft_status *cut(const chooser *c, uint32_t width, int64_t tile, bool *out_cut)
+{
+    bool cuts = c->machine->device == WEFT_DEVICE_CPU && c->wanted->form == WEFT_FORM_ANY;
+    *out_cut = false;
+    if (c->wanted->tile != 0) tile = c->wanted->tile;
+    if (cuts) WEFT_TRY(weft_kernel_cut_at_seams(c->kernel, c->machine, width, tile, out_cut));
+    WEFT_TRY(record(c, *out_cut, (weft_move){.kind = WEFT_MOVE_SEAMS, .factor = tile}));
+    WEFT_TRY(fuse_ranges(c));
+    if (!cuts || *out_cut) return NULL;
+    WEFT_TRY(weft_kernel_cut_periods(c->kernel, width, tile, out_cut));
+    return record(c, *out_cut, (weft_move){.kind = WEFT_MOVE_PERIODS, .width = width, .factor = tile});
 }
 
 weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machine, const weft_template *wanted,
                                   weft_schedule *out_schedule)
 {
     const chooser c = {kernel, machine, wanted, out_schedule};
+    bool gpu = machine->device != WEFT_DEVICE_CPU, is_cut;
+    uint32_t width = gpu ? 1 : wanted_or(wanted->width, vector_width(kernel, machine));
     int64_t tile = tile_of(kernel);
-    uint32_t first = 0;
-    WEFT_TRY(fuse_all(&c, first, &kernel->range_count));
-    first = kernel->range_count;
-    for (uint32_t s = 0; s < kernel->stage_count; first += kernel->stages[s++].range_count)
-        WEFT_TRY(fuse_all(&c, first, &kernel->stages[s].range_count));
-    if (machine->device == WEFT_DEVICE_CPU) WEFT_TRY(bind(&c, tile));
+    WEFT_TRY(cut(&c, width, tile, &is_cut));
+    if (!gpu && (is_cut || along_reduction(kernel) || kernel->range_count == 0)) WEFT_TRY(bind_inner(&c, width));
+    else if (!gpu && !scans_along_memory(kernel) && !bounds_inner_ranges(kernel)) WEFT_TRY(bind_outer(&c, width, tile));
     return weft_schedule_close(kernel, machine);
 }
 

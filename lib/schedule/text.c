@@ -8,7 +8,8 @@
 static const char *const names[] = {
     [WEFT_MOVE_FUSE] = "fuse",   [WEFT_MOVE_SPLIT] = "split",         [WEFT_MOVE_REORDER] = "reorder",
     [WEFT_MOVE_SINK] = "sink",   [WEFT_MOVE_JAM] = "jam",             [WEFT_MOVE_LANES] = "lanes",
-    [WEFT_MOVE_TILE] = "tile",   [WEFT_MOVE_TRANSPOSE] = "transpose",
+    [WEFT_MOVE_TILE] = "tile",   [WEFT_MOVE_TRANSPOSE] = "transpose", [WEFT_MOVE_SEAMS] = "seams",
+    [WEFT_MOVE_PERIODS] = "periods",
 };
 
 /* ---- printing ---- */
@@ -46,16 +47,23 @@ static void print_tile(const weft_tile_plan *tile, weft_bytes *out_text)
 void weft_move_print(const weft_move *move, weft_bytes *out_text)
 {
     weft_bytes_print(out_text, "%s", names[move->kind]);
-    if (move->kind != WEFT_MOVE_TILE) weft_bytes_print(out_text, " i%" PRIu32, move->range);
     switch (move->kind) {
-    case WEFT_MOVE_FUSE: weft_bytes_print(out_text, " i%" PRIu32, move->range + 1); break;
-    case WEFT_MOVE_REORDER: weft_bytes_print(out_text, " i%" PRIu32, move->to); break;
-    case WEFT_MOVE_SINK: weft_bytes_print(out_text, " %" PRIu32, move->to); break;
+    case WEFT_MOVE_FUSE: weft_bytes_print(out_text, " i%" PRIu32 " i%" PRIu32, move->range, move->range + 1); break;
+    case WEFT_MOVE_REORDER: weft_bytes_print(out_text, " i%" PRIu32 " i%" PRIu32, move->range, move->to); break;
+    case WEFT_MOVE_SINK: weft_bytes_print(out_text, " i%" PRIu32 " %" PRIu32, move->range, move->to); break;
     case WEFT_MOVE_SPLIT:
-    case WEFT_MOVE_JAM: weft_bytes_print(out_text, " %" PRId64, move->factor); break;
-    default: weft_bytes_print(out_text, " %" PRIu32 " x %" PRIu32, move->width, move->unroll); break;
+    case WEFT_MOVE_JAM: weft_bytes_print(out_text, " i%" PRIu32 " %" PRId64, move->range, move->factor); break;
+    case WEFT_MOVE_LANES:
+    case WEFT_MOVE_TRANSPOSE:
+        weft_bytes_print(out_text, " i%" PRIu32 " %" PRIu32 " x %" PRIu32, move->range, move->width, move->unroll);
+        break;
+    case WEFT_MOVE_SEAMS: weft_bytes_print(out_text, " %" PRId64, move->factor); break;
+    case WEFT_MOVE_PERIODS: weft_bytes_print(out_text, " %" PRIu32 " %" PRId64, move->width, move->factor); break;
+    case WEFT_MOVE_TILE:
+        weft_bytes_print(out_text, " %" PRIu32 " x %" PRIu32, move->width, move->unroll);
+        print_tile(move->tile, out_text);
+        break;
     }
-    if (move->kind == WEFT_MOVE_TILE) print_tile(move->tile, out_text);
 }
 
 weft_status *weft_schedule_print(const weft_schedule *schedule, weft_bytes *out_text)
@@ -186,18 +194,23 @@ static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *m
     uint32_t kind = 0;
     while (kind < sizeof names / sizeof *names && !weft_lexer_at(lexer, names[kind])) kind++;
     if (kind == sizeof names / sizeof *names)
-        return weft_lexer_unexpected(lexer, "fuse, split, reorder, sink, jam, lanes, transpose or tile");
+        return weft_lexer_unexpected(lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, periods or tile");
     weft_lexer_advance(lexer);
     *move = (weft_move){.kind = (weft_move_kind)kind};
-    if (move->kind == WEFT_MOVE_TILE) return take_tile(lexer, arena, move);
-    WEFT_TRY(take_range(lexer, &move->range, NULL));
+    switch (move->kind) {
+    case WEFT_MOVE_TILE: return take_tile(lexer, arena, move);
+    case WEFT_MOVE_PERIODS: WEFT_TRY(take_number(lexer, "a width", &move->width)); break;
+    case WEFT_MOVE_SEAMS: break;
+    default: WEFT_TRY(take_range(lexer, &move->range, NULL)); break;
+    }
     switch (move->kind) {
     case WEFT_MOVE_FUSE: return take_next_range(lexer, move);
     case WEFT_MOVE_REORDER: return take_range(lexer, &move->to, NULL);
     case WEFT_MOVE_SINK: return take_number(lexer, "a stage", &move->to);
-    case WEFT_MOVE_SPLIT: return weft_lexer_take_integer(lexer, "the elements of a tile", &move->factor);
     case WEFT_MOVE_JAM: return weft_lexer_take_integer(lexer, "a number of points", &move->factor);
-    default: return take_vectors(lexer, move);
+    case WEFT_MOVE_LANES:
+    case WEFT_MOVE_TRANSPOSE: return take_vectors(lexer, move);
+    default: return weft_lexer_take_integer(lexer, "the elements of a tile", &move->factor);
     }
 }
 

@@ -5,6 +5,21 @@
 #include "lib/schedule/move.h"
 
 /*
+ * Concats, pads, rolls (seams.c). Cuts the last range where predicates change and moves it into stages, in each of
+ * which they are known; not done (false) where none changes, where there would be too many stages, and for kernels of
+ * other forms than one stage without inner ranges. With a machine (not NULL) neither where stages would be short, for
+ * vectors of `width`, or a transposition is better. `tile`: elements of a tile of the last range.
+ */
+weft_status *weft_kernel_cut_at_seams(weft_kernel *kernel, const weft_machine *machine, uint32_t width, int64_t tile,
+                                      bool *out_cut) WEFT_MUST_USE;
+
+/*
+ * Repeats, tiles (periods.c). Cuts the last range into periods of the addresses and moves it into the stage, where no
+ * vector would have a step; not done (false) where all have one. Only for kernels of one stage without inner ranges.
+ */
+weft_status *weft_kernel_cut_periods(weft_kernel *kernel, uint32_t width, int64_t tile, bool *out_cut) WEFT_MUST_USE;
+
+/*
  * Short ranges. A tile of the ranges that store and loads walk in runs of memory, read and written run by run.
  */
 /* Local buffers are on the stack: bytes of all those of a tile. */

@@ -165,8 +165,9 @@ static sharing find_sharing(const weft_kernel *kernel, weft_expr variable, weft_
         const weft_stage *stage = &kernel->stages[s];
         for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
             const weft_inst *inst = &kernel->insts[i];
-            if (stage->range_count > 0 && inst->op == WEFT_SCALAR_load)
-                add_load(kernel, inst->index, variable, lanes, &found);
+            if (stage->range_count == 0 || inst->op != WEFT_SCALAR_load) continue;
+            if (inst->arg_count > 0) found.own++; /* data decides where it is */
+            else add_load(kernel, inst->index, variable, lanes, &found);
         }
     }
     if (found.own == 0) found.shared = 0;

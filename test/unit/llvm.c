@@ -308,6 +308,65 @@ static void test_layouts(void **state)
     }
 }
 
+/* b0[i] = b1[f(i)], where lanes are near each other: a part of them is picked from one vector or a few. */
+static const char near_text[] = "kernel scheduled {\n"
+                                "  symbol n in [0, 100000]\n  symbol s in [-1, 1]\n"
+                                "  buffer b0 : %s out\n  buffer b1 : %s\n"
+                                "  for i0 < %s lane 8 x %d\n"
+                                "  stage {\n"
+                                "    %%0 = load b1[%s]%s : %s\n"
+                                "    store b0[i0] = %%0\n"
+                                "  }\n}\n";
+
+static void check_near(const char *index, int64_t n, int64_t least, int64_t most, uint32_t variant)
+{
+    static const char *const dtypes[] = {"f32", "u8", "f64"};
+    const char *dtype = dtypes[variant % 3];
+    char text[512], extent[24];
+    snprintf(extent, sizeof extent, variant % 2 == 0 ? "n" : "%d", (int)n);
+    snprintf(text, sizeof text, near_text, dtype, dtype, extent, variant % 4 == 0 ? 1 : 4, index,
+             variant % 5 == 0 ? " if (s)" : "", dtype);
+    example x = {.name = text, .text = text, .scalars = {n, variant % 10 == 0 ? -1 : 0}};
+    x.buffers[0].after = n;
+    x.buffers[1].before = least < 0 ? -least : 0;
+    x.buffers[1].after = most + 1;
+    check(&x);
+}
+
+static void test_near_lanes(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 3 * LENGTHS; i++) {
+        uint32_t variant = i + i / LENGTHS;
+        int64_t n = lengths[i % LENGTHS], end = n - 1;
+        check_near("i0/4", n, 0, end / 4, variant);
+        check_near("(i0 + 5)/2", n, 0, (end + 5) / 2, variant);
+        check_near("i0/3", n, 0, end / 3, variant);
+        check_near("i0 mod 4", n, 0, end < 3 ? end : 3, variant);
+        check_near("(i0 + 1) mod 7", n, 0, end < 5 ? end + 1 : 6, variant);
+        check_near("-1*(i0/2)", n, -(end / 2), 0, variant);
+        check_near("2*i0 + (3*i0 + 1)/4", n, 0, 2 * end + (3 * end + 1) / 4, variant);
+        check_near("-3*i0", n, -3 * end, 0, variant);
+        check_near("5*(i0/8) + 2*(i0 mod 8)", n, 0, 5 * (end / 8) + 14, variant);
+    }
+}
+
+/* No element is loaded by itself. */
+static void test_near_vectors(void **state)
+{
+    (void)state;
+    char text[512];
+    snprintf(text, sizeof text, near_text, "f32", "f32", "1024", 4, "i0/4", "", "f32");
+    example x = {.name = text, .text = text};
+    weft_kernel *kernel = parse(&x);
+    weft_bytes code;
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+    assert_null(strstr(code.data, "load float,"));
+    assert_non_null(strstr(code.data, "load <8 x float>"));
+    weft_bytes_finish(&code);
+    weft_kernel_destroy(kernel);
+}
+
 /* Bytes have no masked instructions; a reversed store; bools of any non-zero byte; casts. */
 static const char bytes_text[] =
     "kernel scheduled {\n"
@@ -861,6 +920,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tails),          cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_near_lanes),     cmocka_unit_test(test_near_vectors),
         cmocka_unit_test(test_bytes),          cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_operations),     cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_in_blocks), cmocka_unit_test(test_indices),
