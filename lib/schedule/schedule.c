@@ -257,11 +257,13 @@ static bool transposes_evenly(const weft_kernel *kernel, uint32_t across)
 
 /* Reductions: tiles of one round, or rows side by side in place of all but two of its vectors; a quarter of the
  * registers is for what is loaded. */
-static weft_status *bind_reductions(weft_kernel *kernel, uint32_t width, uint32_t unroll, uint32_t registers)
+static weft_status *bind_reductions(weft_kernel *kernel, uint32_t width, uint32_t unroll, const weft_machine *machine)
 {
-    bool jammed;
+    bool jammed, swept = false;
     uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
-    WEFT_TRY(weft_kernel_unroll_and_jam(kernel, registers * 3 / 4 / vectors, &jammed));
+    WEFT_TRY(weft_kernel_unroll_and_jam(kernel, machine->registers * 3 / 4 / vectors, &jammed));
+    if (!jammed) WEFT_TRY(weft_kernel_sweep(kernel, machine, width, &swept));
+    if (swept) return NULL;
     if (!jammed) WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, (int64_t)width * unroll));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, jammed ? vectors : unroll);
     return NULL;
@@ -307,7 +309,7 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, int64_t tile
         if (tiled) return NULL;
     }
     if (across < last) return weft_kernel_transpose_tile(kernel, across, width, unroll);
-    if (loops) return bind_reductions(kernel, width, unroll, machine->registers);
+    if (loops) return bind_reductions(kernel, width, unroll, machine);
     unroll = unroll_for(kernel, emitted, kernel->ranges[last].extent, width);
     WEFT_TRY(weft_kernel_split(kernel, last, tile));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);

@@ -21,6 +21,14 @@ weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_machine *machine, 
 weft_status *weft_kernel_unroll_and_jam(weft_kernel *kernel, uint32_t vectors, bool *out_jammed) WEFT_MUST_USE;
 
 /*
+ * Reductions across memory (sweep.c). Where rows are far apart, lets accumulators of a long chunk of columns, in local
+ * buffers, take in a few rows in one pass, and binds the lanes; not done (false) elsewhere. The order of the reduction
+ * stays.
+ */
+weft_status *weft_kernel_sweep(weft_kernel *kernel, const weft_machine *machine, uint32_t width,
+                               bool *out_swept) WEFT_MUST_USE;
+
+/*
  * Transpositions (transpose_tile.c). The outer range, not the last, along which a load walks memory element by element
  * while it jumps along the last; range_count when there is none. Only for kernels of one stage without inner ranges.
  */
