@@ -160,13 +160,14 @@ static void bind_lanes(const weft_move *move, const place *at)
     range->unroll = move->unroll;
 }
 
-/* ---- seams and periods ---- */
+/* ---- seams, periods, sweeps ---- */
 
-static const char *refuse_cut(const weft_move *move)
+static const char *refuse_cut(const weft_kernel *kernel, const weft_move *move)
 {
     if (move->factor < 1) return "a tile has an element at least";
-    bool fits = move->kind == WEFT_MOVE_SEAMS || (is_power_of_two(move->width) && move->width <= MOST_WIDTH);
-    return fits ? NULL : "a width is a power of two up to 64";
+    if (move->kind != WEFT_MOVE_SEAMS && (!is_power_of_two(move->width) || move->width > MOST_WIDTH))
+        return "a width is a power of two up to 64";
+    return move->kind == WEFT_MOVE_SWEEP ? weft_kernel_sweep_refusal(kernel, move->factor) : NULL;
 }
 
 static weft_status *nothing_to_do(bool done, const char *reason)
@@ -192,7 +193,7 @@ static weft_status *cut_periods(weft_kernel *kernel, const weft_move *move)
 
 static bool is_of_all(weft_move_kind kind)
 {
-    return kind == WEFT_MOVE_TILE || kind == WEFT_MOVE_SEAMS || kind == WEFT_MOVE_PERIODS;
+    return kind == WEFT_MOVE_TILE || kind == WEFT_MOVE_SEAMS || kind == WEFT_MOVE_PERIODS || kind == WEFT_MOVE_SWEEP;
 }
 
 static bool is_of_outer(weft_move_kind kind)
@@ -224,7 +225,7 @@ weft_status *weft_move_check(weft_kernel *kernel, const weft_schedule *before, c
                              const char **out_reason)
 {
     if (!is_of_all(move->kind)) *out_reason = find_refusal(kernel, before, move);
-    else *out_reason = move->kind == WEFT_MOVE_TILE ? refuse_vectors(move) : refuse_cut(move);
+    else *out_reason = move->kind == WEFT_MOVE_TILE ? refuse_vectors(move) : refuse_cut(kernel, move);
     if (*out_reason != NULL || move->kind != WEFT_MOVE_TILE) return NULL;
     return weft_kernel_tile_check(kernel, move->tile, out_reason);
 }
@@ -243,6 +244,7 @@ weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move)
     case WEFT_MOVE_TRANSPOSE: return weft_kernel_transpose(kernel, move->range, move->width, move->unroll);
     case WEFT_MOVE_SEAMS: return cut_at_seams(kernel, move);
     case WEFT_MOVE_PERIODS: return cut_periods(kernel, move);
+    case WEFT_MOVE_SWEEP: return weft_kernel_sweep(kernel, move->width, move->factor);
     default: return weft_kernel_tile(kernel, move->tile, move->width, move->unroll);
     }
 }

@@ -295,6 +295,8 @@ static weft_status *bind_reductions(const chooser *c, uint32_t width, uint32_t u
     uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
     weft_jam rows = weft_kernel_find_jam(kernel, c->machine->registers * 3 / 4 / vectors);
     if (c->wanted->rows != 0 && rows.rows != 1) rows.rows = c->wanted->rows;
+    int64_t chunk = rows.rows > 1 || c->wanted->form == WEFT_FORM_PLAIN ? 0 : weft_kernel_find_sweep(kernel, c->machine);
+    if (chunk != 0) return move(c, (weft_move){.kind = WEFT_MOVE_SWEEP, .width = width, .factor = chunk});
     if (rows.rows > 1) WEFT_TRY(jam(c, rows));
     else WEFT_TRY(split_last(c, reduction_tile(c, width, unroll)));
     return bind_lanes(c, kernel->range_count - 1, width, rows.rows > 1 ? vectors : unroll);

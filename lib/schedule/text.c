@@ -9,7 +9,7 @@ static const char *const names[] = {
     [WEFT_MOVE_FUSE] = "fuse",   [WEFT_MOVE_SPLIT] = "split",         [WEFT_MOVE_REORDER] = "reorder",
     [WEFT_MOVE_SINK] = "sink",   [WEFT_MOVE_JAM] = "jam",             [WEFT_MOVE_LANES] = "lanes",
     [WEFT_MOVE_TILE] = "tile",   [WEFT_MOVE_TRANSPOSE] = "transpose", [WEFT_MOVE_SEAMS] = "seams",
-    [WEFT_MOVE_PERIODS] = "periods",
+    [WEFT_MOVE_PERIODS] = "periods", [WEFT_MOVE_SWEEP] = "sweep",
 };
 
 /* ---- printing ---- */
@@ -58,7 +58,8 @@ void weft_move_print(const weft_move *move, weft_bytes *out_text)
         weft_bytes_print(out_text, " i%" PRIu32 " %" PRIu32 " x %" PRIu32, move->range, move->width, move->unroll);
         break;
     case WEFT_MOVE_SEAMS: weft_bytes_print(out_text, " %" PRId64, move->factor); break;
-    case WEFT_MOVE_PERIODS: weft_bytes_print(out_text, " %" PRIu32 " %" PRId64, move->width, move->factor); break;
+    case WEFT_MOVE_PERIODS:
+    case WEFT_MOVE_SWEEP: weft_bytes_print(out_text, " %" PRIu32 " %" PRId64, move->width, move->factor); break;
     case WEFT_MOVE_TILE:
         weft_bytes_print(out_text, " %" PRIu32 " x %" PRIu32, move->width, move->unroll);
         print_tile(move->tile, out_text);
@@ -194,12 +195,13 @@ static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *m
     uint32_t kind = 0;
     while (kind < sizeof names / sizeof *names && !weft_lexer_at(lexer, names[kind])) kind++;
     if (kind == sizeof names / sizeof *names)
-        return weft_lexer_unexpected(lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, periods or tile");
+        return weft_lexer_unexpected(lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, periods, sweep or tile");
     weft_lexer_advance(lexer);
     *move = (weft_move){.kind = (weft_move_kind)kind};
     switch (move->kind) {
     case WEFT_MOVE_TILE: return take_tile(lexer, arena, move);
-    case WEFT_MOVE_PERIODS: WEFT_TRY(take_number(lexer, "a width", &move->width)); break;
+    case WEFT_MOVE_PERIODS:
+    case WEFT_MOVE_SWEEP: WEFT_TRY(take_number(lexer, "a width", &move->width)); break;
     case WEFT_MOVE_SEAMS: break;
     default: WEFT_TRY(take_range(lexer, &move->range, NULL)); break;
     }

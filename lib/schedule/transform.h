@@ -51,6 +51,18 @@ weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t range, uint32_t rows)
 uint32_t weft_kernel_find_block(const weft_kernel *kernel);
 
 /*
+ * Reductions across memory (sweep.c): accumulators of a chunk of columns, in local buffers, take in a few rows in one
+ * pass, in stages whose lanes are bound. The order of the reduction stays.
+ */
+/* Columns of a chunk: their accumulators take half of L1, unless that makes fewer chunks than there are threads. 0: it
+ * does not pay, because rows are near each other, in the cache or short. With vectors of 64 bytes it was not measured,
+ * and is not done. */
+int64_t weft_kernel_find_sweep(const weft_kernel *kernel, const weft_machine *machine);
+/* Why it may not be done; NULL: it may. */
+const char *weft_kernel_sweep_refusal(const weft_kernel *kernel, int64_t chunk);
+weft_status *weft_kernel_sweep(weft_kernel *kernel, uint32_t width, int64_t chunk) WEFT_MUST_USE;
+
+/*
  * Transpositions (transpose_tile.c): both ranges are cut into tiles; each tile is first read along the one into local
  * buffers, then computed along the last, from them.
  */

@@ -102,7 +102,8 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
     if (kernel->tile == NULL || side->complex || side->float16 != NULL || weft_gemm_side_is_joined(side)) return true;
     if (uses >= uses_worth_packing(side, wide)) return true;
     bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > WEFT_GEMM_FAR;
-    return is_far && side->count * terms * size > cache_bytes / 2 && uses >= kernel->far;
+    if (!is_far || side->count * terms * size <= cache_bytes / 2 || uses < kernel->far) return false;
+    return cache_bytes / 4 / least(terms, kernel->terms) >= kernel->run;
 }
 
 /* Rows or columns [first, first + count) of a matrix, and the terms from `term` on. */

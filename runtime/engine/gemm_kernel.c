@@ -46,25 +46,22 @@ typedef struct kernel_set {
     weft_gemm_kernel f32, f64;
 } kernel_set;
 
-#define KERNEL(rows, columns, by_columns, far, few, function, tile)                                                    \
+#define KERNEL(rows, columns, by_columns, far, run, few, function, tile)                                               \
     {                                                                                                                  \
-        rows, columns, by_columns, 256, far, few, (void (*)(void))function, tile                                       \
+        rows, columns, by_columns, 256, far, run, few, (void (*)(void))function, tile                                  \
     }
 
-#define NEVER INT64_MAX
-
-/* By level. `far` and `few` are measured on Sapphire Rapids. `far` is never with AVX2, which leaves what was measured on
- * Zen 3 (gemm_block.c) as it is. */
+/* By level. `far`, `run` and `few` are measured on Zen 3 for AVX2, on Sapphire Rapids for AVX-512. */
 static const kernel_set sets[] = {
-    [WEFT_ISA_BASE] = {"portable", KERNEL(ROWS, COLUMNS, false, NEVER, 0, multiply_f32, NULL),
-                       KERNEL(ROWS, COLUMNS, false, NEVER, 0, multiply_f64, NULL)},
-    [WEFT_ISA_V2] = {"penryn", KERNEL(8, 4, true, NEVER, 0, bli_sgemm_penryn_asm_8x4, NULL),
-                     KERNEL(4, 4, true, NEVER, 0, bli_dgemm_penryn_asm_4x4, NULL)},
-    [WEFT_ISA_V3] = {"haswell", KERNEL(6, 16, false, NEVER, 8, bli_sgemm_haswell_asm_6x16, weft_gemm_tile_v3_f32),
-                     KERNEL(6, 8, false, NEVER, 8, bli_dgemm_haswell_asm_6x8, weft_gemm_tile_v3_f64)},
+    [WEFT_ISA_BASE] = {"portable", KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f32, NULL),
+                       KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f64, NULL)},
+    [WEFT_ISA_V2] = {"penryn", KERNEL(8, 4, true, 0, 0, 0, bli_sgemm_penryn_asm_8x4, NULL),
+                     KERNEL(4, 4, true, 0, 0, 0, bli_dgemm_penryn_asm_4x4, NULL)},
+    [WEFT_ISA_V3] = {"haswell", KERNEL(6, 16, false, 12, 2048, 8, bli_sgemm_haswell_asm_6x16, weft_gemm_tile_v3_f32),
+                     KERNEL(6, 8, false, 12, 2048, 8, bli_dgemm_haswell_asm_6x8, weft_gemm_tile_v3_f64)},
     [WEFT_ISA_V4] = {"skx",
-                     KERNEL(32, 12, true, 12, WEFT_GEMM_FEW_ROWS, bli_sgemm_skx_asm_32x12_l2, weft_gemm_tile_v4_f32),
-                     KERNEL(16, 14, true, 12, WEFT_GEMM_FEW_ROWS, bli_dgemm_skx_asm_16x14, weft_gemm_tile_v4_f64)},
+                     KERNEL(32, 12, true, 12, 0, WEFT_GEMM_FEW_ROWS, bli_sgemm_skx_asm_32x12_l2, weft_gemm_tile_v4_f32),
+                     KERNEL(16, 14, true, 12, 0, WEFT_GEMM_FEW_ROWS, bli_dgemm_skx_asm_16x14, weft_gemm_tile_v4_f64)},
 };
 
 static bool is_f32(const weft_gemm_kernel *kernel)

@@ -218,12 +218,13 @@ INLINE void take_parts(const struct panel *p, size_t size, int64_t t, int64_t i)
 
 static inline void double_c64(const struct panel *p, int64_t t, int64_t i)
 {
-    float number[2];
+    const uint64_t sign = 1U << 31;
+    uint64_t number, times_i;
     char *to = p->out + (size_t)(2 * t * p->width + 2 * i) * sizeof(float);
-    memcpy(number, p->data + i * p->stride + t * p->term_stride, sizeof number);
-    const float times_i[2] = {-number[1], number[0]};
-    memcpy(to, number, sizeof number);
-    memcpy(to + (size_t)p->width * sizeof(float), times_i, sizeof times_i);
+    memcpy(&number, p->data + i * p->stride + t * p->term_stride, sizeof number);
+    times_i = (number >> 32 | number << 32) ^ sign;
+    memcpy(to, &number, sizeof number);
+    memcpy(to + (size_t)p->width * sizeof(float), &times_i, sizeof times_i);
 }
 
 static inline void double_c128(const struct panel *p, int64_t t, int64_t i)
@@ -258,10 +259,58 @@ INLINE void pack_elements(const struct panel *p, size_t size, bool doubled)
     }
 }
 
+/* Elements that are adjacent, two at a time. */
+static void double_run_c64(const struct panel *p)
+{
+    const four sign = {1U << 31, 0, 1U << 31, 0};
+    for (int64_t t = 0; t < p->terms; t++) {
+        const char *from = p->data + t * p->term_stride;
+        char *to = p->out + (size_t)(2 * t * p->width) * sizeof(float), *next = to + (size_t)p->width * sizeof(float);
+        for (int64_t i = 0; i + 1 < p->count; i += 2) {
+            four x;
+            memcpy(&x, from + (size_t)i * 8, sizeof x);
+            const four times_i = __builtin_shufflevector(x, x, 1, 0, 3, 2) ^ sign;
+            memcpy(to + (size_t)i * 8, &x, sizeof x);
+            memcpy(next + (size_t)i * 8, &times_i, sizeof times_i);
+        }
+        if (p->count % 2 != 0) double_c64(p, t, p->count - 1);
+    }
+}
+
+/* The same, re and im as two terms. */
+static void take_run_c64(const struct panel *p)
+{
+    for (int64_t t = 0; t < p->terms; t++) {
+        const char *from = p->data + t * p->term_stride;
+        char *to = p->out + (size_t)(2 * t * p->width) * sizeof(float), *next = to + (size_t)p->width * sizeof(float);
+        for (int64_t i = 0; i + 1 < p->count; i += 2) {
+            four x;
+            memcpy(&x, from + (size_t)i * 8, sizeof x);
+            x = __builtin_shufflevector(x, x, 0, 2, 1, 3);
+            memcpy(to + (size_t)i * sizeof(float), &x, 8);
+            memcpy(next + (size_t)i * sizeof(float), (const char *)&x + 8, 8);
+        }
+        if (p->count % 2 != 0) take_parts(p, sizeof(float), t, p->count - 1);
+    }
+}
+
+/* Numbers of terms that are adjacent are twice as many real terms, if their parts are to be two terms. */
+static void take_lines(const struct panel *p, size_t size)
+{
+    struct panel real = *p;
+    real.terms = 2 * p->terms;
+    real.term_stride = (ptrdiff_t)size;
+    transpose(&real, size);
+}
+
 static void pack_complex(const struct panel *p, size_t size, bool doubled)
 {
-    if (size == sizeof(float)) {
-        if (doubled) pack_elements(p, sizeof(float), true);
+    const ptrdiff_t element = 2 * (ptrdiff_t)size;
+    if (!doubled && p->term_stride == element) {
+        take_lines(p, size);
+    } else if (size == sizeof(float)) {
+        if (p->stride == element) (doubled ? double_run_c64 : take_run_c64)(p);
+        else if (doubled) pack_elements(p, sizeof(float), true);
         else pack_elements(p, sizeof(float), false);
     } else {
         if (doubled) pack_elements(p, sizeof(double), true);

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/schedule/ranges.h"
+#include "lib/schedule/transform.h"
+#include <string.h>
+#include "lib/loop/inst.h"
+
+/*
+ * A reduction across memory, as of columns, takes a few cache lines of each row if it keeps its accumulators in
+ * registers, and where rows are far apart, each of these lies in another page: nothing is fetched ahead. So the
+ * accumulators of a long chunk of columns are kept in local buffers, in L1, and take in a few whole rows in one pass:
+ *
+ *     stage 1   the accumulators of all columns are init
+ *     stage 2   for each few rows: the accumulators of all columns take them in, one after the other
+ *     stage 3   the rows that are left, one by one
+ *     stage 4   what the kernel does with the results
+ *
+ * If the reduction goes in blocks, each column has another accumulator for what blocks give, which takes in the first
+ * one where a block ends.
+ */
+
+/* Rows of a pass, of little and of more computation: they divide a block. Vectors of a round. */
+enum { FEW_ROWS = 4, MANY_ROWS = 8, CHEAP = 3, UNROLL = 2 };
+enum { MOST_INSTRUCTIONS = 12, MOST_COMPONENTS = 4 };
+/* Bytes of a row, from which it is far to the next one; columns of a chunk at least, which is a multiple of ROUND. */
+enum { FAR = 2048, FEWEST_COLUMNS = 512, ROUND = 64 };
+
+typedef struct sweep {
+    weft_kernel *kernel;
+    weft_inst_list list;
+    weft_stage reduction, after; /* of the kernel as it was */
+    weft_range rows, columns;    /* the reduced range; the columns of a chunk */
+    uint32_t pass;               /* rows of a pass */
+    uint32_t components;         /* of all accumulators */
+    uint32_t first_local;        /* a local buffer for each component, and another one for blocks */
+    bool blocks;
+    weft_stage stages[4];
+    uint32_t stage_count;
+} sweep;
+
+/* ---- where it may be done ---- */
+
+/* The stride of a load along the rows, if it walks memory along the columns; 0: it is the same for all columns; -1: it
+ * is neither. */
+static int64_t row_stride(const weft_kernel *kernel, const weft_inst *load, weft_expr row, weft_expr column)
+{
+    weft_expr_context *x = kernel->exprs;
+    weft_expr step, rest;
+    int64_t stride;
+    if (load->arg_count != 0 || load->predicate_count != 0) return -1;
+    if (!weft_expr_uses(x, load->index, column)) return 0;
+    if (!weft_expr_affine(x, load->index, column, &step, &rest) || step != weft_expr_constant(x, 1)) return -1;
+    if (!weft_expr_affine(x, load->index, row, &step, &rest)) return -1;
+    return weft_expr_is_constant(x, step, &stride) && stride > 0 ? stride : -1;
+}
+
+/* Bytes from one row to the next of a load; 0: it is no load, or all columns share it; -1: it is none that can be swept. */
+static int64_t row_bytes(const weft_kernel *kernel, const weft_inst *inst)
+{
+    weft_expr row = kernel->stages[0].ranges[0].variable, column = kernel->ranges[kernel->range_count - 1].variable;
+    if (inst->op == WEFT_SCALAR_running || inst->position != WEFT_EXPR_NONE) return -1;
+    int64_t stride = inst->op == WEFT_SCALAR_load ? row_stride(kernel, inst, row, column) : 0;
+    return stride < 0 ? -1 : stride * (int64_t)weft_dtype_size(inst->dtype);
+}
+
+/* Whether the rows that are read are far apart, more of them than L2 holds. */
+static bool reads_far_rows(const weft_kernel *kernel, const weft_machine *machine)
+{
+    bool is_far = false;
+    int64_t least, most;
+    const weft_stage *stage = &kernel->stages[0];
+    weft_expr_range(kernel->exprs, stage->ranges[0].extent, &least, &most);
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+        double bytes = (double)row_bytes(kernel, &kernel->insts[i]);
+        is_far |= bytes >= FAR && bytes * (double)most > (double)machine->cache_bytes[1];
+    }
+    return is_far;
+}
+
+/* Whether there may be more than one block. */
+static bool goes_in_blocks(const weft_kernel *kernel)
+{
+    int64_t least, most;
+    weft_expr_range(kernel->exprs, kernel->stages[0].ranges[0].extent, &least, &most);
+    return kernel->stages[0].ranges[0].blocks && most > WEFT_ORDER_BLOCK;
+}
+
+static uint32_t components_of(const weft_kernel *kernel)
+{
+    uint32_t count = 0;
+    for (uint32_t a = 0; a < kernel->accumulator_count; a++) count += kernel->accumulators[a].width;
+    return count;
+}
+
+static const char *refuse_stages(const weft_kernel *kernel)
+{
+    const weft_stage *stages = kernel->stages;
+    if (kernel->range_count == 0 || kernel->stage_count != 2 || stages[0].range_count != 1 ||
+        stages[0].store_count != 0 || stages[1].range_count != 0 || stages[1].accumulator_count != 0)
+        return "the kernel is not one stage that reduces along one range, and one that stores";
+    if (kernel->ranges[kernel->range_count - 1].bind != WEFT_BIND_SERIAL) return "the lanes of the last outer range are bound";
+    if (weft_kernel_bounds_inner(kernel, kernel->ranges[kernel->range_count - 1].variable)) return "an inner extent depends on it";
+    for (uint32_t i = 0; i < stages[1].store_count; i++)
+        if (stages[1].stores[i].is_indirect) return "data decide where it stores";
+    for (uint32_t i = 0; i < kernel->buffer_count; i++)
+        if (kernel->buffers[i].local != 0) return "it has local buffers";
+    return NULL;
+}
+
+/* Bytes of the accumulators of a column. */
+static int64_t column_bytes(const weft_kernel *kernel)
+{
+    int64_t bytes = 0;
+    for (uint32_t a = 0; a < kernel->accumulator_count; a++)
+        for (uint32_t c = 0; c < kernel->accumulators[a].width; c++)
+            bytes += (int64_t)weft_dtype_size(kernel->accumulators[a].dtypes[c]);
+    return goes_in_blocks(kernel) ? 2 * bytes : bytes;
+}
+
+const char *weft_kernel_sweep_refusal(const weft_kernel *kernel, int64_t chunk)
+{
+    int64_t least, most;
+    const char *reason = refuse_stages(kernel);
+    if (reason != NULL) return reason;
+    const weft_stage *stage = &kernel->stages[0];
+    const weft_range *rows = &stage->ranges[0];
+    weft_expr_range(kernel->exprs, rows->extent, &least, &most);
+    if (rows->virtual_lanes != 1 || (rows->blocks && most > WEFT_ORDER_BLOCK * WEFT_ORDER_BLOCK))
+        return "the reduction has virtual lanes, or blocks of blocks";
+    if (stage->inst_count > MOST_INSTRUCTIONS || components_of(kernel) > MOST_COMPONENTS)
+        return "the reduction has too many instructions or accumulators";
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
+        if (row_bytes(kernel, &kernel->insts[i]) < 0) return "it scans, reports, or reads what is not rows of columns";
+    if (chunk < 1 || chunk > WEFT_TILE_LOCAL / column_bytes(kernel)) return "its local buffers are empty, or too large";
+    return NULL;
+}
+
+/* ---- instructions ---- */
+
+static weft_expr constant(const sweep *s, int64_t value)
+{
+    return weft_expr_constant(s->kernel->exprs, value);
+}
+
+/* The accumulators of a column lie at its place in their buffers: those of rows first, then those of blocks. */
+static void load_components(sweep *s, uint32_t first, weft_inst_id *out_ids)
+{
+    for (uint32_t c = 0; c < s->components; c++) {
+        const weft_inst load = {.op = WEFT_SCALAR_load,
+                                .dtype = s->kernel->buffers[first + c].dtype,
+                                .buffer = first + c,
+                                .index = s->columns.variable,
+                                .position = WEFT_EXPR_NONE};
+        out_ids[c] = weft_inst_list_add(&s->list, &load);
+    }
+}
+
+static void init_components(sweep *s, weft_inst_id *out_ids)
+{
+    const weft_kernel *kernel = s->kernel;
+    for (uint32_t a = 0, c = 0; a < kernel->accumulator_count; a++)
+        for (uint32_t i = 0; i < kernel->accumulators[a].width; i++, c++)
+            out_ids[c] =
+                weft_inst_list_constant(&s->list, kernel->accumulators[a].dtypes[i], kernel->accumulators[a].init[i]);
+}
+
+/* `into` takes in `ids`, which are those of the next row, or of a block. */
+static weft_status *combine_one(sweep *s, const weft_accumulator *accumulator, weft_inst_id *into,
+                                const weft_inst_id *ids, bool next)
+{
+    weft_inst_id *block = weft_arena_allocate(&s->kernel->arena, (accumulator->combine_count + 1) * sizeof *block);
+    if (block == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < accumulator->combine_count; i++) {
+        weft_inst inst = accumulator->combine[i];
+        for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = block[inst.args[a]];
+        if (inst.op == WEFT_SCALAR_param)
+            block[i] = inst.number < accumulator->width ? into[inst.number] : ids[inst.number - accumulator->width];
+        else if (next && inst.op == WEFT_SCALAR_earlier)
+            block[i] = weft_inst_list_constant(&s->list, WEFT_BOOL, 0);
+        else
+            block[i] = weft_inst_list_add(&s->list, &inst);
+    }
+    for (uint32_t c = 0; c < accumulator->width; c++) into[c] = block[accumulator->outcomes[c]];
+    return NULL;
+}
+
+static weft_status *combine(sweep *s, weft_inst_id *into, const weft_inst_id *ids, bool next)
+{
+    const weft_kernel *kernel = s->kernel;
+    for (uint32_t a = 0, c = 0; a < kernel->accumulator_count; c += kernel->accumulators[a++].width)
+        WEFT_TRY(combine_one(s, &kernel->accumulators[a], &into[c], &ids[c], next));
+    return NULL;
+}
+
+static weft_inst_id choose(sweep *s, weft_inst_id condition, weft_inst_id yes, weft_inst_id no)
+{
+    return weft_inst_list_apply(&s->list, WEFT_SCALAR_select, 3, (const weft_inst_id[]){condition, yes, no});
+}
+
+/* Whether an expression is at least zero. */
+static weft_inst_id is_nonnegative(sweep *s, weft_expr e)
+{
+    return weft_inst_list_add(&s->list,
+                              &(weft_inst){.op = WEFT_SCALAR_inside,
+                                           .dtype = WEFT_BOOL,
+                                           .index = WEFT_EXPR_NONE,
+                                           .position = WEFT_EXPR_NONE,
+                                           .predicate_count = 1,
+                                           .predicates = &e});
+}
+
+/* The instructions of the reduction at row `row`, whose contributions the accumulators `into` take in. */
+static weft_status *take_row(sweep *s, weft_expr row, weft_inst_id *into)
+{
+    weft_kernel *kernel = s->kernel;
+    weft_expr_context *x = kernel->exprs;
+    const weft_stage *stage = &s->reduction;
+    weft_inst_id ids[MOST_INSTRUCTIONS], values[MOST_COMPONENTS];
+    for (uint32_t i = 0; i < stage->inst_count; i++) {
+        weft_inst inst = kernel->insts[stage->inst_first + i];
+        weft_expr *predicates = weft_arena_allocate(&kernel->arena, (inst.predicate_count + 1) * sizeof *predicates);
+        if (predicates == NULL) return weft_status_out_of_memory();
+        for (uint32_t k = 0; k < inst.arg_count; k++) inst.args[k] = ids[inst.args[k] - stage->inst_first];
+        if (inst.index != WEFT_EXPR_NONE) inst.index = weft_expr_substitute(x, inst.index, 1, &s->rows.variable, &row);
+        for (uint32_t k = 0; k < inst.predicate_count; k++)
+            predicates[k] = weft_expr_substitute(x, inst.predicates[k], 1, &s->rows.variable, &row);
+        inst.predicates = predicates;
+        ids[i] = weft_inst_list_add(&s->list, &inst);
+    }
+    for (uint32_t a = 0, c = 0; a < kernel->accumulator_count; a++)
+        for (uint32_t i = 0; i < kernel->accumulators[a].width; i++)
+            values[c++] = ids[kernel->accumulators[a].values[i] - stage->inst_first];
+    return combine(s, into, values, true);
+}
+
+/* ---- stages ---- */
+
+/* What is added to the list from here on is a new stage, with columns along the lanes. */
+static weft_stage *open_stage(sweep *s)
+{
+    s->list.visible = s->list.count;
+    s->stages[s->stage_count] = (weft_stage){.inst_first = s->list.count};
+    return &s->stages[s->stage_count++];
+}
+
+static weft_status *close_stage(sweep *s, weft_stage *stage, const weft_range *around)
+{
+    uint32_t count = around != NULL ? 2 : 1;
+    weft_range *ranges = weft_arena_allocate(&s->kernel->arena, 2 * sizeof *ranges);
+    if (ranges == NULL || s->list.failed) return weft_status_out_of_memory();
+    if (around != NULL) ranges[0] = *around;
+    ranges[count - 1] = s->columns;
+    stage->ranges = ranges;
+    stage->range_count = count;
+    stage->inst_count = s->list.count - stage->inst_first;
+    return NULL;
+}
+
+/* Adds stores of all components to the buffers from `first` on. */
+static weft_status *store_components(sweep *s, weft_stage *stage, uint32_t first, const weft_inst_id *ids)
+{
+    if (stage->stores == NULL)
+        stage->stores = weft_arena_allocate(&s->kernel->arena, 2 * MOST_COMPONENTS * sizeof *stage->stores);
+    if (stage->stores == NULL) return weft_status_out_of_memory();
+    for (uint32_t c = 0; c < s->components; c++)
+        stage->stores[stage->store_count++] =
+            (weft_store){.buffer = first + c, .index = s->columns.variable, .value = ids[c]};
+    return NULL;
+}
+
+static weft_status *add_start(sweep *s)
+{
+    weft_inst_id ids[MOST_COMPONENTS];
+    weft_stage *stage = open_stage(s);
+    init_components(s, ids);
+    WEFT_TRY(store_components(s, stage, s->first_local, ids));
+    if (s->blocks) WEFT_TRY(store_components(s, stage, s->first_local + s->components, ids));
+    return close_stage(s, stage, NULL);
+}
+
+/* Where a block ends with the rows before `end`, its accumulators go into those of blocks and start again. */
+static weft_status *end_block(sweep *s, weft_stage *stage, weft_expr end, weft_inst_id *ids)
+{
+    weft_expr_context *x = s->kernel->exprs;
+    weft_inst_id blocks[MOST_COMPONENTS], before[MOST_COMPONENTS], init[MOST_COMPONENTS];
+    uint32_t first = s->first_local + s->components;
+    weft_expr rest = weft_expr_mod(x, end, constant(s, WEFT_ORDER_BLOCK));
+    weft_inst_id ends = is_nonnegative(s, weft_expr_sub(x, constant(s, 0), rest));
+    load_components(s, first, before);
+    init_components(s, init);
+    memcpy(blocks, before, sizeof blocks);
+    WEFT_TRY(combine(s, blocks, ids, false));
+    for (uint32_t c = 0; c < s->components; c++) {
+        blocks[c] = choose(s, ends, blocks[c], before[c]);
+        ids[c] = choose(s, ends, init[c], ids[c]);
+    }
+    return store_components(s, stage, first, blocks);
+}
+
+/* Passes of `pass` rows each, from row `from` on. */
+static weft_status *add_passes(sweep *s, weft_expr from, weft_expr passes, uint32_t pass)
+{
+    weft_expr_context *x = s->kernel->exprs;
+    weft_range range = {.extent = passes, .virtual_lanes = 1, .width = 1, .unroll = 1};
+    weft_inst_id ids[MOST_COMPONENTS];
+    range.variable = weft_kernel_fresh_variable(s->kernel, passes);
+    weft_expr row = weft_expr_add(x, from, weft_expr_mul(x, range.variable, constant(s, pass)));
+    weft_stage *stage = open_stage(s);
+    load_components(s, s->first_local, ids);
+    for (uint32_t r = 0; r < pass; r++) WEFT_TRY(take_row(s, weft_expr_add(x, row, constant(s, r)), ids));
+    if (s->blocks && pass > 1) WEFT_TRY(end_block(s, stage, weft_expr_add(x, row, constant(s, pass)), ids));
+    WEFT_TRY(store_components(s, stage, s->first_local, ids));
+    return close_stage(s, stage, &range);
+}
+
+/* The results, once a last block that is not whole has been added. */
+static weft_status *load_results(sweep *s, weft_inst_id *ids)
+{
+    weft_expr_context *x = s->kernel->exprs;
+    weft_inst_id last[MOST_COMPONENTS], whole[MOST_COMPONENTS];
+    load_components(s, s->first_local + (s->blocks ? s->components : 0), ids);
+    if (!s->blocks || weft_expr_divisor(x, s->rows.extent) % WEFT_ORDER_BLOCK == 0) return NULL;
+    memcpy(whole, ids, sizeof whole);
+    load_components(s, s->first_local, last);
+    WEFT_TRY(combine(s, ids, last, false));
+    weft_expr rest = weft_expr_mod(x, s->rows.extent, constant(s, WEFT_ORDER_BLOCK));
+    weft_inst_id is_part = is_nonnegative(s, weft_expr_sub(x, rest, constant(s, 1)));
+    for (uint32_t c = 0; c < s->components; c++) ids[c] = choose(s, is_part, ids[c], whole[c]);
+    return NULL;
+}
+
+/* The kernel's own last stage. */
+static weft_status *add_after(sweep *s)
+{
+    const weft_kernel *kernel = s->kernel;
+    const weft_stage *old = &s->after;
+    weft_inst_id results[MOST_COMPONENTS];
+    weft_inst_id *ids = weft_arena_allocate(&s->kernel->arena, (old->inst_count + 1) * sizeof *ids);
+    weft_stage *stage = open_stage(s);
+    if (ids == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(load_results(s, results));
+    for (uint32_t i = 0; i < old->inst_count; i++) {
+        weft_inst inst = kernel->insts[old->inst_first + i];
+        for (uint32_t k = 0; k < inst.arg_count; k++) inst.args[k] = ids[inst.args[k] - old->inst_first];
+        uint32_t component = inst.number;
+        for (uint32_t a = 0; inst.op == WEFT_SCALAR_result && a < inst.buffer; a++)
+            component += kernel->accumulators[a].width;
+        ids[i] = inst.op == WEFT_SCALAR_result ? results[component] : weft_inst_list_add(&s->list, &inst);
+    }
+    stage->store_count = old->store_count;
+    stage->stores = old->stores;
+    for (uint32_t i = 0; i < old->store_count; i++)
+        stage->stores[i].value = ids[stage->stores[i].value - old->inst_first];
+    return close_stage(s, stage, NULL);
+}
+
+/* ---- all ---- */
+
+static weft_status *add_locals(sweep *s, int64_t chunk)
+{
+    weft_kernel *kernel = s->kernel;
+    uint32_t groups = s->blocks ? 2 : 1;
+    s->first_local = kernel->buffer_count;
+    weft_kernel_buffer *buffers =
+        weft_arena_allocate(&kernel->arena, (kernel->buffer_count + groups * s->components) * sizeof *buffers);
+    if (buffers == NULL) return weft_status_out_of_memory();
+    memcpy(buffers, kernel->buffers, kernel->buffer_count * sizeof *buffers);
+    for (uint32_t group = 0; group < groups; group++)
+        for (uint32_t a = 0; a < kernel->accumulator_count; a++)
+            for (uint32_t c = 0; c < kernel->accumulators[a].width; c++)
+                buffers[kernel->buffer_count++] =
+                    (weft_kernel_buffer){.dtype = kernel->accumulators[a].dtypes[c], .local = (uint32_t)chunk};
+    kernel->buffers = buffers;
+    return NULL;
+}
+
+static weft_status *add_stages(sweep *s)
+{
+    weft_expr_context *x = s->kernel->exprs;
+    weft_expr pass = constant(s, s->pass), passes = weft_expr_div(x, s->rows.extent, pass);
+    WEFT_TRY(add_start(s));
+    WEFT_TRY(add_passes(s, constant(s, 0), passes, s->pass));
+    if (weft_expr_divisor(x, s->rows.extent) % s->pass != 0)
+        WEFT_TRY(add_passes(s, weft_expr_mul(x, passes, pass), weft_expr_mod(x, s->rows.extent, pass), 1));
+    return add_after(s);
+}
+
+weft_status *weft_kernel_sweep(weft_kernel *kernel, uint32_t width, int64_t chunk)
+{
+    sweep s = {.kernel = kernel, .list = {.arena = &kernel->arena}, .components = components_of(kernel)};
+    s.blocks = goes_in_blocks(kernel);
+    s.pass = kernel->stages[0].inst_count <= CHEAP && s.components == 1 ? MANY_ROWS : FEW_ROWS;
+    WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, chunk));
+    s.reduction = kernel->stages[0];
+    s.after = kernel->stages[1];
+    s.rows = kernel->stages[0].ranges[0];
+    s.columns = kernel->ranges[--kernel->range_count];
+    s.columns.bind = WEFT_BIND_LANE;
+    s.columns.width = width;
+    s.columns.unroll = UNROLL;
+    WEFT_TRY(add_locals(&s, chunk));
+    WEFT_TRY(add_stages(&s));
+    kernel->stages = weft_arena_copy(&kernel->arena, s.stages, s.stage_count * sizeof *s.stages);
+    if (kernel->stages == NULL) return weft_status_out_of_memory();
+    kernel->stage_count = s.stage_count;
+    kernel->insts = s.list.items;
+    kernel->inst_count = s.list.count;
+    kernel->accumulator_count = 0;
+    return NULL;
+}
+
+/* ---- where it pays ---- */
+
+int64_t weft_kernel_find_sweep(const weft_kernel *kernel, const weft_machine *machine)
+{
+    enum { MOST_VECTOR_BYTES = 32 };
+    int64_t extent, columns, chunks = machine->threads;
+    if (machine->vector_bytes > MOST_VECTOR_BYTES || weft_kernel_sweep_refusal(kernel, FEWEST_COLUMNS) != NULL) return 0;
+    if (!weft_expr_is_constant(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &columns)) return 0;
+    if (columns < FEWEST_COLUMNS || !reads_far_rows(kernel, machine)) return 0;
+    for (uint32_t r = 0; r + 1 < kernel->range_count; r++)
+        if (weft_expr_is_constant(kernel->exprs, kernel->ranges[r].extent, &extent) && extent > 0)
+            chunks = (chunks + extent - 1) / extent;
+    int64_t fit = (int64_t)machine->cache_bytes[0] / 2 / column_bytes(kernel) / ROUND * ROUND;
+    if (fit < FEWEST_COLUMNS) fit = FEWEST_COLUMNS;
+    if (chunks < (columns + fit - 1) / fit) chunks = (columns + fit - 1) / fit;
+    int64_t chunk = (columns + chunks * ROUND - 1) / (chunks * ROUND) * ROUND;
+    return chunk < FEWEST_COLUMNS ? FEWEST_COLUMNS : chunk;
+}
