@@ -22,9 +22,9 @@ typedef struct format_info {
 } format_info;
 
 static const format_info formats[] = {
-    [WEFT_EMIT_LOOPS] = {WEFT_LLVM_OBJECT, "#"},    [WEFT_EMIT_SCHEDULED] = {WEFT_LLVM_OBJECT, "#"},
-    [WEFT_EMIT_LLVM] = {WEFT_LLVM_IR, ";"},         [WEFT_EMIT_ASM] = {WEFT_LLVM_ASM, "#"},
-    [WEFT_EMIT_PTX] = {WEFT_LLVM_PTX, "//"},        [WEFT_EMIT_SCHEDULE] = {WEFT_LLVM_OBJECT, "#"},
+    [WEFT_EMIT_LOOPS] = {WEFT_LLVM_OBJECT, "#"}, [WEFT_EMIT_SCHEDULED] = {WEFT_LLVM_OBJECT, "#"},
+    [WEFT_EMIT_LLVM] = {WEFT_LLVM_IR, ";"},      [WEFT_EMIT_ASM] = {WEFT_LLVM_ASM, "#"},
+    [WEFT_EMIT_PTX] = {WEFT_LLVM_PTX, "//"},     [WEFT_EMIT_SCHEDULE] = {WEFT_LLVM_OBJECT, "#"},
 };
 
 typedef struct emission {
@@ -59,7 +59,8 @@ static weft_status *append_candidates(emission *e, const weft_kernel *expanded)
     weft_candidates candidates;
     WEFT_TRY(weft_candidates_init(e->allocator, expanded, weft_machine_host(), &candidates));
     for (uint32_t i = 0; i < candidates.count; i++) {
-        if (i < 2) weft_bytes_print(&e->text, i == 0 ? "# by the rules\n" : "# others, the fastest first as estimated\n");
+        if (i < 2)
+            weft_bytes_print(&e->text, i == 0 ? "# by the rules\n" : "# others, the fastest first as estimated\n");
         append_candidate(e, &candidates.items[i]);
     }
     weft_candidates_finish(&candidates);

@@ -32,8 +32,8 @@ weft_status *weft_schedules_parse(weft_schedules *schedules, const char *name, c
                                   bool *out_foreign) WEFT_MUST_USE;
 
 /*
- * Gives a kernel of a program its schedule: number `kernel` of those that weft_program_emit prints, for row-major arrays
- * and without specialisation. OUT_OF_RANGE if there are fewer, PARSE_ERROR for text that is no schedule,
+ * Gives a kernel of a program its schedule: number `kernel` of those that weft_program_emit prints, for row-major
+ * arrays and without specialisation. OUT_OF_RANGE if there are fewer, PARSE_ERROR for text that is no schedule,
  * INVALID_ARGUMENT for a move that may not be made, with the reason.
  */
 weft_status *weft_schedules_set(weft_schedules *schedules, const weft_program *program, size_t kernel,

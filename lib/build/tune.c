@@ -9,10 +9,10 @@
 #include "runtime/program/program.h"
 
 /*
- * Two executors run the program in turns: one with the schedules of the rules, one in which every kernel has the next of
- * its other candidates, as long as it has some. A profile tells what each kernel takes in both, so that one round tries
- * a candidate of every kernel. At the end the best ones of all run together, beside the rules, and those that are still
- * faster are kept.
+ * Two executors run the program in turns: one with the schedules of the rules, one in which every kernel has the next
+ * of its other candidates, as long as it has some. A profile tells what each kernel takes in both, so that one round
+ * tries a candidate of every kernel. At the end the best ones of all run together, beside the rules, and those that are
+ * still faster are kept.
  */
 
 enum { RULED, TRIED, SIDES };
@@ -153,7 +153,8 @@ static weft_status *run_round(tuning *t)
 
 static double ratio_of(const tuned_kernel *kernel)
 {
-    return kernel->least[RULED] > 0 && kernel->least[RULED] < INFINITY ? kernel->least[TRIED] / kernel->least[RULED] : 1;
+    return kernel->least[RULED] > 0 && kernel->least[RULED] < INFINITY ? kernel->least[TRIED] / kernel->least[RULED]
+                                                                       : 1;
 }
 
 /* Every kernel gets candidate `number`, or that of the rules where it has none; false: none has one. */

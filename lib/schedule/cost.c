@@ -99,8 +99,8 @@ static void add_loop(model *m, const weft_range *range)
     double extent = (double)evaluate(m, range->extent), round = (double)range->width * range->unroll;
     bool lanes = range->bind == WEFT_BIND_LANE;
     if (extent < 0) extent = 0;
-    m->loops[m->loop_count++] = (loop){range->variable, lanes ? (double)(int64_t)((extent + round - 1) / round) : extent,
-                                       0, lanes};
+    m->loops[m->loop_count++] =
+        (loop){range->variable, lanes ? (double)(int64_t)((extent + round - 1) / round) : extent, 0, lanes};
     if (lanes) m->lanes = range;
 }
 

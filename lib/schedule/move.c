@@ -296,8 +296,8 @@ static weft_status *refuse_failed(const weft_move *move, uint32_t number, weft_s
 static weft_status *blame(weft_status *status)
 {
     if (weft_status_code(status) != WEFT_INTERNAL) return status;
-    weft_status *blamed = weft_status_create(NULL, WEFT_INVALID_ARGUMENT, NULL, "the schedule does not fit the kernel: %s",
-                                             weft_status_message(status));
+    weft_status *blamed = weft_status_create(NULL, WEFT_INVALID_ARGUMENT, NULL,
+                                             "the schedule does not fit the kernel: %s", weft_status_message(status));
     weft_status_destroy(status);
     return blamed;
 }

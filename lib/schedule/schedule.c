@@ -287,15 +287,16 @@ static int64_t reduction_tile(const chooser *c, uint32_t width, uint32_t unroll)
     return extent <= 2 * round && !needs_mask ? extent : round;
 }
 
-/* Reductions: tiles, or rows side by side in place of all but two of its vectors; a quarter of the registers is for what
- * is loaded. */
+/* Reductions: tiles, or rows side by side in place of all but two of its vectors; a quarter of the registers is for
+ * what is loaded. */
 static weft_status *bind_reductions(const chooser *c, uint32_t width, uint32_t unroll)
 {
     weft_kernel *kernel = c->kernel;
     uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
     weft_jam rows = weft_kernel_find_jam(kernel, c->machine->registers * 3 / 4 / vectors);
     if (c->wanted->rows != 0 && rows.rows != 1) rows.rows = c->wanted->rows;
-    int64_t chunk = rows.rows > 1 || c->wanted->form == WEFT_FORM_PLAIN ? 0 : weft_kernel_find_sweep(kernel, c->machine);
+    int64_t chunk =
+        rows.rows > 1 || c->wanted->form == WEFT_FORM_PLAIN ? 0 : weft_kernel_find_sweep(kernel, c->machine);
     if (chunk != 0) return move(c, (weft_move){.kind = WEFT_MOVE_SWEEP, .width = width, .factor = chunk});
     if (rows.rows > 1) WEFT_TRY(jam(c, rows));
     else WEFT_TRY(split_last(c, reduction_tile(c, width, unroll)));
@@ -351,8 +352,7 @@ static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body
     bool transposes = across < last && (form == WEFT_FORM_ANY || form == WEFT_FORM_TRANSPOSED);
     const weft_tile_plan *tile = NULL;
     uint32_t unroll = unroll_of(body->body);
-    if (tiles)
-        WEFT_TRY(weft_kernel_find_tile(kernel, c->machine, width, unroll, form == WEFT_FORM_TILED, &tile));
+    if (tiles) WEFT_TRY(weft_kernel_find_tile(kernel, c->machine, width, unroll, form == WEFT_FORM_TILED, &tile));
     *out_done = tile != NULL || transposes;
     if (tile != NULL)
         return move(c, (weft_move){.kind = WEFT_MOVE_TILE, .width = width, .unroll = unroll, .tile = tile});

@@ -53,7 +53,8 @@ static int64_t row_stride(const weft_kernel *kernel, const weft_inst *load, weft
     return weft_expr_is_constant(x, step, &stride) && stride > 0 ? stride : -1;
 }
 
-/* Bytes from one row to the next of a load; 0: it is no load, or all columns share it; -1: it is none that can be swept. */
+/* Bytes from one row to the next of a load; 0: it is no load, or all columns share it; -1: it is none that can be
+ * swept. */
 static int64_t row_bytes(const weft_kernel *kernel, const weft_inst *inst)
 {
     weft_expr row = kernel->stages[0].ranges[0].variable, column = kernel->ranges[kernel->range_count - 1].variable;
@@ -94,11 +95,14 @@ static uint32_t components_of(const weft_kernel *kernel)
 static const char *refuse_stages(const weft_kernel *kernel)
 {
     const weft_stage *stages = kernel->stages;
-    if (kernel->range_count == 0 || kernel->stage_count != 2 || stages[0].range_count != 1 ||
-        stages[0].store_count != 0 || stages[1].range_count != 0 || stages[1].accumulator_count != 0)
+    if (kernel->range_count == 0 || kernel->stage_count != 2 || kernel->accumulator_count == 0 ||
+        stages[0].range_count != 1 || stages[0].store_count != 0 || stages[1].range_count != 0 ||
+        stages[1].accumulator_count != 0)
         return "the kernel is not one stage that reduces along one range, and one that stores";
-    if (kernel->ranges[kernel->range_count - 1].bind != WEFT_BIND_SERIAL) return "the lanes of the last outer range are bound";
-    if (weft_kernel_bounds_inner(kernel, kernel->ranges[kernel->range_count - 1].variable)) return "an inner extent depends on it";
+    if (kernel->ranges[kernel->range_count - 1].bind != WEFT_BIND_SERIAL)
+        return "the lanes of the last outer range are bound";
+    if (weft_kernel_bounds_inner(kernel, kernel->ranges[kernel->range_count - 1].variable))
+        return "an inner extent depends on it";
     for (uint32_t i = 0; i < stages[1].store_count; i++)
         if (stages[1].stores[i].is_indirect) return "data decide where it stores";
     for (uint32_t i = 0; i < kernel->buffer_count; i++)
@@ -174,10 +178,8 @@ static weft_status *combine_one(sweep *s, const weft_accumulator *accumulator, w
         for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = block[inst.args[a]];
         if (inst.op == WEFT_SCALAR_param)
             block[i] = inst.number < accumulator->width ? into[inst.number] : ids[inst.number - accumulator->width];
-        else if (next && inst.op == WEFT_SCALAR_earlier)
-            block[i] = weft_inst_list_constant(&s->list, WEFT_BOOL, 0);
-        else
-            block[i] = weft_inst_list_add(&s->list, &inst);
+        else if (next && inst.op == WEFT_SCALAR_earlier) block[i] = weft_inst_list_constant(&s->list, WEFT_BOOL, 0);
+        else block[i] = weft_inst_list_add(&s->list, &inst);
     }
     for (uint32_t c = 0; c < accumulator->width; c++) into[c] = block[accumulator->outcomes[c]];
     return NULL;
@@ -199,13 +201,12 @@ static weft_inst_id choose(sweep *s, weft_inst_id condition, weft_inst_id yes, w
 /* Whether an expression is at least zero. */
 static weft_inst_id is_nonnegative(sweep *s, weft_expr e)
 {
-    return weft_inst_list_add(&s->list,
-                              &(weft_inst){.op = WEFT_SCALAR_inside,
-                                           .dtype = WEFT_BOOL,
-                                           .index = WEFT_EXPR_NONE,
-                                           .position = WEFT_EXPR_NONE,
-                                           .predicate_count = 1,
-                                           .predicates = &e});
+    return weft_inst_list_add(&s->list, &(weft_inst){.op = WEFT_SCALAR_inside,
+                                                     .dtype = WEFT_BOOL,
+                                                     .index = WEFT_EXPR_NONE,
+                                                     .position = WEFT_EXPR_NONE,
+                                                     .predicate_count = 1,
+                                                     .predicates = &e});
 }
 
 /* The instructions of the reduction at row `row`, whose contributions the accumulators `into` take in. */
@@ -414,7 +415,8 @@ int64_t weft_kernel_find_sweep(const weft_kernel *kernel, const weft_machine *ma
 {
     enum { MOST_VECTOR_BYTES = 32 };
     int64_t extent, columns, chunks = machine->threads;
-    if (machine->vector_bytes > MOST_VECTOR_BYTES || weft_kernel_sweep_refusal(kernel, FEWEST_COLUMNS) != NULL) return 0;
+    if (machine->vector_bytes > MOST_VECTOR_BYTES || weft_kernel_sweep_refusal(kernel, FEWEST_COLUMNS) != NULL)
+        return 0;
     if (!weft_expr_is_constant(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &columns)) return 0;
     if (columns < FEWEST_COLUMNS || !reads_far_rows(kernel, machine)) return 0;
     for (uint32_t r = 0; r + 1 < kernel->range_count; r++)

@@ -6,10 +6,12 @@
 #include "lib/text/text.h"
 
 static const char *const names[] = {
-    [WEFT_MOVE_FUSE] = "fuse",   [WEFT_MOVE_SPLIT] = "split",         [WEFT_MOVE_REORDER] = "reorder",
-    [WEFT_MOVE_SINK] = "sink",   [WEFT_MOVE_JAM] = "jam",             [WEFT_MOVE_LANES] = "lanes",
-    [WEFT_MOVE_TILE] = "tile",   [WEFT_MOVE_TRANSPOSE] = "transpose", [WEFT_MOVE_SEAMS] = "seams",
-    [WEFT_MOVE_PERIODS] = "periods", [WEFT_MOVE_SWEEP] = "sweep",
+    [WEFT_MOVE_FUSE] = "fuse",       [WEFT_MOVE_SPLIT] = "split",
+    [WEFT_MOVE_REORDER] = "reorder", [WEFT_MOVE_SINK] = "sink",
+    [WEFT_MOVE_JAM] = "jam",         [WEFT_MOVE_LANES] = "lanes",
+    [WEFT_MOVE_TILE] = "tile",       [WEFT_MOVE_TRANSPOSE] = "transpose",
+    [WEFT_MOVE_SEAMS] = "seams",     [WEFT_MOVE_PERIODS] = "periods",
+    [WEFT_MOVE_SWEEP] = "sweep",
 };
 
 /* ---- printing ---- */
@@ -25,8 +27,7 @@ static void print_parts(const weft_tile_plan *tile, const weft_tile_parts *parts
 {
     for (uint32_t i = 0; i < parts->count; i++) {
         weft_bytes_print(out_text, " i%" PRIu32, parts->items[i].range);
-        if (count_cuts(tile, parts->items[i].range) > 0)
-            weft_bytes_print(out_text, ".%" PRIu32, parts->items[i].part);
+        if (count_cuts(tile, parts->items[i].range) > 0) weft_bytes_print(out_text, ".%" PRIu32, parts->items[i].part);
     }
 }
 
@@ -187,7 +188,8 @@ static weft_status *take_next_range(weft_lexer *lexer, const weft_move *move)
     uint32_t next;
     WEFT_TRY(take_range(lexer, &next, NULL));
     if (next == move->range + 1) return NULL;
-    return weft_lexer_error(lexer, at, WEFT_PARSE_ERROR, "a range is fused with the next one, i%" PRIu32, move->range + 1);
+    return weft_lexer_error(lexer, at, WEFT_PARSE_ERROR, "a range is fused with the next one, i%" PRIu32,
+                            move->range + 1);
 }
 
 static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *move)
@@ -195,7 +197,8 @@ static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *m
     uint32_t kind = 0;
     while (kind < sizeof names / sizeof *names && !weft_lexer_at(lexer, names[kind])) kind++;
     if (kind == sizeof names / sizeof *names)
-        return weft_lexer_unexpected(lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, periods, sweep or tile");
+        return weft_lexer_unexpected(
+            lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, periods, sweep or tile");
     weft_lexer_advance(lexer);
     *move = (weft_move){.kind = (weft_move_kind)kind};
     switch (move->kind) {

@@ -120,4 +120,3 @@ void weft_tiling_find_rows(const weft_tiling *t, const weft_tile_access *a, bool
         out_rows->points *= t->axes[best].extent;
     }
 }
-

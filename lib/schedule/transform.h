@@ -29,7 +29,8 @@ weft_status *weft_kernel_cut_periods(weft_kernel *kernel, uint32_t width, int64_
 weft_status *weft_kernel_find_tile(weft_kernel *kernel, const weft_machine *machine, uint32_t width, uint32_t unroll,
                                    bool needless, const weft_tile_plan **out_tile) WEFT_MUST_USE;
 /* Why it cannot be made; NULL: it can (tile_apply.c). */
-weft_status *weft_kernel_tile_check(weft_kernel *kernel, const weft_tile_plan *tile, const char **out_reason) WEFT_MUST_USE;
+weft_status *weft_kernel_tile_check(weft_kernel *kernel, const weft_tile_plan *tile,
+                                    const char **out_reason) WEFT_MUST_USE;
 weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_tile_plan *tile, uint32_t width,
                               uint32_t unroll) WEFT_MUST_USE;
 
@@ -75,6 +76,5 @@ uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_ma
  * takes its next step: then it needs no local buffer. Only if extents and strides are numbers. */
 bool weft_kernel_keeps_lines(const weft_kernel *kernel, const weft_inst *load, const weft_machine *machine);
 const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, uint32_t across, uint32_t width);
-weft_status *weft_kernel_transpose(weft_kernel *kernel, uint32_t across, uint32_t width,
-                                   uint32_t unroll) WEFT_MUST_USE;
+weft_status *weft_kernel_transpose(weft_kernel *kernel, uint32_t across, uint32_t width, uint32_t unroll) WEFT_MUST_USE;
 #endif

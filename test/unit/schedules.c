@@ -58,7 +58,8 @@ static weft_tensor trace_complex(weft_graph *graph)
 
 static weft_tensor trace_outer_sums(weft_graph *graph)
 {
-    weft_tensor x = weft_input(graph, "x", WEFT_I64, WEFT_SHAPE(6, 5, 7)), y = weft_input(graph, "y", WEFT_I64, WEFT_SHAPE(6, 7, 9));
+    weft_tensor x = weft_input(graph, "x", WEFT_I64, WEFT_SHAPE(6, 5, 7)),
+                y = weft_input(graph, "y", WEFT_I64, WEFT_SHAPE(6, 7, 9));
     return weft_matmul(x, y);
 }
 
@@ -131,14 +132,16 @@ static void release(arrays *a)
     for (size_t i = 0; i < a->count; i++) weft_array_release(a->items[i]);
 }
 
-static weft_array *run(weft_executor *executor, weft_program *program, const arrays *inputs, const weft_profile *profile)
+static weft_array *run(weft_executor *executor, weft_program *program, const arrays *inputs,
+                       const weft_profile *profile)
 {
     weft_array *output = NULL;
-    weft_test_ok(weft_executor_run(executor, program, &(weft_run){.input_count = inputs->count,
-                                                                  .inputs = inputs->items,
-                                                                  .output_count = 1,
-                                                                  .outputs = &output,
-                                                                  .profile = profile}));
+    weft_test_ok(weft_executor_run(executor, program,
+                                   &(weft_run){.input_count = inputs->count,
+                                               .inputs = inputs->items,
+                                               .output_count = 1,
+                                               .outputs = &output,
+                                               .profile = profile}));
     return output;
 }
 
@@ -237,7 +240,8 @@ static void test_what_is_no_schedule_is_refused(void **state)
     weft_test_fails(weft_schedules_set(schedules, program, 1, columns), WEFT_OUT_OF_RANGE,
                     "the program has 1 kernels, and none is number 1");
     weft_test_fails(weft_schedules_set(schedules, program, 0, "spilt i0 16"), WEFT_PARSE_ERROR,
-                    "schedule:1:1: expected fuse, split, reorder, sink, jam, lanes, transpose, seams, periods, sweep or tile, found 'spilt'");
+                    "schedule:1:1: expected fuse, split, reorder, sink, jam, lanes, transpose, seams, periods, sweep "
+                    "or tile, found 'spilt'");
     weft_test_fails(weft_schedules_set(schedules, program, 0, "split i0 16; lanes i0 8 x 2"), WEFT_INVALID_ARGUMENT,
                     "move 2 of the schedule, \"lanes i0 8 x 2\": it is not the last one");
     assert_int_equal(weft_schedules_count(schedules), 0);
@@ -327,8 +331,7 @@ static void test_a_schedule_that_does_not_fit_is_an_error(void **state)
     weft_test_ok(weft_schedules_parse(schedules, "file", text, strlen(text), NULL));
     weft_text_destroy(text);
     weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.schedules = schedules}, &executor));
-    const weft_run given = {
-        .input_count = 1, .inputs = inputs.items, .output_count = 1, .outputs = &output};
+    const weft_run given = {.input_count = 1, .inputs = inputs.items, .output_count = 1, .outputs = &output};
     weft_test_fails(weft_executor_run(executor, program, &given), WEFT_INVALID_ARGUMENT,
                     "move 2 of the schedule, \"lanes i0 8 x 2\": it is not the last one");
     assert_null(output);
