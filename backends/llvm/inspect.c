@@ -59,8 +59,8 @@ static weft_status *append_candidates(emission *e, const weft_kernel *expanded)
     weft_candidates candidates;
     WEFT_TRY(weft_candidates_init(e->allocator, expanded, weft_machine_host(), &candidates));
     for (uint32_t i = 0; i < candidates.count; i++) {
-        if (i < 2)
-            weft_bytes_print(&e->text, i == 0 ? "# by the rules\n" : "# others, the fastest first as estimated\n");
+        if (i == 0) weft_bytes_print(&e->text, "# by the rules: %s\n", candidates.reason);
+        if (i == 1) weft_bytes_print(&e->text, "# others, the fastest first as estimated\n");
         append_candidate(e, &candidates.items[i]);
     }
     weft_candidates_finish(&candidates);

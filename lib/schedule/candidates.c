@@ -56,6 +56,7 @@ static weft_status *add(weft_candidates *candidates, weft_kernel *clone, const w
     WEFT_TRY(weft_schedule_choose(clone, machine, wanted, &schedule));
     WEFT_TRY(weft_schedule_print(&schedule, text));
     const char *moves = text->size == 0 ? "" : text->data;
+    if (candidates->count == 0) candidates->reason = schedule.reason;
     if (is_known(candidates, moves)) return NULL;
     WEFT_TRY(weft_kernel_estimate(clone, machine, &candidate.estimate));
     candidate.text = weft_arena_string(&candidates->arena, moves, text->size);

@@ -12,6 +12,7 @@ typedef struct weft_candidate {
 /* Different schedules of one kernel. */
 typedef struct weft_candidates {
     weft_arena arena;
+    const char *reason; /* why the rules choose the first one; static */
     uint32_t count;
     weft_candidate *items; /* the one that the rules choose, then others, the fastest first as it is estimated */
 } weft_candidates;

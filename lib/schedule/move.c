@@ -305,7 +305,7 @@ static weft_status *blame(weft_status *status)
 weft_status *weft_schedule_apply(weft_kernel *kernel, const weft_schedule *schedule, const weft_machine *machine)
 {
     for (uint32_t i = 0; i < schedule->count; i++) {
-        const weft_schedule before = {schedule->arena, i, schedule->moves};
+        const weft_schedule before = {.arena = schedule->arena, .count = i, .moves = schedule->moves};
         const char *reason;
         WEFT_TRY(weft_move_check(kernel, &before, &schedule->moves[i], &reason));
         WEFT_TRY(weft_expr_context_take_error(kernel->exprs));

@@ -90,6 +90,7 @@ typedef struct weft_schedule {
     weft_arena *arena; /* where the moves live; not owned */
     uint32_t count;
     weft_move *moves;
+    const char *reason; /* of a choice, static: what in the kernel led to it */
 } weft_schedule;
 
 /* Appends a copy of the move. */

@@ -33,6 +33,11 @@ typedef struct chooser {
     weft_schedule *schedule;
 } chooser;
 
+static void explain(const chooser *c, const char *reason)
+{
+    c->schedule->reason = reason;
+}
+
 static weft_status *move(const chooser *c, weft_move made)
 {
     WEFT_TRY(weft_schedule_add(c->schedule, &made));
@@ -140,14 +145,16 @@ static bool jumps(const weft_kernel *kernel, weft_expr index, bool is_indirect, 
 }
 
 /* The instructions of a stage, where an access that is made lane by lane counts as one for each lane of a vector of f32
- * with AVX-512. Eight vectors of such accesses are no faster than two, and took most of code generation. */
+ * with AVX-512, and as two where data say where it is. Eight vectors of such accesses are no faster than two, and took
+ * most of code generation. */
 static uint32_t emitted_of(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes)
 {
     enum { LANES = 16 };
     uint32_t body = body_of(kernel, stage, lanes);
     for (uint32_t i = 0; i < stage->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[stage->inst_first + i];
-        if (inst->op == WEFT_SCALAR_load && jumps(kernel, inst->index, inst->arg_count != 0, lanes)) body += LANES;
+        if (inst->op == WEFT_SCALAR_load && jumps(kernel, inst->index, inst->arg_count != 0, lanes))
+            body += LANES * (1 + inst->arg_count);
     }
     for (uint32_t i = 0; i < stage->store_count; i++)
         if (jumps(kernel, stage->stores[i].index, stage->stores[i].is_indirect, lanes)) body += LANES;
@@ -239,7 +246,9 @@ static weft_status *bind_row(const chooser *c, uint32_t width)
     weft_kernel *kernel = c->kernel;
     const weft_stage *stage = &kernel->stages[0];
     int64_t tile = c->wanted->tile != 0 ? c->wanted->tile : ROW_TILE;
+    explain(c, "what it scatters does not lie along the last range: points run one by one");
     if (!stores_along(kernel, stage, kernel->ranges[kernel->range_count - 1].variable)) return NULL;
+    explain(c, "it scatters rows along the last range");
     WEFT_TRY(split_last(c, tile));
     WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_SINK, .range = kernel->range_count - 1}));
     const weft_range *row = &stage->ranges[stage->range_count - 1];
@@ -262,6 +271,7 @@ static weft_status *jam(const chooser *c, weft_jam rows)
 {
     weft_kernel *kernel = c->kernel;
     uint32_t last = kernel->range_count - 1;
+    explain(c, "points of the jammed range share what their reductions read");
     WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = rows.range, .factor = rows.rows}));
     uint32_t first = weft_kernel_find_block(kernel);
     WEFT_TRY(split_last(c, WEFT_JAM_BLOCK));
@@ -297,6 +307,8 @@ static weft_status *bind_reductions(const chooser *c, uint32_t width, uint32_t u
     if (c->wanted->rows != 0 && rows.rows != 1) rows.rows = c->wanted->rows;
     int64_t chunk =
         rows.rows > 1 || c->wanted->form == WEFT_FORM_PLAIN ? 0 : weft_kernel_find_sweep(kernel, c->machine);
+    explain(c, chunk != 0 ? "rows of what it reduces are far apart in memory"
+                          : "reductions run side by side along the last range");
     if (chunk != 0) return move(c, (weft_move){.kind = WEFT_MOVE_SWEEP, .width = width, .factor = chunk});
     if (rows.rows > 1) WEFT_TRY(jam(c, rows));
     else WEFT_TRY(split_last(c, reduction_tile(c, width, unroll)));
@@ -354,6 +366,9 @@ static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body
     uint32_t unroll = unroll_of(body->body);
     if (tiles) WEFT_TRY(weft_kernel_find_tile(kernel, c->machine, width, unroll, form == WEFT_FORM_TILED, &tile));
     *out_done = tile != NULL || transposes;
+    if (*out_done)
+        explain(c, tile != NULL ? "the last range is short, or a load jumps along it"
+                                : "a load jumps along the last range");
     if (tile != NULL)
         return move(c, (weft_move){.kind = WEFT_MOVE_TILE, .width = width, .unroll = unroll, .tile = tile});
     if (!transposes) return NULL;
@@ -375,6 +390,7 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
         return bind_reductions(c, width, wanted_or(c->wanted->unroll, unroll_for(kernel, body.body, extent, width)));
     WEFT_TRY(bind_tile(c, width, &body, &done));
     if (done) return NULL;
+    explain(c, "accesses walk along the last range, or their lines stay in the cache");
     uint32_t unroll = wanted_or(c->wanted->unroll, unroll_for(kernel, body.emitted, extent, width));
     WEFT_TRY(split_last(c, c->wanted->tile != 0 ? c->wanted->tile : tile));
     return bind_lanes(c, kernel->range_count - 1, width, unroll);
@@ -403,10 +419,12 @@ static weft_status *cut(const chooser *c, uint32_t width, int64_t tile, bool *ou
     bool cuts = c->machine->device == WEFT_DEVICE_CPU && c->wanted->form == WEFT_FORM_ANY;
     *out_cut = false;
     if (c->wanted->tile != 0) tile = c->wanted->tile;
+    explain(c, "predicates change along the last range");
     if (cuts) WEFT_TRY(weft_kernel_cut_at_seams(c->kernel, c->machine, width, tile, out_cut));
     WEFT_TRY(record(c, *out_cut, (weft_move){.kind = WEFT_MOVE_SEAMS, .factor = tile}));
     WEFT_TRY(fuse_ranges(c));
     if (!cuts || *out_cut) return NULL;
+    explain(c, "addresses have a period along the last range");
     WEFT_TRY(weft_kernel_cut_periods(c->kernel, width, tile, out_cut));
     return record(c, *out_cut, (weft_move){.kind = WEFT_MOVE_PERIODS, .width = width, .factor = tile});
 }
@@ -419,6 +437,11 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
     uint32_t width = gpu ? 1 : wanted_or(wanted->width, vector_width(kernel, machine));
     int64_t tile = tile_of(kernel);
     WEFT_TRY(cut(&c, width, tile, &is_cut));
+    if (!is_cut)
+        explain(&c,
+                gpu ? "points are threads of the grid" : "rows run in order, which differ in length, or are scanned");
+    if (!gpu && !is_cut && along_reduction(kernel))
+        explain(&c, "the reduction has virtual lanes, which are those of the vectors");
     if (!gpu && (is_cut || along_reduction(kernel) || kernel->range_count == 0)) WEFT_TRY(bind_inner(&c, width));
     else if (!gpu && !scans_along_memory(kernel) && !bounds_inner_ranges(kernel)) WEFT_TRY(bind_outer(&c, width, tile));
     return weft_schedule_close(kernel, machine);
