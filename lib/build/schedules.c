@@ -57,9 +57,12 @@ static weft_status *find_key(const weft_kernel *kernel, uint64_t *out_key)
 
 static weft_status *apply_moves(weft_kernel *kernel, const weft_machine *machine, const char *moves)
 {
-    weft_schedule schedule = {.arena = &kernel->arena};
-    WEFT_TRY(weft_schedule_parse("schedule", moves, &schedule));
-    return weft_schedule_apply(kernel, &schedule, machine);
+    weft_schedule schedule;
+    weft_schedule_init(&schedule, kernel->arena.allocator);
+    weft_status *status = weft_schedule_parse("schedule", moves, &schedule);
+    if (status == NULL) status = weft_schedule_apply(kernel, &schedule, machine);
+    weft_schedule_finish(&schedule);
+    return status;
 }
 
 weft_status *weft_schedules_apply(const weft_schedules *schedules, weft_kernel *kernel, const weft_machine *machine,
@@ -197,11 +200,10 @@ static weft_status *parse_entry(weft_lexer *lexer, weft_schedules *out_schedules
 {
     weft_bytes key, moves;
     uint64_t number;
-    weft_arena arena;
+    weft_schedule schedule;
     weft_bytes_init(&key, out_schedules->allocator);
     weft_bytes_init(&moves, out_schedules->allocator);
-    weft_arena_init(&arena, out_schedules->allocator);
-    weft_schedule schedule = {.arena = &arena};
+    weft_schedule_init(&schedule, out_schedules->allocator);
     weft_status *status = weft_lexer_expect(lexer, "kernel");
     const char *at = lexer->token.start;
     if (status == NULL) status = weft_lexer_take_string(lexer, "the key of a kernel", &key);
@@ -211,7 +213,7 @@ static weft_status *parse_entry(weft_lexer *lexer, weft_schedules *out_schedules
     if (status == NULL) status = weft_bytes_status(&moves);
     if (status == NULL) status = weft_schedule_parse("schedule", moves.data, &schedule);
     if (status == NULL) status = weft_schedules_keep(out_schedules, number, moves.data);
-    weft_arena_finish(&arena);
+    weft_schedule_finish(&schedule);
     weft_bytes_finish(&key);
     weft_bytes_finish(&moves);
     return status;

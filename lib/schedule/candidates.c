@@ -47,19 +47,24 @@ static void insert(weft_candidates *candidates, weft_candidate candidate)
     candidates->items[at] = candidate;
 }
 
-/* Makes the schedule on `clone`, which it uses up. */
-static weft_status *add(weft_candidates *candidates, weft_kernel *clone, const weft_machine *machine,
-                        const weft_template *wanted, weft_bytes *text)
+/* What is made for one template. */
+typedef struct attempt {
+    weft_kernel *clone;
+    weft_schedule schedule;
+    weft_bytes text;
+} attempt;
+
+static weft_status *add(weft_candidates *candidates, attempt *made, const weft_machine *machine,
+                        const weft_template *wanted)
 {
-    weft_schedule schedule = {.arena = &clone->arena};
     weft_candidate candidate;
-    WEFT_TRY(weft_schedule_choose(clone, machine, wanted, &schedule));
-    WEFT_TRY(weft_schedule_print(&schedule, text));
-    const char *moves = text->size == 0 ? "" : text->data;
-    if (candidates->count == 0) candidates->reason = schedule.reason;
+    WEFT_TRY(weft_schedule_choose(made->clone, machine, wanted, &made->schedule));
+    WEFT_TRY(weft_schedule_print(&made->schedule, &made->text));
+    const char *moves = made->text.size == 0 ? "" : made->text.data;
+    if (candidates->count == 0) candidates->reason = made->schedule.reason;
     if (is_known(candidates, moves)) return NULL;
-    WEFT_TRY(weft_kernel_estimate(clone, machine, &candidate.estimate));
-    candidate.text = weft_arena_string(&candidates->arena, moves, text->size);
+    WEFT_TRY(weft_kernel_estimate(made->clone, machine, &candidate.estimate));
+    candidate.text = weft_arena_string(&candidates->arena, moves, made->text.size);
     if (candidate.text == NULL) return weft_status_out_of_memory();
     insert(candidates, candidate);
     return NULL;
@@ -68,13 +73,15 @@ static weft_status *add(weft_candidates *candidates, weft_kernel *clone, const w
 static weft_status *add_template(weft_candidates *candidates, const weft_kernel *kernel, const weft_machine *machine,
                                  const weft_template *wanted)
 {
-    weft_kernel *clone;
-    weft_bytes text;
-    WEFT_TRY(weft_kernel_clone(kernel, &clone));
-    weft_bytes_init(&text, kernel->arena.allocator);
-    weft_status *status = add(candidates, clone, machine, wanted, &text);
-    weft_bytes_finish(&text);
-    weft_kernel_destroy(clone);
+    const weft_allocator *allocator = kernel->arena.allocator;
+    attempt made;
+    WEFT_TRY(weft_kernel_clone(kernel, &made.clone));
+    weft_bytes_init(&made.text, allocator);
+    weft_schedule_init(&made.schedule, allocator);
+    weft_status *status = add(candidates, &made, machine, wanted);
+    weft_schedule_finish(&made.schedule);
+    weft_bytes_finish(&made.text);
+    weft_kernel_destroy(made.clone);
     return status;
 }
 

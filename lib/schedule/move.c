@@ -116,15 +116,21 @@ static const char *refuse_vectors(const weft_move *move)
     return move->unroll < 1 || move->unroll > WEFT_MAX_UNROLL ? "a round has 1 to 16 vectors" : NULL;
 }
 
+/* Those that were made before. */
+typedef struct moves {
+    const weft_move *items;
+    uint32_t count;
+} moves;
+
 /* Whether a move before made the last range of the stage out of an outer one, whose points never meet. */
-static bool was_sunk(const weft_schedule *before, const weft_kernel *kernel, const weft_stage *stage)
+static bool was_sunk(const moves *before, const weft_kernel *kernel, const weft_stage *stage)
 {
     for (uint32_t i = 0; i < before->count; i++)
-        if (before->moves[i].kind == WEFT_MOVE_SINK && &kernel->stages[before->moves[i].to] == stage) return true;
+        if (before->items[i].kind == WEFT_MOVE_SINK && &kernel->stages[before->items[i].to] == stage) return true;
     return false;
 }
 
-static const char *refuse_inner_lanes(const weft_kernel *kernel, const weft_schedule *before, const weft_move *move,
+static const char *refuse_inner_lanes(const weft_kernel *kernel, const moves *before, const weft_move *move,
                                       const place *at)
 {
     const weft_range *range = &at->ranges[at->at];
@@ -142,8 +148,7 @@ static const char *refuse_outer_lanes(const weft_kernel *kernel, const place *at
     return weft_kernel_bounds_inner(kernel, at->ranges[at->at].variable) ? "an inner extent depends on it" : NULL;
 }
 
-static const char *refuse_lanes(const weft_kernel *kernel, const weft_schedule *before, const weft_move *move,
-                                const place *at)
+static const char *refuse_lanes(const weft_kernel *kernel, const moves *before, const weft_move *move, const place *at)
 {
     const char *reason = refuse_vectors(move);
     if (reason != NULL) return reason;
@@ -202,7 +207,7 @@ static bool is_of_outer(weft_move_kind kind)
 }
 
 /* Of moves whose ranges are numbers. */
-static const char *find_refusal(weft_kernel *kernel, const weft_schedule *before, const weft_move *move)
+static const char *find_refusal(weft_kernel *kernel, const moves *before, const weft_move *move)
 {
     place at = {0};
     if (!find_place(kernel, move->range, &at)) return "there is no such range";
@@ -221,10 +226,11 @@ static const char *find_refusal(weft_kernel *kernel, const weft_schedule *before
     }
 }
 
-weft_status *weft_move_check(weft_kernel *kernel, const weft_schedule *before, const weft_move *move,
+weft_status *weft_move_check(weft_kernel *kernel, const weft_schedule *schedule, uint32_t count, const weft_move *move,
                              const char **out_reason)
 {
-    if (!is_of_all(move->kind)) *out_reason = find_refusal(kernel, before, move);
+    const moves before = {schedule->moves, count};
+    if (!is_of_all(move->kind)) *out_reason = find_refusal(kernel, &before, move);
     else *out_reason = move->kind == WEFT_MOVE_TILE ? refuse_vectors(move) : refuse_cut(kernel, move);
     if (*out_reason != NULL || move->kind != WEFT_MOVE_TILE) return NULL;
     return weft_kernel_tile_check(kernel, move->tile, out_reason);
@@ -251,12 +257,25 @@ weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move)
 
 /* ---- schedules ---- */
 
+void weft_schedule_init(weft_schedule *schedule, const weft_allocator *allocator)
+{
+    *schedule = (weft_schedule){.count = 0};
+    weft_arena_init(&schedule->arena, allocator);
+}
+
+void weft_schedule_finish(weft_schedule *schedule)
+{
+    weft_arena_finish(&schedule->arena);
+    schedule->count = 0;
+}
+
 weft_status *weft_schedule_add(weft_schedule *schedule, const weft_move *move)
 {
-    weft_move *moves = weft_loop_grow(schedule->arena, schedule->moves, schedule->count, sizeof *moves);
-    if (moves == NULL) return weft_status_out_of_memory();
-    schedule->moves = moves;
-    schedule->moves[schedule->count++] = *move;
+    weft_move copy = *move, *grown = weft_loop_grow(&schedule->arena, schedule->moves, schedule->count, sizeof *grown);
+    if (copy.tile != NULL) copy.tile = weft_arena_copy(&schedule->arena, copy.tile, sizeof *copy.tile);
+    if (grown == NULL || (move->tile != NULL && copy.tile == NULL)) return weft_status_out_of_memory();
+    schedule->moves = grown;
+    schedule->moves[schedule->count++] = copy;
     return NULL;
 }
 
@@ -305,9 +324,8 @@ static weft_status *blame(weft_status *status)
 weft_status *weft_schedule_apply(weft_kernel *kernel, const weft_schedule *schedule, const weft_machine *machine)
 {
     for (uint32_t i = 0; i < schedule->count; i++) {
-        const weft_schedule before = {.arena = schedule->arena, .count = i, .moves = schedule->moves};
         const char *reason;
-        WEFT_TRY(weft_move_check(kernel, &before, &schedule->moves[i], &reason));
+        WEFT_TRY(weft_move_check(kernel, schedule, i, &schedule->moves[i], &reason));
         WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
         if (reason != NULL) return refuse(&schedule->moves[i], i, reason);
         WEFT_TRY(refuse_failed(&schedule->moves[i], i, weft_move_make(kernel, &schedule->moves[i])));

@@ -87,17 +87,19 @@ typedef struct weft_move {
 } weft_move;
 
 typedef struct weft_schedule {
-    weft_arena *arena; /* where the moves live; not owned */
+    weft_arena arena; /* where the moves live */
     uint32_t count;
     weft_move *moves;
     const char *reason; /* of a choice, static: what in the kernel led to it */
 } weft_schedule;
 
+void weft_schedule_init(weft_schedule *schedule, const weft_allocator *allocator);
+void weft_schedule_finish(weft_schedule *schedule);
 /* Appends a copy of the move. */
 weft_status *weft_schedule_add(weft_schedule *schedule, const weft_move *move) WEFT_MUST_USE;
 
-/* Why the move may not be made after those of `before`; NULL: it may. Static. */
-weft_status *weft_move_check(weft_kernel *kernel, const weft_schedule *before, const weft_move *move,
+/* Why the move may not be made after the first `count` moves of the schedule; NULL: it may. Static. */
+weft_status *weft_move_check(weft_kernel *kernel, const weft_schedule *schedule, uint32_t count, const weft_move *move,
                              const char **out_reason) WEFT_MUST_USE;
 /* Makes a move that is not refused. INVALID_ARGUMENT where it turns out that there is nothing to do. */
 weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move) WEFT_MUST_USE;

@@ -52,7 +52,7 @@ static weft_status *fuse_all(const chooser *c, uint32_t first, const uint32_t *c
     for (uint32_t i = *count; i-- > 1;) {
         const char *reason;
         weft_move fuse = {.kind = WEFT_MOVE_FUSE, .range = first + i - 1};
-        WEFT_TRY(weft_move_check(c->kernel, c->schedule, &fuse, &reason));
+        WEFT_TRY(weft_move_check(c->kernel, c->schedule, c->schedule->count, &fuse, &reason));
         if (reason == NULL) WEFT_TRY(move(c, fuse));
     }
     return NULL;
@@ -455,6 +455,9 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
 weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machine)
 {
     static const weft_template by_rule = {.form = WEFT_FORM_ANY};
-    weft_schedule schedule = {.arena = &kernel->arena};
-    return weft_schedule_choose(kernel, machine, &by_rule, &schedule);
+    weft_schedule schedule;
+    weft_schedule_init(&schedule, kernel->arena.allocator);
+    weft_status *status = weft_schedule_choose(kernel, machine, &by_rule, &schedule);
+    weft_schedule_finish(&schedule);
+    return status;
 }

@@ -225,7 +225,7 @@ weft_status *weft_schedule_parse(const char *name, const char *text, weft_schedu
     weft_lexer_init(&lexer, NULL, name, text);
     while (lexer.token.kind != WEFT_TOKEN_END) {
         weft_move move;
-        WEFT_TRY(take_move(&lexer, out_schedule->arena, &move));
+        WEFT_TRY(take_move(&lexer, &out_schedule->arena, &move));
         WEFT_TRY(weft_schedule_add(out_schedule, &move));
         if (lexer.token.kind != WEFT_TOKEN_END) WEFT_TRY(weft_lexer_expect(&lexer, ";"));
     }

@@ -117,9 +117,12 @@ static bool read_case(const char **cursor, size_t *line_number, text_case *c)
 static weft_status *apply(weft_kernel *kernel, const char *moves, const weft_machine *machine)
 {
     moves += *moves == ' ';
-    weft_schedule schedule = {.arena = &kernel->arena};
-    WEFT_TRY(weft_schedule_parse("schedule", moves, &schedule));
-    return weft_schedule_apply(kernel, &schedule, machine);
+    weft_schedule schedule;
+    weft_schedule_init(&schedule, NULL);
+    weft_status *status = weft_schedule_parse("schedule", moves, &schedule);
+    if (status == NULL) status = weft_schedule_apply(kernel, &schedule, machine);
+    weft_schedule_finish(&schedule);
+    return status;
 }
 
 static weft_status *compare_kernels(const weft_kernel *a, const weft_kernel *b, const char *moves)
@@ -139,14 +142,16 @@ static weft_status *compare_kernels(const weft_kernel *a, const weft_kernel *b, 
 /* Chooses a schedule, and applies its text to `clone`. */
 static weft_status *schedule_both(weft_kernel *kernel, weft_kernel *clone, const weft_machine *machine)
 {
-    weft_schedule schedule = {.arena = &kernel->arena};
+    weft_schedule schedule;
     weft_bytes moves;
+    weft_schedule_init(&schedule, NULL);
     weft_bytes_init(&moves, NULL);
     weft_status *status = weft_schedule_choose(kernel, machine, &(weft_template){.form = WEFT_FORM_ANY}, &schedule);
     if (status == NULL) status = weft_schedule_print(&schedule, &moves);
     const char *text = moves.size == 0 ? "" : moves.data;
     if (status == NULL) status = apply(clone, text, machine);
     if (status == NULL) status = compare_kernels(kernel, clone, text);
+    weft_schedule_finish(&schedule);
     weft_bytes_finish(&moves);
     return status;
 }
