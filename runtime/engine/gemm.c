@@ -137,6 +137,7 @@ struct grid {
     const weft_machine *machine;
     const weft_gemm_kernel *kernel;
     bool transposed; /* C' = B' * A' is computed */
+    bool symmetric;  /* B is A transposed: elements beyond the diagonal are copied */
     enum few few;
     int64_t units[2];      /* blocks begin at multiples of these rows and columns */
     int64_t rows, columns; /* blocks along M and N */
@@ -206,6 +207,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                              .c_element = size,
                              .c_left = transposed ? &m->c_columns : &m->c_rows,
                              .c_right = transposed ? &m->c_rows : &m->c_columns,
+                             .symmetric = grid->symmetric,
                              .few_left = grid->few == (transposed ? FEW_COLUMNS : FEW_ROWS),
                              .few_right = grid->few == (transposed ? FEW_ROWS : FEW_COLUMNS)};
 }
@@ -348,6 +350,27 @@ static enum few find_few(const struct grid *grid)
     return !is_complex(dtype) && is_few(grid, m->c_columns.count, &m->a_rows, &m->a_terms) ? FEW_COLUMNS : FEW_NONE;
 }
 
+static bool are_equal(const weft_gemm_axes *a, const weft_gemm_axes *b)
+{
+    return a->rank == 0 && b->rank == 0 && a->count == b->count && (a->count == 1 || a->stride == b->stride);
+}
+
+/* Whether B is A transposed, in the same memory, so that C is symmetric to the bit: both factors of a product may
+ * change places. Not where copying half of C takes as long as computing it. */
+static bool is_symmetric(const struct grid *grid)
+{
+    enum { LEAST_SIZE = 32, LEAST_TERMS = 64 };
+    const struct matrices *m = grid->matrices;
+    const weft_gemm_call *call = grid->call;
+    if (is_complex(call->dtype) || weft_dtype_is_float16(call->dtype) || grid->few != FEW_NONE) return false;
+    if (grid->a != grid->b || call->a_offset != call->b_offset || m->c_rows.rank > 0 || m->c_columns.rank > 0)
+        return false;
+    if (m->c_rows.count < LEAST_SIZE || m->a_terms.count < LEAST_TERMS) return false;
+    for (size_t i = 0; i < m->batch_rank; i++)
+        if (m->a_strides[i] != m->b_strides[i]) return false;
+    return are_equal(&m->a_rows, &m->b_columns) && are_equal(&m->a_terms, &m->b_terms);
+}
+
 /* Cuts one product into `parts` blocks so that as little as possible is read twice. */
 static void cut(struct grid *grid, int64_t parts)
 {
@@ -388,6 +411,41 @@ static void find_bytes(struct grid *grid)
             if (bytes > grid->bytes) grid->bytes = bytes;
         }
 }
+
+/* ---- symmetric products ---- */
+
+/* Rows and columns of a square of C that is copied at once. */
+enum { SQUARE = 32 };
+
+/* Elements of a square on the diagonal, or beyond it, become those across it. */
+static void copy_square(const weft_gemm_block *block, int64_t i, int64_t j, size_t size)
+{
+    int64_t count = block->left.count, rows = i + SQUARE < count ? i + SQUARE : count;
+    int64_t columns = j + SQUARE < count ? j + SQUARE : count;
+    for (int64_t row = i; row < rows; row++)
+        for (int64_t column = j; column < (row < columns ? row : columns); column++)
+            memcpy(weft_gemm_block_element(block, row, column), weft_gemm_block_element(block, column, row), size);
+}
+
+/* Each task is SQUARE rows of one product. */
+static void copy_rows(void *context, int64_t begin, int64_t end)
+{
+    const struct grid *grid = context;
+    int64_t count = grid->matrices->c_rows.count, squares = (count + SQUARE - 1) / SQUARE;
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t first[2] = {0, 0}, last[2] = {count, count};
+        weft_gemm_block block = block_of(grid, t / squares, first, last);
+        int64_t i = t % squares * SQUARE;
+        for (int64_t j = 0; j <= i; j += SQUARE) copy_square(&block, i, j, weft_dtype_size(grid->call->dtype));
+    }
+}
+
+static int64_t copy_tasks(const struct grid *grid)
+{
+    return grid->matrices->batch * ((grid->matrices->c_rows.count + SQUARE - 1) / SQUARE);
+}
+
+/* ---- all ---- */
 
 /* Of so many products. */
 static double product_ns(const weft_machine *machine, const struct matrices *m, weft_dtype dtype, double count)
@@ -430,11 +488,15 @@ weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_
     double each = product_ns(grid.machine, &matrices, call->dtype, 1), all = each * (double)batch;
     bool serial = threads == 1 || weft_machine_is_serial_product(grid.machine, all);
     bool whole = serial || batch >= threads || weft_machine_is_serial_product(grid.machine, each);
-    cut(&grid, whole ? 1 : (threads + batch - 1) / batch);
+    grid.symmetric = is_symmetric(&grid);
+    /* Blocks beyond the diagonal take no time: more of them are alike in sum. */
+    cut(&grid, whole ? 1 : (grid.symmetric ? 4 : 1) * ((threads + batch - 1) / batch));
     cut_sums(&grid);
     int64_t tasks = batch * grid.rows * grid.columns;
     find_bytes(&grid);
     if (serial) run_blocks(&grid, 0, tasks);
     else weft_pool_run(pool, tasks, 1, run_blocks, &grid);
+    if (grid.symmetric && serial) copy_rows(&grid, 0, copy_tasks(&grid));
+    else if (grid.symmetric) weft_pool_run(pool, copy_tasks(&grid), 1, copy_rows, &grid);
     return atomic_load(&grid.failed) ? weft_status_out_of_memory() : NULL;
 }

@@ -357,7 +357,9 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
     for (int64_t j = 0, y = 0; j < right->count; j += columns, y++) {
         struct panel b = panel_at(right, j, y);
         int64_t across = least(columns, right->count - j);
-        for (int64_t i = 0, x = 0; i < left->count; i += rows, x++) {
+        int64_t end = left->count;
+        if (block->symmetric) end = least(end, right->first + j + across - left->first);
+        for (int64_t i = 0, x = 0; i < end; i += rows, x++) {
             struct panel a = panel_at(left, i, x);
             int64_t along = least(rows, left->count - i);
             struct tile tile = tile_at(block, left->first + i, along, right->first + j, across);

@@ -17,6 +17,7 @@ typedef struct weft_gemm_block {
     int64_t c_first_left, c_first_right;    /* 0, except in a C of one axis each way */
     int64_t c_element;                      /* bytes */
     const weft_gemm_axes *c_left, *c_right; /* how rows of the left operand, and columns of the right one, lie in it */
+    bool symmetric;                         /* only elements whose row is not beyond their column are wanted */
     bool few_left, few_right;               /* the rows of the product, or its columns, are those of weft_gemm_rows */
 } weft_gemm_block;
 
