@@ -23,7 +23,7 @@
 #define PLAIN 0.5
 #define DIVISION 4.0
 #define CONVERSION 1.0
-#define LANE 1.5 /* an element that is loaded, stored or looked up alone */
+#define LANE 1.0 /* an element that is loaded, stored or looked up alone */
 #define MASK 2.0 /* a condition on lanes, without mask registers */
 #define LATENCY 4.0
 #define LOOP 1.0       /* an iteration of a loop */
@@ -335,13 +335,20 @@ static double points_of(const model *m)
     return points;
 }
 
+/* L3, of which the model says nothing: as much of it, in caches of L2, as a core has of a server's, and its rate as a
+ * part of that of the caches. */
+#define SHARED 32
+#define SHARED_RATE 0.5
+
 /* What a line takes that comes from memory, or from the caches where the whole array would fit them. */
 static double access_ns(model *m, uint32_t buffer, weft_expr index)
 {
     if (m->kernel->buffers[buffer].local != 0) return 0;
     double bytes = walk(m, buffer, index) * points_of(m);
-    bool cached = bytes < (double)m->machine->cache_bytes[1];
-    return 1e9 * bytes / (cached ? m->machine->cache_bandwidth : m->machine->bandwidth);
+    double cached = (double)m->machine->cache_bytes[1], rate = m->machine->cache_bandwidth;
+    if (bytes > cached) rate *= SHARED_RATE;
+    if (bytes > SHARED * cached && m->machine->bandwidth < rate) rate = m->machine->bandwidth;
+    return 1e9 * bytes / rate;
 }
 
 static double stage_memory_ns(model *m)
