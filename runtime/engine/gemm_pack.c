@@ -359,6 +359,97 @@ static void pack_terms(const struct panel *lines, const weft_gemm_side *side, in
     }
 }
 
+/* A few bytes, of two at least; where they are no multiple of a register its last copy overlaps the one before. */
+INLINE void copy_bytes(char *to, const char *from, size_t bytes)
+{
+    enum { REGISTER = 16 };
+    if (bytes >= REGISTER) {
+        for (size_t i = 0; i + REGISTER <= bytes; i += REGISTER) memcpy(to + i, from + i, REGISTER);
+        if (bytes % REGISTER != 0) memcpy(to + bytes - REGISTER, from + bytes - REGISTER, REGISTER);
+    } else if (bytes >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + bytes - 8, from + bytes - 8, 8);
+    } else if (bytes >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + bytes - 4, from + bytes - 4, 4);
+    } else {
+        memcpy(to, from, 2);
+    }
+}
+
+/* A run of rows for terms at `offsets`. */
+INLINE void copy_at(char *to, size_t pitch, const char *from, const ptrdiff_t *offsets, int64_t terms, size_t bytes)
+{
+    for (int64_t t = 0; t < terms; t++, to += pitch) copy_bytes(to, from + offsets[t], bytes);
+}
+
+/* The same of every second number, of f32: not even the one after the last is read. */
+INLINE void copy_even_at(char *to, size_t pitch, const char *from, const ptrdiff_t *offsets, int64_t terms, int64_t run)
+{
+    enum { SIZE = sizeof(float), STEP = 4 };
+    for (int64_t t = 0; t < terms; t++, to += pitch) {
+        const char *at = from + offsets[t];
+        int64_t i = 0;
+        for (; i + STEP < run; i += STEP) {
+            four low, high;
+            memcpy(&low, at + 2 * i * SIZE, sizeof low);
+            memcpy(&high, at + 2 * i * SIZE + sizeof low, sizeof high);
+            const four even = __builtin_shufflevector(low, high, 0, 2, 4, 6);
+            memcpy(to + i * SIZE, &even, sizeof even);
+        }
+        for (; i < run; i++) memcpy(to + i * SIZE, at + 2 * i * SIZE, SIZE);
+    }
+}
+
+/* The next terms' offsets in bytes, at most `most`; how many. */
+static int64_t find_offsets(weft_gemm_walk *terms, int64_t *done, int64_t most, ptrdiff_t element,
+                            ptrdiff_t *out_offsets)
+{
+    int64_t count = 0;
+    while (count < most) {
+        ptrdiff_t step = terms->axes->stride * element, offset = terms->offset * element + *done * step;
+        int64_t run = least(terms->length - *done, most - count);
+        for (int64_t i = 0; i < run; i++, offset += step) out_offsets[count++] = offset;
+        *done += run;
+        if (*done < terms->length) continue;
+        weft_gemm_walk_next(terms);
+        *done = 0;
+    }
+    return count;
+}
+
+/* Rows or columns that are adjacent in each run, of real numbers: terms are found once for all runs of the panel, since
+ * those of a convolution come in runs of three. */
+static void pack_adjacent(const struct panel *panel, const weft_gemm_side *side, int64_t first, int64_t term)
+{
+    enum { CHUNK = 128 };
+    const size_t size = copied_size(side), pitch = (size_t)panel->width * size;
+    ptrdiff_t offsets[CHUNK];
+    int64_t done = 0, count;
+    weft_gemm_walk terms;
+    weft_gemm_walk_start(&terms, side->terms, term);
+    for (int64_t t = 0; t < panel->terms; t += count) {
+        weft_gemm_walk lines;
+        count = find_offsets(&terms, &done, least(CHUNK, panel->terms - t), (ptrdiff_t)size, offsets);
+        weft_gemm_walk_start(&lines, side->lines, first);
+        for (int64_t i = 0, run; i < panel->count; i += run, weft_gemm_walk_next(&lines)) {
+            run = least(lines.length, panel->count - i);
+            char *to = panel->out + (size_t)t * pitch + (size_t)i * size;
+            const char *from = side->data + lines.offset * (int64_t)size;
+            if (side->lines->stride != 1) {
+                copy_even_at(to, pitch, from, offsets, count, run);
+                continue;
+            }
+            switch ((size_t)run * size) {
+            case 32: copy_at(to, pitch, from, offsets, count, 32); break;
+            case 64: copy_at(to, pitch, from, offsets, count, 64); break;
+            case 128: copy_at(to, pitch, from, offsets, count, 128); break;
+            default: copy_at(to, pitch, from, offsets, count, (size_t)run * size);
+            }
+        }
+    }
+}
+
 static void pack_joined(const struct panel *panel, const weft_gemm_side *side, int64_t first, int64_t term)
 {
     int64_t element = weft_gemm_side_element(side);
@@ -394,7 +485,9 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
                           .pitch = pitch,
                           .out = panel + half};
         clear_if_part(&p, side);
-        if (joined) pack_joined(&p, side, first + i, term);
+        bool even = side->lines->stride == 2 && copied_size(side) == sizeof(float);
+        if (joined && (side->lines->stride == 1 || even) && !side->complex) pack_adjacent(&p, side, first + i, term);
+        else if (joined) pack_joined(&p, side, first + i, term);
         else pack_panels(&p, side);
         for (int64_t k = 0; k < together && half > 0; k++, panel += pitch)
             side->float16->widen(panel + half, (float *)panel, width * terms);
