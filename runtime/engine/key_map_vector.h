@@ -21,6 +21,29 @@
         return map->infinity == 0 ? take_some##name(integers, elements, count, keys)                                   \
                                   : take_some##name(*map, elements, count, keys);                                      \
     }                                                                                                                  \
+    static inline __attribute__((always_inline)) int64_t skip_some##name(weft_key_map map, const element *elements,    \
+                                                                         int64_t count, int##width##_t bound)          \
+    {                                                                                                                  \
+        int64_t first = 0;                                                                                             \
+        for (; first + WEFT_KEY_SKIPPED <= count; first += WEFT_KEY_SKIPPED) {                                         \
+            int##width##_t below = 0;                                                                                  \
+            for (int64_t i = 0; i < WEFT_KEY_SKIPPED; i++) {                                                           \
+                uint##width##_t key = weft_key_of##width(&map, elements[first + i]) ^ WEFT_KEY_SIGN_##width;           \
+                below |= (int##width##_t)key < bound ? -1 : 0;                                                         \
+            }                                                                                                          \
+            if (below != 0) break;                                                                                     \
+        }                                                                                                              \
+        return first;                                                                                                  \
+    }                                                                                                                  \
+    static int64_t skip##name(const weft_key_map *map, const void *elements, int64_t count, uint64_t bound)            \
+    {                                                                                                                  \
+        int##width##_t least = (int##width##_t)((uint##width##_t)bound ^ WEFT_KEY_SIGN_##width);                       \
+        weft_key_map integers = *map;                                                                                  \
+        integers.infinity = 0;                                                                                         \
+        integers.truth = false;                                                                                        \
+        return map->infinity == 0 ? skip_some##name(integers, elements, count, least)                                  \
+                                  : skip_some##name(*map, elements, count, least);                                     \
+    }                                                                                                                  \
     static void put##name(const weft_key_map *map, const void *keys, int64_t count, void *elements)                    \
     {                                                                                                                  \
         const weft_key_map copy = *map;                                                                                \

@@ -10,6 +10,9 @@
 
 /* Keys of `count` adjacent elements of 2, 4 or 8 bytes: of 8 bytes for those of 8, else of 4. Whether one is shared. */
 typedef bool weft_key_take(const weft_key_map *map, const void *elements, int64_t count, void *keys);
+/* How many of the adjacent elements have keys (of weft_key_of64) from `bound` on, blocks of WEFT_KEY_SKIPPED that have
+ * no other ones. */
+typedef int64_t weft_key_skip(const weft_key_map *map, const void *elements, int64_t count, uint64_t bound);
 /* The elements of keys, adjacent. */
 typedef void weft_key_put(const weft_key_map *map, const void *keys, int64_t count, void *elements);
 
@@ -25,12 +28,13 @@ typedef struct weft_key_sort {
     void (*sort_rows64)(int64_t *keys, int64_t rows, int64_t length);
     weft_key_take *take16, *take32, *take64;
     weft_key_put *put16, *put32, *put64;
+    weft_key_skip *skip16, *skip32, *skip64;
     /* Keys of 8 bytes for elements of 4, with their positions in the lower half; and these positions, as i64. */
     weft_key_take *take_pairs;
     weft_key_put *put_positions;
 } weft_key_sort;
 
-enum { WEFT_KEY_SLACK = 64 };
+enum { WEFT_KEY_SLACK = 64, WEFT_KEY_SKIPPED = 64 };
 
 extern const weft_key_sort weft_key_sort_v3, weft_key_sort_v4;
 #endif

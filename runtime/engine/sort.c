@@ -252,6 +252,18 @@ static weft_key_put *find_put(const sorter *s)
     return s->map.size == 8 ? s->vectors->put64 : NULL;
 }
 
+/* What passes over adjacent elements, or NULL. */
+static weft_key_skip *find_skip(const sorter *s)
+{
+    if (s->vectors == NULL || s->call->in_step != 1) return NULL;
+    switch (s->map.size) {
+    case 2: return s->vectors->skip16;
+    case 4: return s->vectors->skip32;
+    case 8: return s->vectors->skip64;
+    default: return NULL;
+    }
+}
+
 /* Whether a key is shared. */
 static bool take_row(const sorter *s, const char *in, void *keys)
 {
@@ -370,6 +382,7 @@ INLINE bool select_elements(const sorter *s, const char *in, void *keys, size_t 
 {
     const weft_key_map map = s->map;
     const int64_t length = s->call->length, room = s->room;
+    weft_key_skip *skip = find_skip(s);
     int64_t count = 0;
     for (; count < room; count++) set_key(form, keys, count, weft_key_of64(&map, load(in + count * step, size)), count);
     uint64_t bound = 0;
@@ -381,6 +394,10 @@ INLINE bool select_elements(const sorter *s, const char *in, void *keys, size_t 
         }
         if (weft_is_cancelled(s->cancelled)) return false;
         int64_t end = length - i < CANCEL_ELEMENTS ? length : i + CANCEL_ELEMENTS;
+        if (skip != NULL) {
+            i += skip(&map, in + i * step, end - i, bound);
+            if (end - i > WEFT_KEY_SKIPPED) end = i + WEFT_KEY_SKIPPED;
+        }
         for (; i < end && count < room; i++) {
             uint64_t key = weft_key_of64(&map, load(in + i * step, size));
             if (__builtin_expect(key < bound, 0)) set_key(form, keys, count++, key, i);
