@@ -102,7 +102,7 @@ void weft_condition_emit(weft_emitter *e, uint32_t level, uint32_t count, const 
 
 /* ---- where loads and stores that do not happen go ---- */
 
-enum { PLACE_BYTES = 8 * WEFT_MAX_WIDTH };
+enum { PLACE_BYTES = 16 * WEFT_MAX_WIDTH };
 
 static LLVMValueRef zeros(weft_emitter *e)
 {

@@ -20,6 +20,15 @@ static void include(weft_emitter *e, weft_emitted *value, weft_expr expr)
     value->varying |= weft_index_varies(e, expr);
 }
 
+/* Memory that the kernel itself writes may hold a different value at every point; a local buffer has been filled by an
+ * earlier stage. */
+static uint32_t load_level(const weft_emitter *e, const weft_inst *inst, uint32_t level)
+{
+    const weft_kernel_buffer *buffer = &e->kernel->buffers[inst->buffer];
+    if (buffer->written) return weft_scope_top(e);
+    return buffer->local != 0 && level < e->stages_level ? e->stages_level : level;
+}
+
 /* The outermost scope where operands and expressions are available. */
 static weft_emitted place_of(weft_emitter *e, const weft_inst *inst)
 {
@@ -34,8 +43,7 @@ static weft_emitted place_of(weft_emitter *e, const weft_inst *inst)
     }
     if (is_effect(inst)) value.level = weft_effect_level(e, value.level);
     if (inst->op == WEFT_SCALAR_running) value.level = weft_scope_top(e);
-    /* Memory that the kernel itself writes may hold a different value at every point. */
-    if (inst->op == WEFT_SCALAR_load && e->kernel->buffers[inst->buffer].written) value.level = weft_scope_top(e);
+    if (inst->op == WEFT_SCALAR_load) value.level = load_level(e, inst, value.level);
     value.serial = e->scopes[value.level].serial;
     return value;
 }
@@ -78,7 +86,24 @@ static void emit_result(weft_emitter *e, const weft_inst *inst, weft_emitted *va
 
 /* ---- data checks ---- */
 
-/* void report(slot, position, value, site): keeps the lowest position. */
+/* Whether what is reported comes before what the slot has: at a lower position, or there by an earlier site. */
+static LLVMValueRef comes_before(weft_emitter *e, LLVMBuilderRef builder, const LLVMValueRef *params)
+{
+    LLVMValueRef slot = params[0], position = params[1], two = weft_int(e, 2);
+    /* Threads of a GPU share the slot. */
+    if (e->gpu) {
+        LLVMValueRef least =
+            LLVMBuildAtomicRMW(builder, LLVMAtomicRMWBinOpMin, slot, position, LLVMAtomicOrderingMonotonic, false);
+        return LLVMBuildICmp(builder, LLVMIntSLT, position, least, "");
+    }
+    LLVMValueRef least = LLVMBuildLoad2(builder, e->i64, slot, "");
+    LLVMValueRef site = LLVMBuildLoad2(builder, e->i64, LLVMBuildGEP2(builder, e->i64, slot, &two, 1, ""), "");
+    LLVMValueRef same = LLVMBuildICmp(builder, LLVMIntEQ, position, least, "");
+    LLVMValueRef earlier = LLVMBuildAnd(builder, same, LLVMBuildICmp(builder, LLVMIntSLT, params[3], site, ""), "");
+    return LLVMBuildOr(builder, LLVMBuildICmp(builder, LLVMIntSLT, position, least, ""), earlier, "");
+}
+
+/* void report(slot, position, value, site): keeps the lowest position, and of several there the first site. */
 static LLVMValueRef create_report(weft_emitter *e, LLVMTypeRef type)
 {
     LLVMValueRef function = LLVMAddFunction(e->module, "weft_local_report", type);
@@ -94,16 +119,13 @@ static LLVMValueRef create_report(weft_emitter *e, LLVMTypeRef type)
     LLVMBasicBlockRef lower = LLVMAppendBasicBlockInContext(e->context, function, "");
     LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->context, function, "");
     LLVMPositionBuilderAtEnd(builder, entry);
-    LLVMValueRef slot = LLVMGetParam(function, 0), position = LLVMGetParam(function, 1), least;
-    /* Threads of a GPU share the slot. */
-    if (e->gpu)
-        least = LLVMBuildAtomicRMW(builder, LLVMAtomicRMWBinOpMin, slot, position, LLVMAtomicOrderingMonotonic, false);
-    else least = LLVMBuildLoad2(builder, e->i64, slot, "");
-    LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntSLT, position, least, ""), lower, done);
+    LLVMValueRef params[4];
+    LLVMGetParams(function, params);
+    LLVMBuildCondBr(builder, comes_before(e, builder, params), lower, done);
     LLVMPositionBuilderAtEnd(builder, lower);
     for (unsigned i = e->gpu ? 1 : 0; i < 3; i++) {
         LLVMValueRef index = weft_int(e, i);
-        LLVMBuildStore(builder, LLVMGetParam(function, i + 1), LLVMBuildGEP2(builder, e->i64, slot, &index, 1, ""));
+        LLVMBuildStore(builder, params[i + 1], LLVMBuildGEP2(builder, e->i64, params[0], &index, 1, ""));
     }
     LLVMBuildBr(builder, done);
     LLVMPositionBuilderAtEnd(builder, done);
@@ -129,7 +151,22 @@ static LLVMValueRef first_lane(weft_emitter *e, LLVMValueRef bits, uint32_t widt
     return LLVMBuildIntCast2(e->builder, weft_intrinsic_call(e, "llvm.cttz", 1, &type, 2, args), e->i64, false, "");
 }
 
-/* Reports `bad` of one part: for lanes the first that is set, which has the lowest position. */
+/* Of the lanes that are set, the one with the lowest position: the first, unless positions fall along the lanes. */
+static LLVMValueRef lowest_lane(weft_emitter *e, const weft_inst *inst, LLVMValueRef bad, LLVMValueRef position,
+                                uint32_t width)
+{
+    weft_lane_stride stride = weft_index_lane_stride(e, inst->position);
+    LLVMTypeRef bits = LLVMIntTypeInContext(e->context, width), lanes = LLVMTypeOf(position);
+    if (stride.kind != WEFT_LANE_STRIDE_CONSTANT || stride.step < 0) {
+        LLVMValueRef most = weft_splat(e, LLVMConstInt(e->i64, INT64_MAX, false), width);
+        LLVMValueRef wanted = LLVMBuildSelect(e->builder, bad, position, most, "");
+        LLVMValueRef least = weft_intrinsic_call(e, "llvm.vector.reduce.smin", 1, &lanes, 1, &wanted);
+        bad = LLVMBuildICmp(e->builder, LLVMIntEQ, wanted, weft_splat(e, least, width), "");
+    }
+    return first_lane(e, LLVMBuildBitCast(e->builder, bad, bits, ""), width);
+}
+
+/* Reports `bad` of one part: for lanes the one with the lowest position. */
 static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitted *scope, uint32_t part,
                         LLVMValueRef bad, LLVMValueRef offending)
 {
@@ -142,7 +179,7 @@ static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitt
     LLVMValueRef any = width == 1 ? bad : LLVMBuildICmp(e->builder, LLVMIntNE, bits, LLVMConstNull(bits_type), "");
     weft_branch_open(e, scope->level, any);
     if (width > 1) {
-        LLVMValueRef lane = first_lane(e, bits, width);
+        LLVMValueRef lane = lowest_lane(e, inst, bad, position, width);
         position = LLVMBuildExtractElement(e->builder, position, lane, "");
         offending = LLVMBuildExtractElement(e->builder, offending, lane, "");
     }

@@ -322,6 +322,7 @@ static void emit_reduction(weft_emitter *e, nest *n)
 
 static void emit_stages(weft_emitter *e)
 {
+    e->stages_level = weft_scope_top(e);
     for (uint32_t s = 0; s < e->kernel->stage_count && e->error == NULL; s++) {
         const weft_stage *stage = &e->kernel->stages[s];
         nest n = {stage->ranges, stage->range_count, stage, NULL};

@@ -60,8 +60,8 @@ typedef struct weft_tune_report {
  * rules: WEFT_INTERNAL, should a bit differ.
  *
  * `run` is as for weft_executor_run. Its inputs are only read: `donated` is ignored, and so are `outputs`, `profile`,
- * `report`, `queue`, `waits` and `signal`. A run that is cancelled, or fails, ends it: nothing is added. `options` and
- * `out_report` may be NULL.
+ * `report`, `queue`, `waits` and `signal`. A run that is cancelled, or fails, ends it: nothing is added, except where
+ * memory runs out while something is. `options` and `out_report` may be NULL.
  */
 weft_status *weft_tune(weft_program *program, const weft_run *run, const weft_tune_options *options,
                        weft_schedules *schedules, weft_tune_report *out_report) WEFT_MUST_USE;

@@ -21,10 +21,15 @@ weft_status *weft_schedules_create(const weft_allocator *allocator, weft_schedul
     return NULL;
 }
 
+static void destroy_moves(void *moves)
+{
+    weft_text_destroy(moves);
+}
+
 void weft_schedules_destroy(weft_schedules *schedules)
 {
     if (schedules == NULL) return;
-    weft_map_finish(&schedules->moves, (void (*)(void *))weft_text_destroy);
+    weft_map_finish(&schedules->moves, destroy_moves);
     weft_free(schedules->allocator, schedules, sizeof *schedules);
 }
 
@@ -108,7 +113,7 @@ weft_status *weft_schedules_set(weft_schedules *schedules, const weft_program *p
     WEFT_TRY(weft_program_visit_kernels(program, weft_machine_host(), NULL, keep_wanted, &g));
     if (kernel < g.count) return NULL;
     return weft_status_create(schedules->allocator, WEFT_OUT_OF_RANGE, "weft_schedules_set",
-                              "the program has %zu kernels, and none is number %zu", g.count, kernel);
+                              "there is no kernel %zu; the number of the program's kernels is %zu", kernel, g.count);
 }
 
 /* ---- text ---- */
@@ -174,7 +179,7 @@ static weft_status *parse_target(weft_lexer *lexer, const weft_schedules *schedu
     weft_status *status = weft_lexer_expect(lexer, "target");
     if (status == NULL) status = weft_lexer_take_string(lexer, "the target", &given);
     if (status == NULL) status = print_target(&target);
-    *out_foreign = given.size != target.size || memcmp(given.data, target.data, given.size) != 0;
+    *out_foreign = status == NULL && (given.size != target.size || memcmp(given.data, target.data, given.size) != 0);
     weft_bytes_finish(&given);
     weft_bytes_finish(&target);
     return status;
@@ -195,6 +200,15 @@ static weft_status *read_key(const weft_lexer *lexer, const char *at, const weft
     return weft_lexer_error(lexer, at, WEFT_PARSE_ERROR, "the key of a kernel has 16 hexadecimal digits");
 }
 
+/* An error within a string, with the place of the string. Takes `status`. */
+static weft_status *locate(const weft_lexer *lexer, const char *at, weft_status *status)
+{
+    if (weft_status_code(status) != WEFT_PARSE_ERROR) return status;
+    weft_status *located = weft_lexer_error(lexer, at, WEFT_PARSE_ERROR, "%s", weft_status_message(status));
+    weft_status_destroy(status);
+    return located;
+}
+
 /* A line "kernel KEY MOVES"; the moves must be a schedule, whatever kernel it is for. */
 static weft_status *parse_entry(weft_lexer *lexer, weft_schedules *out_schedules)
 {
@@ -208,10 +222,13 @@ static weft_status *parse_entry(weft_lexer *lexer, weft_schedules *out_schedules
     const char *at = lexer->token.start;
     if (status == NULL) status = weft_lexer_take_string(lexer, "the key of a kernel", &key);
     if (status == NULL) status = read_key(lexer, at, &key, &number);
+    at = lexer->token.start;
     if (status == NULL) status = weft_lexer_take_string(lexer, "a schedule", &moves);
     if (status == NULL) weft_bytes_append(&moves, "", 1);
     if (status == NULL) status = weft_bytes_status(&moves);
-    if (status == NULL) status = weft_schedule_parse("schedule", moves.data, &schedule);
+    if (status == NULL && strlen(moves.data) + 1 != moves.size)
+        status = weft_lexer_error(lexer, at, WEFT_PARSE_ERROR, "there is a NUL in the schedule");
+    if (status == NULL) status = locate(lexer, at, weft_schedule_parse("schedule", moves.data, &schedule));
     if (status == NULL) status = weft_schedules_keep(out_schedules, number, moves.data);
     weft_schedule_finish(&schedule);
     weft_bytes_finish(&key);

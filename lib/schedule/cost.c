@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/schedule/cost.h"
+#include <math.h>
 #include <string.h>
 #include "lib/loop/inst.h"
 
@@ -63,7 +64,9 @@ static int64_t symbol_value(const model *m, weft_expr e)
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
-    return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
+    if (b == 0) return 0;
+    if (b == -1) return (int64_t)(0 - (uint64_t)a);
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
 /* At the current point. Sums that overflow are of no use, but do no harm. */
@@ -84,7 +87,9 @@ static int64_t evaluate(const model *m, weft_expr e)
             break;
         case WEFT_EXPR_PRODUCT: value = (int64_t)((uint64_t)value * (uint64_t)next); break;
         case WEFT_EXPR_DIV: value = floor_div(value, next); break;
-        case WEFT_EXPR_MOD: value -= next * floor_div(value, next); break;
+        case WEFT_EXPR_MOD:
+            value = (int64_t)((uint64_t)value - (uint64_t)next * (uint64_t)floor_div(value, next));
+            break;
         case WEFT_EXPR_MIN: value = value < next ? value : next; break;
         default: value = value > next ? value : next; break;
         }
@@ -99,8 +104,7 @@ static void add_loop(model *m, const weft_range *range)
     double extent = (double)evaluate(m, range->extent), round = (double)range->width * range->unroll;
     bool lanes = range->bind == WEFT_BIND_LANE;
     if (extent < 0) extent = 0;
-    m->loops[m->loop_count++] =
-        (loop){range->variable, lanes ? (double)(int64_t)((extent + round - 1) / round) : extent, 0, lanes};
+    m->loops[m->loop_count++] = (loop){range->variable, lanes ? floor((extent + round - 1) / round) : extent, 0, lanes};
     if (lanes) m->lanes = range;
 }
 
@@ -320,7 +324,8 @@ static double walk(model *m, uint32_t buffer, weft_expr index)
     memset(m->lines, 0, sizeof m->lines);
     for (uint32_t i = 0; i < m->loop_count; i++) m->loops[i].at = 0;
     do {
-        lines += add_line(m, buffer, floor_div(evaluate(m, index) * size, line));
+        int64_t place = (int64_t)((uint64_t)evaluate(m, index) * (uint64_t)size);
+        lines += add_line(m, buffer, floor_div(place, line));
         points++;
     } while (points < WALKED && step(m));
     for (uint32_t i = 0; i < m->loop_count; i++) m->loops[i].at = 0;

@@ -110,10 +110,18 @@ static bool is_power_of_two(uint32_t n)
 /* Wider ones are no vectors of any processor, and would take LLVM forever. */
 enum { MOST_WIDTH = 64 };
 
-static const char *refuse_vectors(const weft_move *move)
+/* What is emitted for each lane of a round, or for each vector of it: instructions on so many lanes that LLVM takes
+ * seconds for them. One vector of a register or two is always fine. */
+enum { PLAIN_WIDTH = 16, MOST_EMITTED = 1 << 15 };
+
+static const char *refuse_vectors(const weft_kernel *kernel, const weft_move *move)
 {
     if (!is_power_of_two(move->width) || move->width > MOST_WIDTH) return "a width is a power of two up to 64";
-    return move->unroll < 1 || move->unroll > WEFT_MAX_UNROLL ? "a round has 1 to 16 vectors" : NULL;
+    bool fits = is_power_of_two(move->unroll) && move->unroll <= WEFT_MAX_UNROLL;
+    if (!fits) return "a round has 1, 2, 4, 8 or 16 vectors";
+    bool plain = move->width <= PLAIN_WIDTH && move->unroll == 1;
+    return plain || kernel->inst_count <= MOST_EMITTED / (move->width * move->unroll) ? NULL
+                                                                                      : "it would be too much code";
 }
 
 /* Those that were made before. */
@@ -150,7 +158,7 @@ static const char *refuse_outer_lanes(const weft_kernel *kernel, const place *at
 
 static const char *refuse_lanes(const weft_kernel *kernel, const moves *before, const weft_move *move, const place *at)
 {
-    const char *reason = refuse_vectors(move);
+    const char *reason = refuse_vectors(kernel, move);
     if (reason != NULL) return reason;
     if (at->at + 1 != *at->count) return "it is not the last one";
     if (at->ranges[at->at].bind != WEFT_BIND_SERIAL) return "its lanes are bound";
@@ -196,6 +204,9 @@ static weft_status *cut_periods(weft_kernel *kernel, const weft_move *move)
 
 /* ---- all moves ---- */
 
+/* Outer ranges that code is generated for. */
+enum { MOST_RANGES = 2 * WEFT_MAX_RANK };
+
 static bool is_of_all(weft_move_kind kind)
 {
     return kind == WEFT_MOVE_TILE || kind == WEFT_MOVE_SEAMS || kind == WEFT_MOVE_PERIODS || kind == WEFT_MOVE_SWEEP;
@@ -212,6 +223,7 @@ static const char *find_refusal(weft_kernel *kernel, const moves *before, const 
     place at = {0};
     if (!find_place(kernel, move->range, &at)) return "there is no such range";
     if (is_of_outer(move->kind) && at.stage != NULL) return "it is not an outer range";
+    if (kernel->range_count >= MOST_RANGES) return "the kernel has too many ranges";
     switch (move->kind) {
     case WEFT_MOVE_FUSE: return weft_kernel_fuse_refusal(kernel, at.ranges, *at.count, at.at);
     case WEFT_MOVE_SPLIT: return refuse_split(kernel, move);
@@ -219,7 +231,7 @@ static const char *find_refusal(weft_kernel *kernel, const moves *before, const 
     case WEFT_MOVE_SINK: return refuse_sink(kernel, move);
     case WEFT_MOVE_JAM: return weft_kernel_jam_refusal(kernel, move->range, move->factor);
     case WEFT_MOVE_TRANSPOSE: {
-        const char *reason = refuse_vectors(move);
+        const char *reason = refuse_vectors(kernel, move);
         return reason != NULL ? reason : weft_kernel_transpose_refusal(kernel, move->range, move->width);
     }
     default: return refuse_lanes(kernel, before, move, &at);
@@ -231,7 +243,7 @@ weft_status *weft_move_check(weft_kernel *kernel, const weft_schedule *schedule,
 {
     const moves before = {schedule->moves, count};
     if (!is_of_all(move->kind)) *out_reason = find_refusal(kernel, &before, move);
-    else *out_reason = move->kind == WEFT_MOVE_TILE ? refuse_vectors(move) : refuse_cut(kernel, move);
+    else *out_reason = move->kind == WEFT_MOVE_TILE ? refuse_vectors(kernel, move) : refuse_cut(kernel, move);
     if (*out_reason != NULL || move->kind != WEFT_MOVE_TILE) return NULL;
     return weft_kernel_tile_check(kernel, move->tile, out_reason);
 }
@@ -321,6 +333,19 @@ static weft_status *blame(weft_status *status)
     return blamed;
 }
 
+/* What is left for threads is one range in all: its extents are the same everywhere. */
+static weft_status *check_threads(const weft_kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernel->range_count; i++)
+        if (kernel->ranges[i].bind == WEFT_BIND_SERIAL)
+            for (uint32_t k = 0; k < i; k++)
+                if (weft_expr_uses(kernel->exprs, kernel->ranges[i].extent, kernel->ranges[k].variable))
+                    return weft_status_create(
+                        NULL, WEFT_INVALID_ARGUMENT, NULL,
+                        "the schedule leaves range i%u for threads, but its extent depends on i%u", i, k);
+    return NULL;
+}
+
 weft_status *weft_schedule_apply(weft_kernel *kernel, const weft_schedule *schedule, const weft_machine *machine)
 {
     for (uint32_t i = 0; i < schedule->count; i++) {
@@ -330,5 +355,6 @@ weft_status *weft_schedule_apply(weft_kernel *kernel, const weft_schedule *sched
         if (reason != NULL) return refuse(&schedule->moves[i], i, reason);
         WEFT_TRY(refuse_failed(&schedule->moves[i], i, weft_move_make(kernel, &schedule->moves[i])));
     }
+    WEFT_TRY(check_threads(kernel));
     return blame(weft_schedule_close(kernel, machine));
 }

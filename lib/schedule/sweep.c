@@ -134,7 +134,8 @@ const char *weft_kernel_sweep_refusal(const weft_kernel *kernel, int64_t chunk)
         return "the reduction has too many instructions or accumulators";
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
         if (row_bytes(kernel, &kernel->insts[i]) < 0) return "it scans, reports, or reads what is not rows of columns";
-    if (chunk < 1 || chunk > WEFT_TILE_LOCAL / column_bytes(kernel)) return "its local buffers are empty, or too large";
+    if (chunk < 1 || chunk > WEFT_LOCAL_BYTES / column_bytes(kernel))
+        return "its local buffers are empty, or too large";
     return NULL;
 }
 
@@ -422,7 +423,9 @@ int64_t weft_kernel_find_sweep(const weft_kernel *kernel, const weft_machine *ma
     for (uint32_t r = 0; r + 1 < kernel->range_count; r++)
         if (weft_expr_is_constant(kernel->exprs, kernel->ranges[r].extent, &extent) && extent > 0)
             chunks = (chunks + extent - 1) / extent;
-    int64_t fit = (int64_t)machine->cache_bytes[0] / 2 / column_bytes(kernel) / ROUND * ROUND;
+    int64_t bytes = (int64_t)machine->cache_bytes[0] / 2;
+    if (bytes > WEFT_LOCAL_BYTES) bytes = WEFT_LOCAL_BYTES;
+    int64_t fit = bytes / column_bytes(kernel) / ROUND * ROUND;
     if (fit < FEWEST_COLUMNS) fit = FEWEST_COLUMNS;
     if (chunks < (columns + fit - 1) / fit) chunks = (columns + fit - 1) / fit;
     int64_t chunk = (columns + chunks * ROUND - 1) / (chunks * ROUND) * ROUND;

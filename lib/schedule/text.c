@@ -27,7 +27,8 @@ static void print_parts(const weft_tile_plan *tile, const weft_tile_parts *parts
 {
     for (uint32_t i = 0; i < parts->count; i++) {
         weft_bytes_print(out_text, " i%" PRIu32, parts->items[i].range);
-        if (count_cuts(tile, parts->items[i].range) > 0) weft_bytes_print(out_text, ".%" PRIu32, parts->items[i].part);
+        if (count_cuts(tile, parts->items[i].range) > 0 || parts->items[i].part > 0)
+            weft_bytes_print(out_text, ".%" PRIu32, parts->items[i].part);
     }
 }
 
@@ -35,9 +36,9 @@ static void print_tile(const weft_tile_plan *tile, weft_bytes *out_text)
 {
     for (uint32_t i = 0; i < tile->cut_count; i++)
         weft_bytes_print(out_text, " cut i%" PRIu32 " %" PRId64 ",", tile->cuts[i].range, tile->cuts[i].extent);
-    weft_bytes_print(out_text, " lanes");
+    if (tile->lanes.count > 0) weft_bytes_print(out_text, " lanes");
     print_parts(tile, &tile->lanes, out_text);
-    if (tile->rows.count > 0) weft_bytes_print(out_text, ", rows");
+    if (tile->rows.count > 0) weft_bytes_print(out_text, "%s rows", tile->lanes.count > 0 ? "," : "");
     print_parts(tile, &tile->rows, out_text);
     for (uint32_t i = 0; i < tile->read_count; i++) {
         weft_bytes_print(out_text, ", read %%%" PRIu32, tile->reads[i].load);

@@ -253,7 +253,7 @@ weft_status *weft_kernel_find_tile(weft_kernel *kernel, const weft_machine *mach
     WEFT_TRY(weft_tiling_create(kernel, &t));
     t->machine = machine;
     t->line_bytes = line;
-    t->local_bytes = local < WEFT_TILE_LOCAL ? local : WEFT_TILE_LOCAL;
+    t->local_bytes = local < WEFT_LOCAL_BYTES ? local : WEFT_LOCAL_BYTES;
     t->width = width;
     t->unroll = unroll;
     /* A run is two cache lines at best, half a line at worst. */

@@ -284,7 +284,7 @@ static const char *add_parts(weft_tiling *t, const weft_tile_parts *parts, bool 
         if (!again && t->axes[axis].tiled) return "a part is in it twice";
         if (again && (!t->axes[axis].tiled || weft_tile_contains(list, axis)))
             return "a load is read along a part that is not in the tile, or twice";
-        if (list->points > WEFT_TILE_LOCAL / t->axes[axis].extent) return "it has too many elements";
+        if (list->points > WEFT_TILE_POINTS / t->axes[axis].extent) return "it has too many elements";
         weft_tiling_append(t, list, axis);
     }
     return NULL;
@@ -303,12 +303,12 @@ static const char *add_reads(weft_tiling *t, const weft_tile_plan *tile)
         const char *reason = add_parts(t, &tile->reads[i].run, true, &a->run);
         if (reason != NULL) return reason;
         weft_tiling_find_rows(t, a, true, &a->run, &a->rows);
-        if (a->rows.points > WEFT_TILE_LOCAL / a->run.points) return "it has too many elements";
+        if (a->rows.points > WEFT_TILE_POINTS / a->run.points) return "it has too many elements";
         bytes += a->run.points * a->rows.points * a->size;
         a->staged = true;
         t->staged_count++;
     }
-    return bytes > WEFT_TILE_LOCAL ? "its local buffers are too large" : NULL;
+    return bytes > WEFT_LOCAL_BYTES ? "its local buffers are too large" : NULL;
 }
 
 static const char *read_tile(weft_tiling *t, const weft_tile_plan *tile)
@@ -318,7 +318,7 @@ static const char *read_tile(weft_tiling *t, const weft_tile_plan *tile)
     if (reason == NULL) reason = add_parts(t, &tile->lanes, false, &t->lanes);
     if (reason == NULL && t->lanes.count == 0) reason = "it has no lanes";
     if (reason == NULL) reason = add_parts(t, &tile->rows, false, &t->rows);
-    if (reason == NULL && t->rows.points > WEFT_TILE_LOCAL / t->lanes.points) reason = "it has too many elements";
+    if (reason == NULL && t->rows.points > WEFT_TILE_POINTS / t->lanes.points) reason = "it has too many elements";
     if (reason == NULL) weft_tiling_find_rows(t, &t->accesses[0], false, &t->lanes, &t->rows);
     return reason == NULL ? add_reads(t, tile) : reason;
 }

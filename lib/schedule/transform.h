@@ -22,8 +22,10 @@ weft_status *weft_kernel_cut_periods(weft_kernel *kernel, uint32_t width, int64_
 /*
  * Short ranges. A tile of the ranges that store and loads walk in runs of memory, read and written run by run.
  */
-/* Local buffers are on the stack: bytes of all those of a tile. */
-#define WEFT_TILE_LOCAL (64 << 10)
+/* Local buffers are on the stack, of which a run may have 32 KB: bytes of all those of a kernel. */
+#define WEFT_LOCAL_BYTES (20 << 10)
+/* Points of a tile at most. */
+#define WEFT_TILE_POINTS (64 << 10)
 /* The tile that suits the kernel (tile.c), or NULL where the last range is long enough and nothing jumps along it
  * (unless `needless`), or where none can be made. `unroll` is the most that the body bears. */
 weft_status *weft_kernel_find_tile(weft_kernel *kernel, const weft_machine *machine, uint32_t width, uint32_t unroll,
@@ -70,7 +72,7 @@ weft_status *weft_kernel_sweep(weft_kernel *kernel, uint32_t width, int64_t chun
 /* Elements along each side of a tile: two cache lines of floats, and tiles of a few loads still fit the cache. */
 #define WEFT_TRANSPOSE_TILE 32
 /* The outer range, not the last, along which a load walks memory element by element while it jumps along the last, and
- * would lose its lines; range_count when there is none. Only for kernels of one stage without inner ranges. */
+ * would lose its lines (as many loads as WEFT_LOCAL_BYTES has room for are read in front); range_count when there is none. Only for kernels of one stage without inner ranges. */
 uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_machine *machine);
 /* Whether lines that a load jumps over along the last range are still in L1 when the range along which it walks memory
  * takes its next step: then it needs no local buffer. Only if extents and strides are numbers. */

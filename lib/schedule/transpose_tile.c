@@ -99,6 +99,15 @@ static weft_expr substitute(weft_expr_context *x, const tile *t, weft_expr e)
     return weft_expr_substitute(x, e, t->reading.count, t->reading.variables, t->reading.values);
 }
 
+/* Whether a load is read in front, of those that come before it as many as there is room for. */
+static bool is_read(const weft_kernel *kernel, const weft_inst *inst, const tile *t, int64_t *room)
+{
+    int64_t bytes = (int64_t)weft_dtype_size(inst->dtype) * TILE * PITCH;
+    if (!is_transposed(kernel, inst, t->across.variable, t->along.variable) || bytes > *room) return false;
+    *room -= bytes;
+    return true;
+}
+
 static weft_range same_range(weft_kernel *kernel, const weft_range *range)
 {
     weft_range copy = *range;
@@ -127,10 +136,11 @@ static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t fi
                                  weft_store *stores)
 {
     weft_expr_context *x = kernel->exprs;
+    int64_t room = WEFT_LOCAL_BYTES;
     uint32_t count = 0;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         weft_inst *inst = &kernel->insts[i];
-        if (!is_transposed(kernel, inst, t->across.variable, t->along.variable)) continue;
+        if (!is_read(kernel, inst, t, &room)) continue;
         reads[count] = *inst;
         reads[count].index = substitute(x, t, inst->index);
         WEFT_TRY(copy_predicates(kernel, t, &reads[count]));
@@ -146,22 +156,22 @@ static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t fi
 
 static uint32_t count_transposed(const weft_kernel *kernel, const tile *t)
 {
+    int64_t room = WEFT_LOCAL_BYTES;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < kernel->inst_count; i++) {
-        count += is_transposed(kernel, &kernel->insts[i], t->across.variable, t->along.variable);
-    }
+    for (uint32_t i = 0; i < kernel->inst_count; i++) count += is_read(kernel, &kernel->insts[i], t, &room);
     return count;
 }
 
 static weft_status *add_locals(weft_kernel *kernel, const tile *t, uint32_t count)
 {
+    int64_t room = WEFT_LOCAL_BYTES;
     size_t total = kernel->buffer_count + count;
     weft_kernel_buffer *buffers = weft_arena_allocate(&kernel->arena, total * sizeof *buffers);
     if (buffers == NULL) return weft_status_out_of_memory();
     memcpy(buffers, kernel->buffers, kernel->buffer_count * sizeof *buffers);
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
-        if (!is_transposed(kernel, inst, t->across.variable, t->along.variable)) continue;
+        if (!is_read(kernel, inst, t, &room)) continue;
         buffers[kernel->buffer_count++] = (weft_kernel_buffer){.dtype = inst->dtype, .local = TILE * PITCH};
     }
     kernel->buffers = buffers;

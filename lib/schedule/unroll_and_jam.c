@@ -187,7 +187,9 @@ static bool may_jam(const weft_kernel *kernel)
 
 const char *weft_kernel_jam_refusal(const weft_kernel *kernel, uint32_t range, int64_t rows)
 {
+    enum { MOST_JAMMED = 512 };
     if (rows < 2 || rows > MOST_ROWS) return "2 to 8 points become one";
+    if (kernel->inst_count > MOST_JAMMED / rows) return "it would be too much code";
     if (!may_jam(kernel)) return "no stage reduces, or one scans, scatters or has local buffers";
     if (kernel->ranges[range].bind != WEFT_BIND_SERIAL) return "its lanes are bound";
     for (uint32_t i = range + 1; i < kernel->range_count; i++)

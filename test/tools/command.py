@@ -452,7 +452,7 @@ class Opt(Command):
         self.assertLess(given.index("lane 8 x 2"), given.index("kernel 1"))
 
     def test_schedules_that_are_refused(self):
-        for moves, message in [("2:lanes i0 8 x 1", "the program has 2 kernels, and none is number 2"),
+        for moves, message in [("2:lanes i0 8 x 1", "there is no kernel 2; the number of the program's kernels is 2"),
                                ("lanes i0 8 x 1", 'move 1 of the schedule, "lanes i0 8 x 1": it is not the last one'),
                                ("jam", "schedule:1:4: expected a range, as in i0, found the end of the text")]:
             with self.subTest(moves):

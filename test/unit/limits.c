@@ -190,6 +190,20 @@ static void code_takes_little_room(void **state)
 /* What the documentation says is enough: for calls, then for a region within another and for extents, and for texts. */
 enum { SMALL_STACK = 32 << 10, REGION_STACK = 2 << 10, EXTENT_STACK = 128 << 10, TEXT_STACK = 320 << 10, SIDE = 40 };
 
+enum { TRANSPOSED = 8 };
+
+/* Each load is a transposition, which would be read into a local buffer first. */
+static weft_tensor add_transposed(weft_graph *graph)
+{
+    weft_extent n = weft_symbol(graph, "m", 1, 1 << 20);
+    weft_tensor y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(SIDE, n));
+    for (int i = 0; i < TRANSPOSED; i++) {
+        const char name[] = {'x', (char)('0' + i), '\0'};
+        y = weft_add(y, weft_permute(weft_input(graph, name, WEFT_F32, WEFT_SHAPE(n, SIDE)), WEFT_INTS(1, 0)));
+    }
+    return y;
+}
+
 static weft_tensor trace(weft_graph *graph, int number)
 {
     weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 1, 1 << 20), SIDE));
@@ -198,6 +212,7 @@ static weft_tensor trace(weft_graph *graph, int number)
     case 0: return weft_sort(weft_softmax(x, -1), 0, false);
     case 1: return weft_matmul(x, weft_permute(x, WEFT_INTS(1, 0)));
     case 2: return weft_attention(x, x, x, NULL);
+    case 3: return add_transposed(graph);
     default:
         for (int i = 0; i < 300; i++) y = weft_flip(weft_tanh(y), WEFT_INTS(i % 2));
         return y;
@@ -208,14 +223,16 @@ static weft_status *use_program(weft_executor *executor, int number, const char 
 {
     weft_graph *graph;
     weft_program *program;
-    weft_array *x, *y = NULL;
+    weft_array *x, *y = NULL, *inputs[1 + TRANSPOSED];
     WEFT_TRY(weft_graph_create(NULL, &graph));
     weft_status *status = weft_compile(graph, WEFT_TENSORS(trace(graph, number)), NULL, &program);
     weft_graph_destroy(graph);
     WEFT_TRY(status);
     WEFT_TRY(weft_array_create(NULL, WEFT_F32, 2, (const int64_t[]){SIDE, SIDE}, &x));
     memset(weft_array_data(x), 0, SIDE * SIDE * sizeof(float));
-    weft_run call = {.runtime = runtime, .input_count = 1, .inputs = &x, .output_count = 1, .outputs = &y};
+    size_t count = weft_program_input_count(program);
+    for (size_t i = 0; i < count; i++) inputs[i] = x;
+    weft_run call = {.runtime = runtime, .input_count = count, .inputs = inputs, .output_count = 1, .outputs = &y};
     for (int i = 0; i < 2 && status == NULL; i++) status = weft_executor_run(executor, program, &call);
     weft_array_release(x);
     weft_array_release(y);
@@ -229,7 +246,7 @@ static void *use_on_small_stack(void *context)
     weft_executor *executor = NULL;
     (void)context;
     weft_status *status = weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &executor);
-    for (int i = 0; i < 8 && status == NULL; i++) status = use_program(executor, i / 2, i % 2 == 0 ? "llvm" : "ref");
+    for (int i = 0; i < 10 && status == NULL; i++) status = use_program(executor, i / 2, i % 2 == 0 ? "llvm" : "ref");
     weft_executor_destroy(executor);
     return status;
 }

@@ -231,6 +231,60 @@ static void test_a_given_schedule_is_used(void **state)
     weft_program_release(program);
 }
 
+/* A program with a schedule for one of its kernels, and with those of the rules. */
+static void check_given(trace make, const int64_t (*shapes)[8], size_t kernel, const char *moves)
+{
+    weft_program *program = compile(make);
+    arrays inputs = create_inputs(program, shapes);
+    weft_schedules *schedules;
+    weft_executor *executors[2];
+    weft_array *outputs[2];
+    weft_test_ok(weft_schedules_create(NULL, &schedules));
+    weft_test_ok(weft_schedules_set(schedules, program, kernel, moves));
+    for (int i = 0; i < 2; i++) {
+        const weft_executor_options options = {.schedules = i == 0 ? schedules : NULL};
+        weft_test_ok(weft_executor_create_standard(&options, &executors[i]));
+        outputs[i] = run(executors[i], program, &inputs, NULL);
+    }
+    size_t size = (size_t)weft_array_count(outputs[0]) * weft_dtype_size(weft_array_dtype(outputs[0]));
+    assert_memory_equal(weft_array_data(outputs[0]), weft_array_data(outputs[1]), size);
+    for (int i = 0; i < 2; i++) {
+        weft_array_release(outputs[i]);
+        weft_executor_destroy(executors[i]);
+    }
+    weft_schedules_destroy(schedules);
+    release(&inputs);
+    weft_program_release(program);
+}
+
+static weft_tensor trace_small_transposed(weft_graph *graph)
+{
+    weft_tensor x = input(graph, "x", WEFT_F32, 3, 4), y = input(graph, "y", WEFT_F32, 4, 3);
+    return weft_add(weft_permute(x, WEFT_INTS(1, 0)), y);
+}
+
+/* A local buffer of one element: its only address is the same everywhere, but not what is there. */
+static void test_a_local_buffer_is_read_after_it_is_filled(void **state)
+{
+    (void)state;
+    check_given(trace_small_transposed, (const int64_t[][8]){{3, 4}, {4, 3}}, 0,
+                "tile 4 x 4 cut i1 3, lanes i1.1, read %0 i1.1");
+}
+
+static weft_tensor trace_update(weft_graph *graph)
+{
+    weft_tensor x = weft_exp(input(graph, "x", WEFT_C128, 20, 100)), y = input(graph, "y", WEFT_C128, 5, 64);
+    weft_tensor at = weft_scalar(graph, WEFT_I64, 2);
+    return weft_dynamic_update_slice(x, y, WEFT_TENSORS(at, at), WEFT_INTS(0, 1));
+}
+
+/* Vectors of 1024 bytes under a condition that lanes share: nothing is written where it does not hold. */
+static void test_the_longest_vectors(void **state)
+{
+    (void)state;
+    check_given(trace_update, (const int64_t[][8]){{20, 100}, {5, 64}}, 1, "lanes i1 64 x 1");
+}
+
 static void test_what_is_no_schedule_is_refused(void **state)
 {
     (void)state;
@@ -238,7 +292,7 @@ static void test_what_is_no_schedule_is_refused(void **state)
     weft_schedules *schedules;
     weft_test_ok(weft_schedules_create(NULL, &schedules));
     weft_test_fails(weft_schedules_set(schedules, program, 1, columns), WEFT_OUT_OF_RANGE,
-                    "the program has 1 kernels, and none is number 1");
+                    "there is no kernel 1; the number of the program's kernels is 1");
     weft_test_fails(weft_schedules_set(schedules, program, 0, "spilt i0 16"), WEFT_PARSE_ERROR,
                     "schedule:1:1: expected fuse, split, reorder, sink, jam, lanes, transpose, seams, periods, sweep "
                     "or tile, found 'spilt'");
@@ -306,7 +360,7 @@ static void test_what_is_wrong_with_a_text_is_said(void **state)
     weft_test_fails(parse_line(s, "kernel \"12\" \"\""), WEFT_PARSE_ERROR,
                     "file:3:8: the key of a kernel has 16 hexadecimal digits");
     weft_test_fails(parse_line(s, "kernel \"0123456789abcdef\" \"jam i0\""), WEFT_PARSE_ERROR,
-                    "schedule:1:7: expected a number of points");
+                    "file:3:27: schedule:1:7: expected a number of points");
     weft_test_fails(parse_line(s, "kernel \"0123456789abcdef\" \"\"\nkernel"), WEFT_PARSE_ERROR, "file:4:7: expected");
     assert_int_equal(weft_schedules_count(s), 0);
     weft_test_ok(parse_line(s, "kernel \"0123456789abcdef\" \"\" # none\n"));
@@ -391,6 +445,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_schedule_gives_the_same_bits),
         cmocka_unit_test(test_a_given_schedule_is_used),
+        cmocka_unit_test(test_a_local_buffer_is_read_after_it_is_filled),
+        cmocka_unit_test(test_the_longest_vectors),
         cmocka_unit_test(test_what_is_no_schedule_is_refused),
         cmocka_unit_test(test_the_text_reads_back),
         cmocka_unit_test(test_what_is_wrong_with_a_text_is_said),
