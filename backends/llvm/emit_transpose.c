@@ -128,6 +128,59 @@ static void load_row(weft_emitter *e, const weft_range *row, const weft_inst *in
     weft_load_emit(e, &load, level, out_value);
 }
 
+/* The pointer to a block, hidden from LLVM's loop strength reduction, which takes longer for all rows and columns of it
+ * than everything else does. */
+static LLVMValueRef block_pointer(weft_emitter *e, LLVMTypeRef type, uint32_t buffer, weft_expr index)
+{
+    LLVMValueRef pointer = weft_index_pointer(e, type, weft_buffer_pointer(e, buffer), index, 0);
+    weft_scope_move(e, weft_scope_top(e));
+    return LLVMBuildFreeze(e->builder, pointer, "");
+}
+
+static LLVMValueRef advance(weft_emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef count)
+{
+    return LLVMBuildGEP2(e->builder, type, pointer, &count, 1, "");
+}
+
+/* Whether the rows are vectors in memory. */
+static bool is_plain(weft_emitter *e, const weft_range *lane, const weft_inst *inst)
+{
+    weft_lane_stride step = stride_along(e, lane, lane->width, inst->index);
+    return inst->predicate_count == 0 && step.kind == WEFT_LANE_STRIDE_CONSTANT && step.step == 1;
+}
+
+static void load_plain(weft_emitter *e, const weft_range *row, const weft_inst *inst, LLVMValueRef *out_vectors)
+{
+    LLVMTypeRef element = weft_memory_type(e, inst->dtype), type = weft_vector_type(element, e->lane.width);
+    weft_lane_stride stride = stride_along(e, row, e->lane.rows, inst->index);
+    bool constant = stride.kind == WEFT_LANE_STRIDE_CONSTANT;
+    LLVMValueRef by = constant ? NULL : weft_index_emit(e, stride.stride, 0);
+    LLVMValueRef first = block_pointer(e, element, inst->buffer, inst->index), from = first;
+    for (uint32_t i = 0; i < e->lane.rows; i++) {
+        if (constant) from = advance(e, element, first, weft_int(e, (int64_t)i * stride.step));
+        else if (i > 0) from = advance(e, element, from, by);
+        LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, from, "");
+        LLVMSetAlignment(loaded, weft_dtype_info_of(inst->dtype)->alignment);
+        out_vectors[i] = weft_to_memory(e, inst->dtype, weft_from_memory(e, inst->dtype, loaded));
+    }
+}
+
+/* As memory is to have them. */
+static void load_rows(weft_emitter *e, const weft_range *row, const weft_inst *inst, LLVMValueRef *out_vectors)
+{
+    weft_emitted value;
+    if (is_plain(e, row + 1, inst)) {
+        load_plain(e, row, inst, out_vectors);
+        return;
+    }
+    for (uint32_t i = 0; i < e->lane.rows && e->error == NULL; i++) {
+        load_row(e, row, inst, i, &value);
+        if (e->error != NULL) return;
+        weft_scope_move(e, weft_scope_top(e));
+        out_vectors[i] = weft_to_memory(e, inst->dtype, value.parts[0]);
+    }
+}
+
 /* ---- shuffles ---- */
 
 /* A block of `rows` vectors; an element is `unit` lanes of LLVM's vectors. */
@@ -201,12 +254,9 @@ static void store_columns(const block *b, const weft_stage *stage, const weft_st
     weft_dtype dtype = e->kernel->buffers[store->buffer].dtype;
     LLVMTypeRef type = weft_memory_type(e, dtype);
     int64_t step = stride_along(e, lane, lane->width, store->index).step;
-    LLVMValueRef base = weft_buffer_pointer(e, store->buffer);
-    LLVMValueRef pointer = weft_index_pointer(e, type, base, store->index, 0);
-    weft_scope_move(e, weft_scope_top(e));
+    LLVMValueRef pointer = block_pointer(e, type, store->buffer, store->index);
     for (uint32_t i = 0; i < b->width; i++) {
-        LLVMValueRef offset = weft_int(e, (int64_t)i * step);
-        LLVMValueRef to = LLVMBuildGEP2(e->builder, type, pointer, &offset, 1, "");
+        LLVMValueRef to = advance(e, type, pointer, weft_int(e, (int64_t)i * step));
         LLVMValueRef stored = LLVMBuildStore(e->builder, column(b, i), to);
         LLVMSetAlignment(stored, weft_dtype_info_of(dtype)->alignment);
     }
@@ -214,7 +264,6 @@ static void store_columns(const block *b, const weft_stage *stage, const weft_st
 
 void weft_transposed_emit(weft_emitter *e, const weft_stage *stage)
 {
-    weft_emitted rows[MOST_ROWS];
     const weft_range *row = &stage->ranges[stage->range_count - 2];
     for (uint32_t s = 0; s < stage->store_count; s++) {
         const weft_store *store = &stage->stores[s];
@@ -222,10 +271,7 @@ void weft_transposed_emit(weft_emitter *e, const weft_stage *stage)
         block b = {.e = e, .rows = e->lane.rows, .width = e->lane.width};
         b.unit = weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_COMPLEX ? 2 : 1;
         b.segment = segment_of(inst->dtype, b.width);
-        for (uint32_t i = 0; i < b.rows && e->error == NULL; i++) load_row(e, row, inst, i, &rows[i]);
-        weft_scope_move(e, weft_scope_top(e));
-        for (uint32_t i = 0; i < b.rows && e->error == NULL; i++)
-            b.vectors[i] = weft_to_memory(e, inst->dtype, rows[i].parts[0]);
+        load_rows(e, row, inst, b.vectors);
         if (e->error != NULL) return;
         transpose(&b);
         store_columns(&b, stage, store);
