@@ -115,6 +115,8 @@ LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count);
 /* A vector of `type` from pointers to its elements; zeros where `mask` has no lane. */
 LLVMValueRef weft_gather_emit(weft_emitter *e, LLVMTypeRef type, uint32_t alignment, LLVMValueRef pointers,
                               LLVMValueRef mask);
+/* Of the buffer's first element. */
+LLVMValueRef weft_buffer_pointer(weft_emitter *e, uint32_t buffer);
 /* Fills value->parts at `level`. */
 void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value);
 /* At the top scope. */
@@ -149,6 +151,12 @@ LLVMValueRef weft_lookup_emit(weft_emitter *e, uint32_t level, const weft_inst *
 
 /* ---- emit_inst.c: instructions of a stage ---- */
 void weft_inst_emit(weft_emitter *e, weft_inst_id id);
+
+/* ---- emit_transpose.c: stages that copy rows to columns ---- */
+/* Rows of the blocks in which the stage is emitted, along its last range but one; 0: it is no such stage. */
+uint32_t weft_transposed_rows(weft_emitter *e, const weft_stage *stage);
+/* The block of e->lane.rows rows from where the range is now, and of the lanes of one vector. */
+void weft_transposed_emit(weft_emitter *e, const weft_stage *stage);
 
 /* ---- emit_reduce.c: accumulators ---- */
 /* Sets e->carried to the inits; `along_lanes`: the lanes are virtual lanes of the reduction. */

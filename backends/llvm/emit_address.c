@@ -139,7 +139,7 @@ typedef struct weft_access {
     LLVMValueRef first; /* pointer of part 0, when `step` is exact; of what lanes share, when they have no step */
 } weft_access;
 
-static LLVMValueRef buffer_pointer(weft_emitter *e, uint32_t buffer)
+LLVMValueRef weft_buffer_pointer(weft_emitter *e, uint32_t buffer)
 {
     if (e->buffers[buffer] == NULL) {
         weft_scope_move(e, 0);
@@ -169,7 +169,7 @@ static int64_t steps_to(const weft_access *access, uint64_t lane)
 /* The pointer to the first lane of a part. */
 static LLVMValueRef part_pointer(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
-    LLVMValueRef base = buffer_pointer(e, buffer);
+    LLVMValueRef base = weft_buffer_pointer(e, buffer);
     LLVMValueRef pointer = access->first;
     bool constant = access->step.exact && access->step.kind == WEFT_LANE_STRIDE_CONSTANT;
     if (!constant) pointer = weft_index_pointer(e, access->type, base, access->index, part);
@@ -198,7 +198,7 @@ static LLVMValueRef varying_offsets(weft_emitter *e, weft_access *access, uint32
                                     LLVMValueRef *out_base)
 {
     weft_expr moving = varying_terms(e, access->index), still = weft_expr_sub(e->exprs, access->index, moving);
-    if (access->first == NULL) access->first = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), still, 0);
+    if (access->first == NULL) access->first = weft_index_pointer(e, access->type, weft_buffer_pointer(e, buffer), still, 0);
     *out_base = access->first;
     LLVMValueRef offsets = weft_index_lanes(e, moving, part);
     weft_scope_move(e, access->level);
@@ -532,7 +532,7 @@ static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t
 
 static LLVMValueRef load_uniform(weft_emitter *e, weft_access *access, uint32_t buffer)
 {
-    LLVMValueRef pointer = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), access->index, 0);
+    LLVMValueRef pointer = weft_index_pointer(e, access->type, weft_buffer_pointer(e, buffer), access->index, 0);
     weft_scope_move(e, access->level);
     add_offset(e, access, 0, 1, &pointer);
     pointer = choose(e, access->condition.scalar, pointer, access->instead);
@@ -613,7 +613,7 @@ static void store_elements(weft_emitter *e, weft_access *access, uint32_t buffer
 
 static void store_uniform(weft_emitter *e, weft_access *access, uint32_t buffer, LLVMValueRef value)
 {
-    LLVMValueRef pointer = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), access->index, 0);
+    LLVMValueRef pointer = weft_index_pointer(e, access->type, weft_buffer_pointer(e, buffer), access->index, 0);
     weft_scope_move(e, access->level);
     add_offset(e, access, 0, 1, &pointer);
     pointer = choose(e, access->condition.scalar, pointer, access->instead);

@@ -14,6 +14,10 @@ static void emit_stages(weft_emitter *e);
 
 static void emit_point(weft_emitter *e, const weft_stage *stage)
 {
+    if (e->lane.rows != 0) {
+        weft_transposed_emit(e, stage);
+        return;
+    }
     bool waiting = stage->accumulator_count != 0;
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count && e->error == NULL; i++) {
         bool runs = e->kernel->insts[i].op == WEFT_SCALAR_running;
@@ -108,19 +112,29 @@ static void emit_serial(weft_emitter *e, const nest *n, uint32_t i, const span *
 typedef struct pass {
     LLVMValueRef start, limit;
     uint32_t parts;
+    uint32_t rows;       /* as in the lane state */
+    LLVMValueRef latest; /* no vector begins later, the last one overlaps; or NULL */
     bool masked, once;
     bool in_memory; /* accumulators */
 } pass;
+
+/* A counted loop in which the variable is at most `latest`. */
+static void open_latest(weft_emitter *e, weft_expr variable, LLVMValueRef start, LLVMValueRef latest)
+{
+    LLVMValueRef at = weft_count_open(e, WEFT_EXPR_NONE, start), late = is_less(e, latest, at);
+    weft_once_open(e, variable, LLVMBuildSelect(e->builder, late, latest, at, ""));
+}
 
 static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
 {
     const weft_range *range = &n->ranges[i];
     if (p->in_memory) weft_reduce_keep(e, weft_int(e, 0));
-    if (p->once) weft_once_open(e, range->variable, p->start);
+    if (p->latest != NULL) open_latest(e, range->variable, p->start, p->latest);
+    else if (p->once) weft_once_open(e, range->variable, p->start);
     else weft_count_open(e, range->variable, p->start);
     LLVMValueRef first = weft_index_emit(e, range->variable, 0);
     weft_scope_move(e, weft_scope_top(e));
-    e->lane = (weft_lane_state){range->variable, weft_scope_top(e), range->width, p->parts, NULL};
+    e->lane = (weft_lane_state){range->variable, weft_scope_top(e), range->width, p->parts, NULL, p->rows};
     if (p->masked) e->lane.mask = weft_mask_below(e, LLVMBuildSub(e->builder, p->limit, first, ""));
     if (p->in_memory) {
         LLVMValueRef done = LLVMBuildSub(e->builder, first, p->start, "");
@@ -129,8 +143,8 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
     emit_from(e, n, i + 1);
     e->reduction.row = NULL;
     e->lane = (weft_lane_state){.variable = WEFT_EXPR_NONE};
-    if (p->once) weft_once_close(e);
-    else weft_count_close(e, p->limit, weft_int(e, (int64_t)range->width * p->parts));
+    if (p->once || p->latest != NULL) weft_once_close(e);
+    if (!p->once) weft_count_close(e, p->limit, weft_int(e, (int64_t)range->width * p->parts));
     if (p->in_memory) weft_reduce_fetch(e, weft_int(e, 0));
 }
 
@@ -269,12 +283,53 @@ static void emit_range(weft_emitter *e, const nest *n, uint32_t i)
     if (guarded) weft_guard_close(e);
 }
 
+/* ---- transpositions ---- */
+
+/* Blocks of `rows` rows and a vector of lanes: the last ones overlap those before, where they are not whole. */
+static void emit_whole_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32_t rows)
+{
+    const weft_range *row = &n->ranges[i], *lane = row + 1;
+    bool whole = weft_expr_divisor(e->exprs, row->extent) % rows == 0;
+    LLVMValueRef zero = weft_int(e, 0), row_end = weft_index_emit(e, row->extent, 0);
+    pass p = {.start = zero, .limit = weft_index_emit(e, lane->extent, 0), .parts = 1, .rows = rows};
+    weft_scope_move(e, weft_scope_top(e));
+    if (weft_expr_divisor(e->exprs, lane->extent) % lane->width != 0)
+        p.latest = LLVMBuildSub(e->builder, p.limit, weft_int(e, lane->width), "");
+    if (whole) weft_count_open(e, row->variable, zero);
+    else open_latest(e, row->variable, zero, LLVMBuildSub(e->builder, row_end, weft_int(e, rows), ""));
+    emit_pass(e, n, i + 1, &p);
+    if (!whole) weft_once_close(e);
+    weft_count_close(e, row_end, weft_int(e, rows));
+}
+
+/* Blocks where there is one at least; vector by vector, masked, where rows or lanes are fewer. */
+static void emit_row_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32_t rows)
+{
+    const weft_range *row = &n->ranges[i], *lane = row + 1;
+    LLVMValueRef row_end = weft_index_emit(e, row->extent, 0), lane_end = weft_index_emit(e, lane->extent, 0);
+    LLVMValueRef few_rows = is_less(e, row_end, weft_int(e, rows));
+    LLVMValueRef few_lanes = is_less(e, lane_end, weft_int(e, lane->width));
+    LLVMValueRef few = LLVMBuildOr(e->builder, few_rows, few_lanes, "");
+    weft_guard_open(e, LLVMBuildNot(e->builder, few, ""), false);
+    emit_whole_blocks(e, n, i, rows);
+    weft_guard_close(e);
+    if (is_at_least(e, row->extent, rows) && is_at_least(e, lane->extent, lane->width)) return;
+    weft_guard_open(e, few, false);
+    weft_count_open(e, row->variable, weft_int(e, 0));
+    emit_pass(e, n, i + 1, &(pass){.start = weft_int(e, 0), .limit = lane_end, .parts = 1, .masked = true});
+    weft_count_close(e, row_end, weft_int(e, 1));
+    weft_guard_close(e);
+}
+
 /* ---- nests ---- */
 
 static void emit_from(weft_emitter *e, const nest *n, uint32_t i)
 {
     if (e->error != NULL) return;
-    if (i < n->count) {
+    uint32_t rows = n->stage != NULL && i + 2 == n->count ? weft_transposed_rows(e, n->stage) : 0;
+    if (rows != 0) {
+        emit_row_blocks(e, n, i, rows);
+    } else if (i < n->count) {
         emit_range(e, n, i);
     } else if (n->stage != NULL) {
         emit_point(e, n->stage);

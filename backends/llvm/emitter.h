@@ -51,6 +51,7 @@ typedef struct weft_lane_state {
     uint32_t level;     /* of its loop */
     uint32_t width, parts;
     LLVMValueRef mask; /* NULL: all lanes are valid */
+    uint32_t rows;     /* not 0: the stage runs for so many points of the range around at once */
 } weft_lane_state;
 
 typedef struct weft_index_memo {

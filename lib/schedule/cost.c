@@ -24,8 +24,9 @@
 #define PLAIN 0.5
 #define DIVISION 4.0
 #define CONVERSION 1.0
-#define LANE 1.0 /* an element that is loaded, stored or looked up alone */
-#define MASK 2.0 /* a condition on lanes, without mask registers */
+#define LANE 1.0     /* an element that is loaded, stored or looked up alone */
+#define SHUFFLES 2.0 /* of a vector that is transposed with others */
+#define MASK 2.0     /* a condition on lanes, without mask registers */
 #define LATENCY 4.0
 #define LOOP 1.0       /* an iteration of a loop */
 #define ENTRY 6.0      /* before its first one */
@@ -223,10 +224,25 @@ static double inst_cycles(const model *m, const weft_inst *inst, bool lanes)
     return op_cycles(m, inst);
 }
 
+/* Whether the stage copies rows to columns, which are transposed in registers. */
+static bool is_turned(const model *m, const weft_store *store)
+{
+    weft_expr_context *x = m->kernel->exprs;
+    const weft_stage *stage = m->stage;
+    weft_expr step, rest;
+    if (stage->range_count < 2 || stage->accumulator_count != 0) return false;
+    if (m->lanes != &stage->ranges[stage->range_count - 1] || store->is_indirect || store->predicate_count != 0)
+        return false;
+    for (uint32_t i = 0; i < stage->inst_count; i++)
+        if (m->kernel->insts[stage->inst_first + i].op != WEFT_SCALAR_load) return false;
+    return weft_expr_affine(x, store->index, m->lanes[-1].variable, &step, &rest) && step == weft_expr_constant(x, 1);
+}
+
 static double store_cycles(const model *m, const weft_store *store)
 {
     weft_dtype dtype = m->kernel->buffers[store->buffer].dtype;
     if (m->lanes == NULL) return 2 * PLAIN;
+    if (is_turned(m, store)) return registers_of(m, dtype) * (2 * PLAIN + SHUFFLES);
     return 2 * access_cycles(m, store->index, store->is_indirect, dtype,
                              is_masked(m, store->predicate_count, store->predicates));
 }

@@ -256,14 +256,22 @@ static weft_status *bind_row(const chooser *c, uint32_t width)
     return bind_lanes(c, kernel->range_count + stage->range_count - 1, width, wanted_or(c->wanted->unroll, unroll));
 }
 
-/* Whether a load transposes two ranges (`across` and the last) that are whole tiles, so that they need no other
- * tiling. */
+/* Whether the range is whole vectors of any type, or so many tiles that what is left of the last one is little. */
+static bool fills_tiles(const weft_kernel *kernel, const weft_range *range, int64_t tile)
+{
+    enum { ENOUGH = 8, WHOLE = 32 };
+    int64_t least, most;
+    weft_expr_range(kernel->exprs, range->extent, &least, &most);
+    return least >= ENOUGH * tile || weft_expr_divisor(kernel->exprs, range->extent) % WHOLE == 0;
+}
+
+/* Whether a load transposes two ranges (`across` and the last) that fill tiles, so that they need no other tiling. */
 static bool transposes_evenly(const weft_kernel *kernel, uint32_t across)
 {
     if (across >= kernel->range_count) return false;
-    const weft_range *last = &kernel->ranges[kernel->range_count - 1];
-    return weft_expr_divisor(kernel->exprs, kernel->ranges[across].extent) % WEFT_TRANSPOSE_TILE == 0 &&
-           weft_expr_divisor(kernel->exprs, last->extent) % WEFT_TRANSPOSE_TILE == 0;
+    int64_t tile = weft_kernel_transposed_tile(kernel, across);
+    return fills_tiles(kernel, &kernel->ranges[across], tile) &&
+           fills_tiles(kernel, &kernel->ranges[kernel->range_count - 1], tile);
 }
 
 /* Several rows side by side, and the last range in blocks in front of all ranges along which a block is read again. */
@@ -373,7 +381,8 @@ static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body
         return move(c, (weft_move){.kind = WEFT_MOVE_TILE, .width = width, .unroll = unroll, .tile = tile});
     if (!transposes) return NULL;
     unroll = unroll_for(kernel, body->body, kernel->ranges[last].extent, width);
-    if (width > WEFT_TRANSPOSE_TILE) width = WEFT_TRANSPOSE_TILE;
+    uint32_t tile_side = weft_kernel_transposed_tile(kernel, across);
+    if (width > tile_side) width = tile_side;
     return move(c, (weft_move){.kind = WEFT_MOVE_TRANSPOSE, .range = across, .width = width, .unroll = unroll});
 }
 

@@ -69,14 +69,15 @@ weft_status *weft_kernel_sweep(weft_kernel *kernel, uint32_t width, int64_t chun
  * Transpositions (transpose_tile.c): both ranges are cut into tiles; each tile is first read along the one into local
  * buffers, then computed along the last, from them.
  */
-/* Elements along each side of a tile: two cache lines of floats, and tiles of a few loads still fit the cache. */
-#define WEFT_TRANSPOSE_TILE 32
 /* The outer range, not the last, along which a load walks memory element by element while it jumps along the last, and
- * would lose its lines (as many loads as WEFT_LOCAL_BYTES has room for are read in front); range_count when there is none. Only for kernels of one stage without inner ranges. */
+ * would lose its lines, or has a whole tile; range_count when there is none. Only for kernels of one stage without
+ * inner ranges. As many loads as WEFT_LOCAL_BYTES has room for are read in front. */
 uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_machine *machine);
 /* Whether lines that a load jumps over along the last range are still in L1 when the range along which it walks memory
  * takes its next step: then it needs no local buffer. Only if extents and strides are numbers. */
 bool weft_kernel_keeps_lines(const weft_kernel *kernel, const weft_inst *load, const weft_machine *machine);
+/* Elements along each side of a tile, for the loads that transpose `across` and the last range. */
+uint32_t weft_kernel_transposed_tile(const weft_kernel *kernel, uint32_t across);
 const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, uint32_t across, uint32_t width);
 weft_status *weft_kernel_transpose(weft_kernel *kernel, uint32_t across, uint32_t width, uint32_t unroll) WEFT_MUST_USE;
 #endif

@@ -6,13 +6,15 @@
 /*
  * A load that walks memory along one range and jumps along the one that has the lanes would fetch a cache line for
  * every element. So both ranges are cut into square tiles, and a stage in front reads each tile along the memory into a
- * local buffer; the kernel's own stage then reads columns of that, which lies in L1. One element of
- * padding a row keeps columns out of one cache set.
+ * local buffer, rows to columns, which code generators do in registers; the kernel's own stage then reads rows of that,
+ * which lies in L1.
  */
 
-#define TILE WEFT_TRANSPOSE_TILE
-#define PITCH (TILE + 1)
-#define READ_UNROLL 2
+/* Elements along each side of a tile, and bytes of its local buffers, half of L1: runs of 256 bytes where elements have
+ * four, so that few lines and pages are touched for what they hold. */
+#define MOST_TILE 64
+#define LEAST_TILE 32
+#define TILE_BYTES (16 << 10)
 
 static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
 {
@@ -74,6 +76,28 @@ bool weft_kernel_keeps_lines(const weft_kernel *kernel, const weft_inst *load, c
 
 /* ---- transpositions ---- */
 
+uint32_t weft_kernel_transposed_tile(const weft_kernel *kernel, uint32_t across)
+{
+    weft_expr last = kernel->ranges[kernel->range_count - 1].variable;
+    size_t bytes = 0;
+    uint32_t tile = MOST_TILE;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (is_transposed(kernel, inst, kernel->ranges[across].variable, last)) bytes += weft_dtype_size(inst->dtype);
+    }
+    while (tile > LEAST_TILE && tile * tile * bytes > TILE_BYTES) tile /= 2;
+    return tile;
+}
+
+/* Whether both ranges are a tile at least: registers then transpose faster than lanes jump, even within L1. */
+static bool has_tile(const weft_kernel *kernel, uint32_t across)
+{
+    int64_t rows, columns, most, tile = weft_kernel_transposed_tile(kernel, across);
+    weft_expr_range(kernel->exprs, kernel->ranges[across].extent, &columns, &most);
+    weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &rows, &most);
+    return rows >= tile && columns >= tile;
+}
+
 uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_machine *machine)
 {
     uint32_t last = kernel->range_count - 1;
@@ -81,7 +105,7 @@ uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_ma
         const weft_inst *inst = &kernel->insts[i];
         for (uint32_t r = 0; r < last; r++)
             if (is_transposed(kernel, inst, kernel->ranges[r].variable, kernel->ranges[last].variable) &&
-                !weft_kernel_keeps_lines(kernel, inst, machine))
+                (has_tile(kernel, r) || !weft_kernel_keeps_lines(kernel, inst, machine)))
                 return r;
     }
     return kernel->range_count;
@@ -89,6 +113,7 @@ uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_ma
 
 /* The tile that two stages walk, each with variables of its own. */
 typedef struct tile {
+    uint32_t side;
     weft_range across, along;  /* of the kernel's own stage */
     weft_range rows, row;      /* of the reading stage: along, across */
     weft_substitution reading; /* from the former to the latter */
@@ -102,7 +127,7 @@ static weft_expr substitute(weft_expr_context *x, const tile *t, weft_expr e)
 /* Whether a load is read in front, of those that come before it as many as there is room for. */
 static bool is_read(const weft_kernel *kernel, const weft_inst *inst, const tile *t, int64_t *room)
 {
-    int64_t bytes = (int64_t)weft_dtype_size(inst->dtype) * TILE * PITCH;
+    int64_t bytes = (int64_t)weft_dtype_size(inst->dtype) * t->side * t->side;
     if (!is_transposed(kernel, inst, t->across.variable, t->along.variable) || bytes > *room) return false;
     *room -= bytes;
     return true;
@@ -115,9 +140,9 @@ static weft_range same_range(weft_kernel *kernel, const weft_range *range)
     return copy;
 }
 
-static weft_expr local_index(weft_expr_context *x, weft_expr along, weft_expr across)
+static weft_expr local_index(weft_expr_context *x, const tile *t, weft_expr along, weft_expr across)
 {
-    return weft_expr_add(x, weft_expr_mul(x, along, weft_expr_constant(x, PITCH)), across);
+    return weft_expr_add(x, weft_expr_mul(x, across, weft_expr_constant(x, t->side)), along);
 }
 
 static weft_status *copy_predicates(weft_kernel *kernel, const tile *t, weft_inst *inst)
@@ -144,10 +169,11 @@ static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t fi
         reads[count] = *inst;
         reads[count].index = substitute(x, t, inst->index);
         WEFT_TRY(copy_predicates(kernel, t, &reads[count]));
-        stores[count] = (weft_store){
-            .buffer = first_local + count, .index = local_index(x, t->rows.variable, t->row.variable), .value = count};
+        stores[count] = (weft_store){.buffer = first_local + count,
+                                     .index = local_index(x, t, t->rows.variable, t->row.variable),
+                                     .value = count};
         inst->buffer = first_local + count++;
-        inst->index = local_index(x, t->along.variable, t->across.variable);
+        inst->index = local_index(x, t, t->along.variable, t->across.variable);
         inst->predicate_count = 0;
         inst->predicates = NULL;
     }
@@ -172,7 +198,7 @@ static weft_status *add_locals(weft_kernel *kernel, const tile *t, uint32_t coun
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
         if (!is_read(kernel, inst, t, &room)) continue;
-        buffers[kernel->buffer_count++] = (weft_kernel_buffer){.dtype = inst->dtype, .local = TILE * PITCH};
+        buffers[kernel->buffer_count++] = (weft_kernel_buffer){.dtype = inst->dtype, .local = t->side * t->side};
     }
     kernel->buffers = buffers;
     return NULL;
@@ -227,7 +253,7 @@ const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, uint32_t ac
     if (kernel->stage_count != 1 || kernel->stages[0].range_count != 0 || kernel->stages[0].accumulator_count != 0)
         return "the kernel is more than one stage, or reduces";
     if (across == last) return "it is the last range";
-    if (width > TILE) return "a tile has 32 elements on each side";
+    if (width > weft_kernel_transposed_tile(kernel, across)) return "a vector is longer than a tile";
     if (kernel->ranges[last].bind != WEFT_BIND_SERIAL) return "the lanes of the last outer range are bound";
     for (uint32_t i = 0; i < kernel->range_count; i++)
         if (weft_expr_uses(kernel->exprs, kernel->ranges[i].extent, kernel->ranges[across].variable))
@@ -242,10 +268,12 @@ const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, uint32_t ac
 weft_status *weft_kernel_transpose(weft_kernel *kernel, uint32_t across, uint32_t width, uint32_t unroll)
 {
     uint32_t count = kernel->range_count, last = count - 1;
-    if (width > TILE) width = TILE;
-    WEFT_TRY(weft_kernel_split(kernel, across, TILE));
-    WEFT_TRY(weft_kernel_split(kernel, kernel->range_count == count ? last - 1 : last, TILE));
-    tile t = {.across = kernel->ranges[kernel->range_count - 2], .along = kernel->ranges[kernel->range_count - 1]};
+    uint32_t side = weft_kernel_transposed_tile(kernel, across);
+    WEFT_TRY(weft_kernel_split(kernel, across, side));
+    WEFT_TRY(weft_kernel_split(kernel, kernel->range_count == count ? last - 1 : last, side));
+    tile t = {.side = side,
+              .across = kernel->ranges[kernel->range_count - 2],
+              .along = kernel->ranges[kernel->range_count - 1]};
     kernel->range_count -= 2;
     t.rows = same_range(kernel, &t.along);
     t.row = same_range(kernel, &t.across);
@@ -256,7 +284,7 @@ weft_status *weft_kernel_transpose(weft_kernel *kernel, uint32_t across, uint32_
     if (reads == NULL || stores == NULL) return weft_status_out_of_memory();
     WEFT_TRY(add_locals(kernel, &t, loads));
     WEFT_TRY(divert_loads(kernel, &t, first_local, reads, stores));
-    bind_lanes(&t.row, width, READ_UNROLL);
-    bind_lanes(&t.along, width, unroll < TILE / width ? unroll : TILE / width);
+    bind_lanes(&t.row, width, 1);
+    bind_lanes(&t.along, width, unroll < side / width ? unroll : side / width);
     return add_stage(kernel, &t, loads, reads, stores);
 }

@@ -66,7 +66,9 @@ static void fill_element(char *at, weft_dtype dtype, bool special)
     case WEFT_I64: memcpy(at, &i64, sizeof i64); break;
     case WEFT_I32: memcpy(at, &i32, sizeof i32); break;
     case WEFT_U32: memcpy(at, &i32, sizeof i32); break;
-    default: *at = (char)byte;
+    default:
+        *at = (char)byte;
+        for (size_t i = 1; i < weft_dtype_size(dtype); i++) at[i] = (char)next_random();
     }
 }
 
@@ -402,6 +404,66 @@ static void test_bytes(void **state)
         if (i == 0) check_both(&x);
         else check(&x);
     }
+}
+
+/* Rows to columns: whole blocks, blocks that overlap, fewer rows or lanes than a block has. */
+static void write_transposition(char *text, size_t size, const char *dtype, int width, const char *rows,
+                                const char *lanes, const char *condition)
+{
+    snprintf(text, size,
+             "kernel scheduled {\n  symbol m in [0, 70]\n  symbol n in [0, 1000]\n"
+             "  buffer b0 : %s out\n  buffer b1 : %s\n"
+             "  stage {\n    for i0 < %s\n    for i1 < %s lane %d x 2\n"
+             "    %%0 = load b1[n*i0 + i1]%s : %s\n    store b0[70*i1 + i0] = %%0\n  }\n}\n",
+             dtype, dtype, rows, lanes, width, condition, dtype);
+}
+
+static void check_transposition(const char *dtype, int width, bool is_static, const char *condition)
+{
+    static const int64_t sizes[][2] = {{1, 1}, {3, 70}, {16, 64}, {64, 5}, {19, 33}, {70, 67}};
+    char text[1024], rows[8] = "m", lanes[8] = "n";
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t m = sizes[i][0], n = sizes[i][1];
+        if (is_static) snprintf(rows, sizeof rows, "%d", (int)m);
+        if (is_static) snprintf(lanes, sizeof lanes, "%d", (int)n);
+        write_transposition(text, sizeof text, dtype, width, rows, lanes, condition);
+        example x = {.name = dtype, .text = text, .scalars = {m, n}};
+        x.buffers[0].after = 70 * (n - 1) + m;
+        x.buffers[1].after = m * n;
+        if (i == 0 && width == 8) check_both(&x);
+        else check(&x);
+    }
+}
+
+static void test_transpositions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dtype;
+        int width;
+    } vectors[] = {{"f32", 4}, {"f32", 8},  {"f32", 16},  {"f64", 2},   {"f64", 8}, {"u8", 8},  {"u8", 32},
+                   {"u8", 64}, {"f16", 16}, {"bf16", 32}, {"bool", 16}, {"i32", 2}, {"c64", 2}, {"c64", 4}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        check_transposition(vectors[i].dtype, vectors[i].width, false, "");
+        check_transposition(vectors[i].dtype, vectors[i].width, true, "");
+    }
+    check_transposition("f32", 8, false, " if (i0 - 2, i1 + i0 - 9)");
+    check_transposition("u8", 16, false, " if (n - i1 - 3)");
+}
+
+static void test_transposed_registers(void **state)
+{
+    (void)state;
+    char text[1024];
+    weft_bytes code;
+    write_transposition(text, sizeof text, "f32", 8, "64", "64", "");
+    weft_kernel *kernel = parse(&(example){.name = "transposition", .text = text});
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+    assert_non_null(strstr(code.data, "shufflevector <8 x float>"));
+    assert_non_null(strstr(code.data, "store <8 x float>"));
+    assert_null(strstr(code.data, "extractelement"));
+    weft_bytes_finish(&code);
+    weft_kernel_destroy(kernel);
 }
 
 /* A reshape and a broadcast: aligned blocks of 64, blocks of 12, rows by the outer ranges; the odometer over three of
@@ -922,6 +984,7 @@ int main(void)
         cmocka_unit_test(test_tails),          cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_near_lanes),     cmocka_unit_test(test_near_vectors),
         cmocka_unit_test(test_bytes),          cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_transpositions), cmocka_unit_test(test_transposed_registers),
         cmocka_unit_test(test_operations),     cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_in_blocks), cmocka_unit_test(test_indices),
         cmocka_unit_test(test_argmax),         cmocka_unit_test(test_scan),
