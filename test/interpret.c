@@ -480,7 +480,7 @@ void weft_test_interpret(const weft_kernel *kernel, const weft_kernel_frame *fra
             m.variables[i].value = rest % extent;
             rest /= extent;
         }
-        for_ranges(&m, kernel->ranges + count, kernel->range_count - count, NULL);
+        for_ranges(&m, count == 0 ? kernel->ranges : kernel->ranges + count, kernel->range_count - count, NULL);
     }
     free(m.values);
     free(m.results);
