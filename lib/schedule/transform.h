@@ -23,7 +23,7 @@ weft_status *weft_kernel_cut_periods(weft_kernel *kernel, uint32_t width, int64_
  * Short ranges. A tile of the ranges that store and loads walk in runs of memory, read and written run by run.
  */
 /* Local buffers are on the stack, of which a run may have 32 KB: bytes of all those of a kernel. */
-#define WEFT_LOCAL_BYTES (20 << 10)
+#define WEFT_LOCAL_BYTES (16 << 10)
 /* Points of a tile at most. */
 #define WEFT_TILE_POINTS (64 << 10)
 /* The tile that suits the kernel (tile.c), or NULL where the last range is long enough and nothing jumps along it

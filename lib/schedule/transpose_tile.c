@@ -10,11 +10,10 @@
  * which lies in L1.
  */
 
-/* Elements along each side of a tile, and bytes of its local buffers, half of L1: runs of 256 bytes where elements have
- * four, so that few lines and pages are touched for what they hold. */
+/* Elements along each side of a tile, the longer side if there is room for its local buffers: runs of 256 bytes where
+ * elements have four, so that few lines and pages are touched for what they hold. */
 #define MOST_TILE 64
 #define LEAST_TILE 32
-#define TILE_BYTES (16 << 10)
 
 static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
 {
@@ -85,7 +84,7 @@ uint32_t weft_kernel_transposed_tile(const weft_kernel *kernel, uint32_t across)
         const weft_inst *inst = &kernel->insts[i];
         if (is_transposed(kernel, inst, kernel->ranges[across].variable, last)) bytes += weft_dtype_size(inst->dtype);
     }
-    while (tile > LEAST_TILE && tile * tile * bytes > TILE_BYTES) tile /= 2;
+    while (tile > LEAST_TILE && tile * tile * bytes > WEFT_LOCAL_BYTES) tile /= 2;
     return tile;
 }
 
