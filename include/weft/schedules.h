@@ -27,7 +27,8 @@ size_t weft_schedules_count(const weft_schedules *schedules);
 weft_status *weft_schedules_text(const weft_schedules *schedules, char **out_text) WEFT_MUST_USE;
 /* Adds what such a text has, in place of what is there for the same kernels; `name` is for errors, text need not end
  * with a NUL. Schedules for another target or of another version of weft are not added: *out_foreign (may be NULL) says
- * so. PARSE_ERROR with line and column: nothing is added. */
+ * so. PARSE_ERROR with line and column, VERSION_MISMATCH for text of another version of this form, and the errors of
+ * weft_emit_target: nothing is added. */
 weft_status *weft_schedules_parse(weft_schedules *schedules, const char *name, const char *text, size_t length,
                                   bool *out_foreign) WEFT_MUST_USE;
 
@@ -56,8 +57,8 @@ typedef struct weft_tune_report {
 /*
  * Runs a program again and again, with schedules that templates give for each of its kernels in place of those of the
  * rules, the most promising ones first, and adds to `schedules` those that turn out to be faster. Each schedule runs in
- * turns with that of the rules, and once more at the end. The results of every schedule are compared with those of the
- * rules: WEFT_INTERNAL, should a bit differ.
+ * turns with that of the rules, and the best of each kernel once more at the end. The results of every schedule are
+ * compared with those of the rules: WEFT_INTERNAL, should a bit differ.
  *
  * `run` is as for weft_executor_run. Its inputs are only read: `donated` is ignored, and so are `outputs`, `profile`,
  * `report`, `queue`, `waits` and `signal`. A run that is cancelled, or fails, ends it: nothing is added, except where

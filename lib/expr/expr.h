@@ -31,6 +31,10 @@ typedef enum weft_expr_kind {
     WEFT_EXPR_MAX
 } weft_expr_kind;
 
+/* Of numbers. The quotient is rounded down, by anything but 0; INT64_MIN / -1 is INT64_MAX. */
+int64_t weft_expr_gcd(int64_t a, int64_t b);
+int64_t weft_expr_floor_div(int64_t a, int64_t b);
+
 /* Owns expressions and symbols; those of one context do not mix with others. */
 typedef struct weft_expr_context weft_expr_context;
 

@@ -119,9 +119,6 @@ size_t weft_expr_rank(const weft_expr_node *node);
 bool weft_expr_precedes(const weft_expr_context *exprs, weft_expr a, weft_expr b);
 /* Fills range, divisor, height, shape and symbols of a node from its operands; false when out of memory or too high. */
 bool weft_expr_analyse(weft_expr_context *exprs, weft_expr_node *node);
-int64_t weft_expr_gcd(int64_t a, int64_t b);
-/* Floor division and remainder; `b` is not 0, and not -1 where `a` is INT64_MIN. */
-int64_t weft_expr_floor_div(int64_t a, int64_t b);
 
 /* A symbol with only one possible value as that value. */
 weft_expr weft_expr_settle(weft_expr_context *exprs, weft_expr e);

@@ -6,28 +6,27 @@
  * computed or the order of a reduction, so that a schedule changes no bit of a result. Outer ranges that no move binds
  * are for threads.
  *
- * A move names a range by its number in the text of the kernel it acts on: outer ranges first, then those of each stage.
- * As text (weft_schedule_print, weft_schedule_parse) moves have semicolons between them:
+ * A move names a range by its number in the text of the kernel it acts on: outer ranges first, then those of each
+ * stage. As text (weft_schedule_print, weft_schedule_parse) moves have semicolons between them:
  *
- *     fuse i0 i1         two adjacent ranges that every address walks as one become one
- *     split i1 8192      an outer range becomes one of tiles, where it was, and one inside the tile, the last outer one;
- *                        a range known to fit one tile only goes to the end
- *     reorder i2 i0      an outer range goes in front of another
- *     sink i2 1          the last outer range becomes the innermost of stage 1, the only one
- *     jam i0 4           four points of an outer range become one, with their reductions side by side
- *     lanes i1 8 x 4     the last outer range, or the last of a stage, on vectors of 8 lanes, 4 in a round
- *     transpose i0 8 x 4 tiles of this range and the last one are read along this one into a local buffer, and computed
- *                        along the last from there
- *     seams 8192         the last outer range, cut into tiles of 8192 elements and where predicates change, is in stages in
- *                        which these are known; outer ranges that only predicates keep apart are fused before
- *     periods 8 8192     the last outer range, cut into tiles and periods of addresses, for vectors of 8 lanes, is in
- *                        stages
- *     sweep 8 2048       a reduction across memory takes in a few whole rows in one pass, with accumulators of 2048
- *                        elements of the last outer range in local buffers, on vectors of 8 lanes
- *     tile 8 x 4 cut i2 4, lanes i3 i2.0, rows i1, read %0 i1 i2.0
- *                        parts of several ranges become a tile of rows and lanes; `cut` takes the next 4 elements of a
- *                        range as part i2.0, the rest is i2.1; a load under `read` is read along these parts into a
- *                        local buffer first
+ *  - `fuse i0 i1`: two adjacent ranges that every address walks as one become one.
+ *  - `split i1 8192`: an outer range becomes one of tiles, where it was, and one inside the tile, the last outer one; a
+ *    range known to fit one tile only goes to the end.
+ *  - `reorder i2 i0`: an outer range goes in front of another.
+ *  - `sink i2 0`: the last outer range becomes the innermost of stage 0, the only one.
+ *  - `jam i0 4`: four points of an outer range become one, with their reductions side by side.
+ *  - `lanes i1 8 x 4`: the last outer range, or the last of a stage, is on vectors of 8 lanes, 4 in a round.
+ *  - `transpose i0 8 x 4`: tiles of this range and the last one are read along this one into a local buffer, and
+ *    computed along the last from there.
+ *  - `seams 8192`: the last outer range, cut into tiles of 8192 elements and where predicates change, is in stages in
+ *    which these are known; outer ranges that only predicates keep apart are fused before.
+ *  - `periods 8 8192`: the last outer range, cut into tiles and periods of addresses, for vectors of 8 lanes, is in
+ *    stages.
+ *  - `sweep 8 2048`: a reduction across memory takes in a few whole rows in one pass, with accumulators of 2048
+ *    elements of the last outer range in local buffers, on vectors of 8 lanes.
+ *  - `tile 8 x 4 cut i2 4, lanes i3 i2.0, rows i1, read %0 i1 i2.0`: parts of several ranges become a tile of rows and
+ *    lanes. `cut` takes the next 4 elements of a range as part i2.0, the rest is i2.1; a load under `read` is read
+ *    along these parts into a local buffer first.
  */
 #include <weft/machine.h>
 #include "lib/loop/loop.h"
@@ -79,11 +78,11 @@ typedef struct weft_tile_plan {
 
 typedef struct weft_move {
     weft_move_kind kind;
-    uint32_t range;         /* unless the move is of all, or of the last outer one: SEAMS, PERIODS, SWEEP, TILE */
-    uint32_t to;            /* REORDER: the range that it goes in front of; SINK: the stage */
-    int64_t factor;         /* SPLIT, SEAMS, PERIODS, SWEEP: elements of a tile; JAM: points */
-    uint32_t width, unroll; /* LANES, TRANSPOSE, TILE; PERIODS, SWEEP: width */
-    const weft_tile_plan *tile;  /* TILE */
+    uint32_t range;             /* unless the move is of all, or of the last outer one: SEAMS, PERIODS, SWEEP, TILE */
+    uint32_t to;                /* REORDER: the range that it goes in front of; SINK: the stage */
+    int64_t factor;             /* SPLIT, SEAMS, PERIODS, SWEEP: elements of a tile; JAM: points */
+    uint32_t width, unroll;     /* LANES, TRANSPOSE, TILE; PERIODS, SWEEP: width */
+    const weft_tile_plan *tile; /* TILE */
 } weft_move;
 
 typedef struct weft_schedule {

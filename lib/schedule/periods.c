@@ -33,13 +33,7 @@ typedef struct cycle {
 
 static int64_t common_multiple(int64_t a, int64_t b)
 {
-    int64_t x = a, y = b;
-    while (y != 0) {
-        int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
+    return a / weft_expr_gcd(a, b) * b;
 }
 
 /* A quotient or remainder, of which the address has `factor`. Its steps are short, or are those from one period to the

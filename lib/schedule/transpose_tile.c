@@ -42,17 +42,12 @@ static bool find_step(const weft_kernel *kernel, const weft_inst *load, const we
     return true;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b == 0 ? a : gcd(b, a % b);
-}
-
 /* Lines that `extent` steps touch, and whether the sets of L1 hold them beside each other. */
 static int64_t count_lines(int64_t step, int64_t extent, const weft_machine *machine, bool *fits)
 {
     if (step == 0) return 1;
     if (step < machine->line_bytes) return (step * extent + machine->line_bytes - 1) / machine->line_bytes;
-    *fits &= extent <= WAYS * (SETS / gcd(step, SETS));
+    *fits &= extent <= WAYS * (SETS / weft_expr_gcd(step, SETS));
     return extent;
 }
 
