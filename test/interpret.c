@@ -286,24 +286,24 @@ static bits execute(machine *m, const weft_inst *inst)
 
 /* ---- accumulators ---- */
 
-static void combine(const weft_accumulator *accumulator, bits *left, const bits *right)
+static void combine(const weft_accumulator *accumulator, const weft_combiner *combiner, bits *left, const bits *right)
 {
     bits values[128];
-    assert_true(accumulator->combine_count <= 128);
-    for (uint32_t i = 0; i < accumulator->combine_count; i++) {
-        const weft_inst *inst = &accumulator->combine[i];
+    assert_true(combiner->count <= 128);
+    for (uint32_t i = 0; i < combiner->count; i++) {
+        const weft_inst *inst = &combiner->insts[i];
         bits args[3] = {0};
         weft_dtype from = inst->dtype;
         for (uint32_t k = 0; k < inst->arg_count; k++) {
             args[k] = values[inst->args[k]];
-            from = accumulator->combine[inst->args[k]].dtype;
+            from = combiner->insts[inst->args[k]].dtype;
         }
         if (inst->op == WEFT_SCALAR_param)
             values[i] =
                 inst->number < accumulator->width ? left[inst->number] : right[inst->number - accumulator->width];
         else values[i] = apply(inst, from, args);
     }
-    for (uint32_t c = 0; c < accumulator->width; c++) left[c] = values[accumulator->outcomes[c]];
+    for (uint32_t c = 0; c < accumulator->width; c++) left[c] = values[combiner->outcomes[c]];
 }
 
 static uint32_t lanes_of(const weft_stage *stage)
@@ -322,8 +322,9 @@ static void take_in(machine *m, const weft_stage *stage)
     for (uint32_t a = 0; a < stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &m->kernel->accumulators[stage->accumulator_first + a];
         bits right[WEFT_MAX_COMPONENTS];
-        for (uint32_t c = 0; c < accumulator->width; c++) right[c] = m->values[accumulator->values[c]];
-        combine(accumulator, lane_of(m, stage, a, (uint32_t)(k % lanes_of(stage))), right);
+        for (uint32_t v = 0; v < accumulator->value_count; v++) right[v] = m->values[accumulator->values[v]];
+        combine(accumulator, weft_accumulator_step(accumulator), lane_of(m, stage, a, (uint32_t)(k % lanes_of(stage))),
+                right);
     }
 }
 
@@ -355,9 +356,10 @@ static void finish_accumulators(machine *m, const weft_stage *stage)
 {
     for (uint32_t a = 0; a < stage->accumulator_count; a++) {
         uint32_t number = stage->accumulator_first + a;
+        const weft_accumulator *accumulator = &m->kernel->accumulators[number];
         for (uint32_t half = lanes_of(stage) / 2; half > 0; half /= 2) {
             for (uint32_t i = 0; i < half; i++)
-                combine(&m->kernel->accumulators[number], lane_of(m, stage, a, i), lane_of(m, stage, a, i + half));
+                combine(accumulator, &accumulator->combine, lane_of(m, stage, a, i), lane_of(m, stage, a, i + half));
         }
         memcpy(&m->results[number * WEFT_MAX_COMPONENTS], lane_of(m, stage, a, 0), sizeof(bits[WEFT_MAX_COMPONENTS]));
     }
@@ -395,6 +397,15 @@ typedef struct span {
 
 static void for_blocks(machine *m, const span *s, int64_t begin, int64_t end);
 
+static int64_t block_size(const weft_range *range)
+{
+    switch (range->blocks) {
+    case WEFT_BLOCKS_NONE: return INT64_MAX;
+    case WEFT_BLOCKS_NESTED: return WEFT_ORDER_BLOCK * (int64_t)range->virtual_lanes;
+    default: return range->blocks;
+    }
+}
+
 /* Elements [begin, end) by themselves; then what they give goes into what was there. */
 static void for_block(machine *m, const span *s, int64_t begin, int64_t end)
 {
@@ -405,8 +416,8 @@ static void for_block(machine *m, const span *s, int64_t begin, int64_t end)
     start_lanes(m, s->stage);
     for_blocks(m, s, begin, end);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t accumulator = s->stage->accumulator_first + i / lanes_of(s->stage);
-        combine(&m->kernel->accumulators[accumulator], before[i], m->lanes[i]);
+        uint32_t number = s->stage->accumulator_first + i / lanes_of(s->stage);
+        combine(&m->kernel->accumulators[number], &m->kernel->accumulators[number].combine, before[i], m->lanes[i]);
         memcpy(m->lanes[i], before[i], sizeof before[i]);
     }
     free(before);
@@ -414,13 +425,14 @@ static void for_block(machine *m, const span *s, int64_t begin, int64_t end)
 
 static void for_blocks(machine *m, const span *s, int64_t begin, int64_t end)
 {
-    int64_t size = s->ranges->blocks ? WEFT_ORDER_BLOCK * (int64_t)s->ranges->virtual_lanes : INT64_MAX;
+    int64_t size = block_size(s->ranges);
     for (int64_t i = begin; i < end && end - begin <= size; i++) {
         m->variables[s->slot].value = i;
         for_ranges(m, s->ranges + 1, s->count - 1, s->stage);
     }
     if (end - begin <= size) return;
-    while (size < (end - begin + WEFT_ORDER_BLOCK - 1) / WEFT_ORDER_BLOCK) size *= WEFT_ORDER_BLOCK;
+    bool nested = s->ranges->blocks == WEFT_BLOCKS_NESTED;
+    while (nested && size < (end - begin + WEFT_ORDER_BLOCK - 1) / WEFT_ORDER_BLOCK) size *= WEFT_ORDER_BLOCK;
     for (int64_t i = begin; i < end; i += size) for_block(m, s, i, i + size < end ? i + size : end);
 }
 

@@ -81,7 +81,7 @@ static sizes sizes_of(const weft_kernel *kernel)
         s.slots = larger(s.slots, stage->accumulator_count * WEFT_MAX_COMPONENTS);
     }
     for (uint32_t i = 0; i < kernel->accumulator_count; i++)
-        s.block = larger(s.block, kernel->accumulators[i].combine_count);
+        s.block = larger(s.block, larger(kernel->accumulators[i].step.count, kernel->accumulators[i].combine.count));
     s.ranges += kernel->range_count;
     return s;
 }

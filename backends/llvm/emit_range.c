@@ -212,7 +212,8 @@ static bool runs_along_lanes(const weft_emitter *e, const weft_range *range)
 int64_t weft_block_size(const weft_range *range, int64_t most)
 {
     int64_t size = 0, next = (int64_t)range->virtual_lanes * WEFT_ORDER_BLOCK;
-    while (range->blocks && next < most) {
+    if (range->blocks > WEFT_BLOCKS_NESTED) return range->blocks < most ? range->blocks : 0;
+    while (range->blocks != WEFT_BLOCKS_NONE && next < most) {
         size = next;
         if (__builtin_mul_overflow(size, WEFT_ORDER_BLOCK, &next)) next = INT64_MAX;
     }

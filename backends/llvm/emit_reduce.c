@@ -132,14 +132,15 @@ void weft_reduce_fetch(weft_emitter *e, LLVMValueRef group)
 
 /* ---- combining ---- */
 
-/* Applies the combine block: params below `width` are `left`, the others `right`. That is the `next` element, or the
- * accumulator of other elements. `out` may be `left`. */
+/* Applies the step to the values of the `next` element, or the combine block to the accumulator of other elements, in
+ * `right`. `out` may be `left`. */
 static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32_t width, const LLVMValueRef *left,
                     const LLVMValueRef *right, bool next, LLVMValueRef *out)
 {
     LLVMValueRef results[WEFT_MAX_COMPONENTS];
-    for (uint32_t i = 0; i < accumulator->combine_count; i++) {
-        const weft_inst *inst = &accumulator->combine[i];
+    const weft_combiner *combiner = next ? weft_accumulator_step(accumulator) : &accumulator->combine;
+    for (uint32_t i = 0; i < combiner->count; i++) {
+        const weft_inst *inst = &combiner->insts[i];
         if (inst->op == WEFT_SCALAR_param) {
             bool is_left = inst->number < accumulator->width;
             e->block[i] = is_left ? left[inst->number] : right[inst->number - accumulator->width];
@@ -152,10 +153,10 @@ static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32
         } else {
             LLVMValueRef args[3];
             for (uint32_t k = 0; k < inst->arg_count; k++) args[k] = e->block[inst->args[k]];
-            e->block[i] = weft_scalar_emit(e, inst, accumulator->combine[inst->args[inst->arg_count - 1]].dtype, args);
+            e->block[i] = weft_scalar_emit(e, inst, combiner->insts[inst->args[inst->arg_count - 1]].dtype, args);
         }
     }
-    for (uint32_t c = 0; c < accumulator->width; c++) results[c] = e->block[accumulator->outcomes[c]];
+    for (uint32_t c = 0; c < accumulator->width; c++) results[c] = e->block[combiner->outcomes[c]];
     memcpy(out, results, accumulator->width * sizeof *out);
 }
 
@@ -165,8 +166,8 @@ static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, u
     const weft_reduce_state *reduction = &e->reduction;
     LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
     LLVMValueRef mask = reduction->along_lanes ? e->lane.mask : NULL;
-    for (uint32_t c = 0; c < accumulator->width; c++)
-        right[c] = weft_value_part(e, &e->values[accumulator->values[c]], part, reduction->width > 1);
+    for (uint32_t v = 0; v < accumulator->value_count; v++)
+        right[v] = weft_value_part(e, &e->values[accumulator->values[v]], part, reduction->width > 1);
     weft_scope_move(e, weft_scope_top(e));
     for (uint32_t c = 0; c < accumulator->width; c++)
         left[c] = reduction->row != NULL ? load_row(e, slot + c, accumulator->dtypes[c], reduction->row)

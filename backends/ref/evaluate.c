@@ -197,6 +197,8 @@ static weft_status *evaluate_node(struct scope *scope, uint32_t number)
     const weft_kernel_context *context = scope->run->context;
     weft_op_id id = weft_op_id_of(node->op);
     weft_reference_call call = {.run = scope->run,
+                                .graph = scope->body->graph,
+                                .node = number,
                                 .op = node->op,
                                 .location = node->location,
                                 .allocator = context->allocator,

@@ -78,6 +78,7 @@ typedef struct weft_reference {
     const weft_allocator *allocator;
     weft_program *program; /* retained */
     weft_map slots;        /* weft_expr -> slot of the variant's formulas + 1 */
+    bool ordered;          /* products add up as compiled ones do */
 } weft_reference;
 
 /* What is the same for all of a run. */
@@ -90,6 +91,8 @@ typedef struct weft_reference_run {
 /* One op to compute. */
 typedef struct weft_reference_call {
     const weft_reference_run *run;
+    const weft_graph *graph;
+    uint32_t node;
     const weft_op_def *op;
     weft_location location;
     const weft_allocator *allocator;

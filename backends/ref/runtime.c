@@ -81,11 +81,12 @@ static void destroy_reference(void *self)
     weft_free(reference->allocator, reference, sizeof *reference);
 }
 
-static weft_status *create_reference(const weft_build_request *request, weft_variant *variant)
+static weft_status *create_reference(const weft_build_request *request, bool ordered, weft_variant *variant)
 {
     weft_reference *reference = weft_allocate_zeroed(request->allocator, sizeof *reference);
     if (reference == NULL) return weft_status_out_of_memory();
     reference->allocator = request->allocator;
+    reference->ordered = ordered;
     reference->program = weft_program_retain((weft_program *)request->program);
     weft_map_init(&reference->slots, request->allocator);
     variant->self = reference;
@@ -168,32 +169,42 @@ static weft_status *fill_step(const weft_build_request *request, weft_variant *v
     return NULL;
 }
 
-static weft_status *fill_variant(const weft_build_request *request, weft_variant *variant)
+static weft_status *fill_variant(const weft_build_request *request, bool ordered, weft_variant *variant)
 {
     variant->driver = request->runtime->driver;
     WEFT_TRY(weft_formulas_copy(request->allocator, &request->program->formulas, &variant->formulas));
     WEFT_TRY(fill_buffers(request, variant));
-    WEFT_TRY(create_reference(request, variant));
+    WEFT_TRY(create_reference(request, ordered, variant));
     return fill_step(request, variant);
 }
 
 static weft_status *build(void *self, const weft_build_request *request, weft_variant **out_variant)
 {
-    (void)self;
     weft_variant *variant;
     WEFT_TRY(weft_variant_create(request->allocator, &variant));
-    weft_status *status = fill_variant(request, variant);
+    weft_status *status = fill_variant(request, self != NULL, variant);
     if (status == NULL) *out_variant = variant;
     else weft_variant_destroy(variant);
     return status;
 }
 
+static const weft_driver driver = {
+    .size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}, .load = driver_load, .unload = driver_unload};
+static const weft_compiler compiler = {.size = sizeof compiler, .build = build};
+
 const weft_runtime *weft_runtime_reference(void)
 {
-    static const weft_driver driver = {
-        .size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}, .load = driver_load, .unload = driver_unload};
-    static const weft_compiler compiler = {.size = sizeof compiler, .build = build};
     static const weft_runtime runtime = {
         .size = sizeof runtime, .name = "ref", .driver = &driver, .compiler = &compiler};
+    return &runtime;
+}
+
+const weft_runtime *weft_runtime_reference_ordered(void)
+{
+    static const weft_runtime runtime = {.size = sizeof runtime,
+                                         .name = "ref-ordered",
+                                         .self = (void *)&compiler, /* not NULL: in order */
+                                         .driver = &driver,
+                                         .compiler = &compiler};
     return &runtime;
 }

@@ -79,8 +79,8 @@ typedef struct weft_launch {
  * C[b] = A[b] * B[b]; b runs over `batch_rank` axes. Strides and offsets count elements and may have any sign; those of
  * A and B may be 0. A batch axis with stride 0 in C is reduced: an element of C sums over all such axes and k, in
  * row-major order, k innermost. There are at most WEFT_MAX_RANK reduced and WEFT_MAX_RANK other batch axes. An empty
- * sum is zero. f16 and bf16 accumulate in f32 and round once. No byte of C except its elements is written, and there are
- * some.
+ * sum is zero. f16 and bf16 accumulate in f32 and round once. No byte of C except its elements is written, and there
+ * are some.
  */
 typedef struct weft_gemm_call {
     size_t size;
@@ -185,6 +185,9 @@ weft_status *weft_array_wrap_on(const weft_allocator *allocator, const weft_runt
 /* The two of libweft. The LLVM code generator is loaded on the first miss. Static, never freed. */
 const weft_runtime *weft_runtime_llvm(void);
 const weft_runtime *weft_runtime_reference(void);
+/* The reference as "ref-ordered": products of floats and complex numbers (dot) add up in the order of those of "llvm",
+ * to the bit. Not among the runtimes of weft_executor_create_standard. Static, never freed. */
+const weft_runtime *weft_runtime_reference_ordered(void);
 
 #ifdef __cplusplus
 }

@@ -50,7 +50,8 @@ static int64_t stage_flops(const kernel_cost *cost, const weft_stage *stage, uin
     for (uint32_t i = 0; i < stage->inst_count; i++) flops += count_flops(&kernel->insts[stage->inst_first + i]);
     for (uint32_t a = 0; a < stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &kernel->accumulators[stage->accumulator_first + a];
-        for (uint32_t i = 0; i < accumulator->combine_count; i++) flops += count_flops(&accumulator->combine[i]);
+        const weft_combiner *step = weft_accumulator_step(accumulator);
+        for (uint32_t i = 0; i < step->count; i++) flops += count_flops(&step->insts[i]);
     }
     return flops;
 }

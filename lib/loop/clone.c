@@ -41,8 +41,10 @@ static weft_stage *copy_stages(cloner *c, const weft_stage *stages, uint32_t cou
 static weft_accumulator *copy_accumulators(cloner *c, const weft_accumulator *accumulators, uint32_t count)
 {
     weft_accumulator *copied = copy(c, accumulators, count, sizeof *accumulators);
-    for (uint32_t a = 0; a < count && !c->failed; a++)
-        copied[a].combine = copy_insts(c, copied[a].combine, copied[a].combine_count);
+    for (uint32_t a = 0; a < count && !c->failed; a++) {
+        copied[a].step.insts = copy_insts(c, copied[a].step.insts, copied[a].step.count);
+        copied[a].combine.insts = copy_insts(c, copied[a].combine.insts, copied[a].combine.count);
+    }
     return copied;
 }
 

@@ -11,7 +11,7 @@ static void mark(const weft_kernel *kernel, uint32_t *needed)
 {
     for (uint32_t a = 0; a < kernel->accumulator_count; a++) {
         const weft_accumulator *accumulator = &kernel->accumulators[a];
-        for (uint32_t c = 0; c < accumulator->width; c++) needed[accumulator->values[c]] = 1;
+        for (uint32_t v = 0; v < accumulator->value_count; v++) needed[accumulator->values[v]] = 1;
     }
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
@@ -52,7 +52,7 @@ static void compact(weft_kernel *kernel, uint32_t *number)
     kernel->inst_count = next;
     for (uint32_t a = 0; a < kernel->accumulator_count; a++) {
         weft_accumulator *accumulator = &kernel->accumulators[a];
-        for (uint32_t c = 0; c < accumulator->width; c++) accumulator->values[c] = number[accumulator->values[c]];
+        for (uint32_t v = 0; v < accumulator->value_count; v++) accumulator->values[v] = number[accumulator->values[v]];
     }
 }
 

@@ -144,16 +144,15 @@ static weft_status *rewrite_run(weft_inst_list *list, const weft_inst *insts, ui
     return NULL;
 }
 
-static weft_status *rewrite_block(weft_arena *arena, weft_accumulator *accumulator, weft_inst_rule rule)
+static weft_status *rewrite_combiner(weft_arena *arena, uint32_t width, weft_combiner *combiner, weft_inst_rule rule)
 {
     weft_inst_list list = {.arena = arena};
-    uint32_t count = accumulator->combine_count;
-    weft_inst_id *new_ids = weft_arena_allocate(arena, count * sizeof *new_ids);
+    weft_inst_id *new_ids = weft_arena_allocate(arena, (combiner->count + 1) * sizeof *new_ids);
     if (new_ids == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(rewrite_run(&list, accumulator->combine, 0, count, new_ids, rule));
-    for (uint32_t c = 0; c < accumulator->width; c++) accumulator->outcomes[c] = new_ids[accumulator->outcomes[c]];
-    accumulator->combine = list.items;
-    accumulator->combine_count = list.count;
+    WEFT_TRY(rewrite_run(&list, combiner->insts, 0, combiner->count, new_ids, rule));
+    for (uint32_t c = 0; combiner->count > 0 && c < width; c++) combiner->outcomes[c] = new_ids[combiner->outcomes[c]];
+    combiner->insts = list.items;
+    combiner->count = list.count;
     return NULL;
 }
 
@@ -166,8 +165,10 @@ static weft_status *rewrite_stage(weft_kernel *kernel, weft_stage *stage, weft_i
     stage->inst_count = list->count - list->visible;
     for (uint32_t a = 0; a < stage->accumulator_count; a++) {
         weft_accumulator *accumulator = &kernel->accumulators[stage->accumulator_first + a];
-        for (uint32_t c = 0; c < accumulator->width; c++) accumulator->values[c] = new_ids[accumulator->values[c]];
-        WEFT_TRY(rewrite_block(&kernel->arena, accumulator, rule));
+        for (uint32_t v = 0; v < accumulator->value_count; v++)
+            accumulator->values[v] = new_ids[accumulator->values[v]];
+        WEFT_TRY(rewrite_combiner(&kernel->arena, accumulator->width, &accumulator->step, rule));
+        WEFT_TRY(rewrite_combiner(&kernel->arena, accumulator->width, &accumulator->combine, rule));
     }
     for (uint32_t s = 0; s < stage->store_count; s++) {
         weft_store *store = &stage->stores[s];

@@ -185,20 +185,27 @@ weft_inst_id weft_kernel_builder_inst(weft_kernel_builder *builder, const weft_i
     return id;
 }
 
+/* Nothing is shared: outcomes keep their numbers. */
+static void keep_combiner(weft_kernel_builder *builder, weft_combiner *combiner)
+{
+    weft_inst_list block = {.arena = &builder->kernel->arena};
+    for (uint32_t i = 0; i < combiner->count; i++) {
+        block.visible = block.count;
+        weft_inst_list_add(&block, &combiner->insts[i]);
+    }
+    combiner->insts = block.items;
+    builder->insts.failed |= block.failed;
+}
+
 uint32_t weft_kernel_builder_accumulator(weft_kernel_builder *builder, const weft_accumulator *accumulator)
 {
     weft_stage *stage = last_stage(builder);
     if (stage == NULL) return 0;
     weft_kernel *kernel = builder->kernel;
     weft_accumulator copy = *accumulator;
-    weft_inst_list block = {.arena = &kernel->arena};
-    for (uint32_t i = 0; i < accumulator->combine_count; i++) {
-        block.visible = block.count; /* nothing is shared: outcomes keep their numbers */
-        weft_inst_list_add(&block, &accumulator->combine[i]);
-    }
-    copy.combine = block.items;
-    builder->insts.failed = block.failed;
-    if (block.failed) return 0;
+    keep_combiner(builder, &copy.step);
+    keep_combiner(builder, &copy.combine);
+    if (builder->insts.failed) return 0;
     if (append(builder, &kernel->accumulators, &kernel->accumulator_count, &copy, sizeof copy))
         stage->accumulator_count++;
     return kernel->accumulator_count - 1;

@@ -28,12 +28,13 @@
  * Order of a reduction. It is part of the meaning, not of the schedule: a reduced range with `virtual_lanes` = L > 1
  * (only the innermost one) sends element k to virtual lane k mod L, each lane combines its elements in increasing order
  * starting from init, and at the end lane i takes in lane i + h, for h = L/2, L/4, ..., 1. With L = 1 elements combine
- * in order. A range with `blocks` is cut into blocks of WEFT_ORDER_BLOCK * L elements if it is longer: each lane
+ * in order. A range with nested blocks is cut into blocks of WEFT_ORDER_BLOCK * L elements if it is longer: each lane
  * combines those of a block starting from init, then the results of the blocks in order; if there are more than
  * WEFT_ORDER_BLOCK of them, those of WEFT_ORDER_BLOCK blocks first, and so on. Inside another reduced range such a
  * range starts from init each time, and what it gives is combined with what is there; one of up to WEFT_ORDER_SHORT * L
- * elements goes on with what is there. Without lanes and blocks a stage may also look at its accumulators while they
- * grow (`running`): instructions after the first `running` of a stage see what the accumulators are once they have
+ * elements goes on with what is there. With flat blocks, which only a single reduced range has, each block starts from
+ * init, and their results combine in order. Without lanes and blocks a stage may also look at its accumulators while
+ * they grow (`running`): instructions after the first `running` of a stage see what the accumulators are once they have
  * taken in the point; what they take in comes before. Outer reduced ranges run around it. The schedule may place the
  * virtual lanes on vectors (width divides L; unroll = L / width) or on separate accumulators, with equal bits.
  */
@@ -81,28 +82,44 @@ typedef enum weft_bind { WEFT_BIND_SERIAL, WEFT_BIND_THREAD, WEFT_BIND_LANE, WEF
 /* Most vectors of one round of lanes: a backend keeps that many for each value. */
 #define WEFT_MAX_UNROLL 16
 
+/* How the elements of a reduced range go in blocks: not at all; in blocks of blocks; otherwise in flat blocks of so
+ * many elements. */
+enum { WEFT_BLOCKS_NONE = 0, WEFT_BLOCKS_NESTED = 1 };
+
 typedef struct weft_range {
     weft_expr variable; /* weft_expr_variable */
     weft_expr extent;
     bool reduce;            /* inner ranges of a stage with accumulators */
     uint32_t virtual_lanes; /* virtual lanes of the reduction; 1 where that means nothing */
-    bool blocks;            /* reduced: its elements combine in blocks of blocks; otherwise one by one */
+    uint32_t blocks;        /* reduced: WEFT_BLOCKS_NONE, _NESTED, or elements of a flat block */
     weft_bind bind;
     uint32_t width, unroll; /* of LANE, unroll up to WEFT_MAX_UNROLL; 1 otherwise */
 } weft_range;
 
 #define WEFT_MAX_COMPONENTS 4
 
+/* What becomes of an accumulator when it takes something in. Parameters are its components, then those of the other. */
+typedef struct weft_combiner {
+    uint32_t count;
+    const weft_inst *insts; /* numbered from 0: parameters, constants and arithmetic that cannot fail */
+    weft_inst_id outcomes[WEFT_MAX_COMPONENTS];
+} weft_combiner;
+
 /* A tuple that is combined over the reduced ranges of its stage. */
 typedef struct weft_accumulator {
     uint32_t width; /* components */
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     uint64_t init[WEFT_MAX_COMPONENTS];       /* bits; combine(init, x) must be x */
-    weft_inst_id values[WEFT_MAX_COMPONENTS]; /* contribution at each point */
-    uint32_t combine_count;                   /* the block: instructions numbered from 0, params and arithmetic only */
-    const weft_inst *combine;
-    weft_inst_id outcomes[WEFT_MAX_COMPONENTS]; /* in the block */
+    uint32_t value_count;                     /* `width`, or what the step takes */
+    weft_inst_id values[WEFT_MAX_COMPONENTS]; /* of each point */
+    weft_combiner step;    /* takes in the values of a point; none (count 0): they are combined like an accumulator */
+    weft_combiner combine; /* takes in the accumulator of other elements */
 } weft_accumulator;
+
+static inline const weft_combiner *weft_accumulator_step(const weft_accumulator *accumulator)
+{
+    return accumulator->step.count != 0 ? &accumulator->step : &accumulator->combine;
+}
 
 typedef struct weft_stage {
     uint32_t range_count;

@@ -310,40 +310,53 @@ static weft_status *parse_inst(parser *p)
 
 /* ---- accumulators and stores ---- */
 
-static weft_status *parse_block(parser *p, weft_accumulator *accumulator)
+static weft_status *parse_block(parser *p, uint32_t width, weft_combiner *combiner)
 {
     p->block = (weft_inst_list){.arena = &p->arena};
     WEFT_TRY(weft_lexer_expect(&p->lexer, "{"));
     while (!weft_lexer_accept(&p->lexer, "yield")) WEFT_TRY(parse_inst(p));
-    WEFT_TRY(parse_values(p, accumulator->width, accumulator->outcomes));
+    WEFT_TRY(parse_values(p, width, combiner->outcomes));
     if (p->block.failed) return weft_status_out_of_memory();
-    accumulator->combine = p->block.items;
-    accumulator->combine_count = p->block.count;
+    combiner->insts = p->block.items;
+    combiner->count = p->block.count;
     return weft_lexer_expect(&p->lexer, "}");
 }
 
-/* "(%1, %2)"; their number is the width. */
+static weft_status *parse_combiner(parser *p, uint32_t width, weft_combiner *combiner)
+{
+    p->in_block = true;
+    weft_map_init(&p->block_values, p->lexer.allocator);
+    weft_status *status = parse_block(p, width, combiner);
+    weft_map_finish(&p->block_values, NULL);
+    p->in_block = false;
+    return status;
+}
+
+/* "(%1, %2)" */
 static weft_status *parse_contributions(parser *p, weft_accumulator *accumulator)
 {
     WEFT_TRY(weft_lexer_expect(&p->lexer, "("));
     do {
-        if (accumulator->width == WEFT_MAX_COMPONENTS)
-            return weft_lexer_unexpected(&p->lexer, "')' after 4 components");
-        WEFT_TRY(parse_value(p, &accumulator->values[accumulator->width]));
-        accumulator->width++;
+        if (accumulator->value_count == WEFT_MAX_COMPONENTS)
+            return weft_lexer_unexpected(&p->lexer, "')' after 4 values");
+        WEFT_TRY(parse_value(p, &accumulator->values[accumulator->value_count]));
+        accumulator->value_count++;
     } while (weft_lexer_accept(&p->lexer, ","));
     return weft_lexer_expect(&p->lexer, ")");
 }
 
-/* "init (0x0p+0) : f32" */
+/* "init (0x0p+0) : f32"; the number of constants is the width. */
 static weft_status *parse_init(parser *p, weft_accumulator *accumulator)
 {
     literal init[WEFT_MAX_COMPONENTS];
     WEFT_TRY(weft_lexer_expect(&p->lexer, "init"));
-    for (uint32_t c = 0; c < accumulator->width; c++) {
-        WEFT_TRY(weft_lexer_expect(&p->lexer, c == 0 ? "(" : ","));
-        WEFT_TRY(parse_literal(p, &init[c]));
-    }
+    WEFT_TRY(weft_lexer_expect(&p->lexer, "("));
+    do {
+        if (accumulator->width == WEFT_MAX_COMPONENTS)
+            return weft_lexer_unexpected(&p->lexer, "')' after 4 components");
+        WEFT_TRY(parse_literal(p, &init[accumulator->width]));
+        accumulator->width++;
+    } while (weft_lexer_accept(&p->lexer, ","));
     WEFT_TRY(weft_lexer_expect(&p->lexer, ")"));
     for (uint32_t c = 0; c < accumulator->width; c++) {
         WEFT_TRY(weft_lexer_expect(&p->lexer, c == 0 ? ":" : ","));
@@ -371,12 +384,8 @@ static weft_status *parse_accumulator(parser *p)
     WEFT_TRY(parse_next(p, 'a', "an accumulator", p->accumulator_count++));
     WEFT_TRY(parse_contributions(p, &accumulator));
     WEFT_TRY(parse_init(p, &accumulator));
-    p->in_block = true;
-    weft_map_init(&p->block_values, p->lexer.allocator);
-    weft_status *status = parse_block(p, &accumulator);
-    weft_map_finish(&p->block_values, NULL);
-    p->in_block = false;
-    WEFT_TRY(status);
+    if (weft_lexer_accept(&p->lexer, "step")) WEFT_TRY(parse_combiner(p, accumulator.width, &accumulator.step));
+    WEFT_TRY(parse_combiner(p, accumulator.width, &accumulator.combine));
     weft_kernel_builder_accumulator(p->builder, &accumulator);
     return NULL;
 }
@@ -399,11 +408,22 @@ static weft_status *parse_store(parser *p)
 
 /* ---- ranges ---- */
 
+/* What follows "blocks": nothing, or the elements of a flat block. */
+static weft_status *parse_blocks(parser *p, weft_range *range)
+{
+    const weft_token token = p->lexer.token;
+    range->blocks = WEFT_BLOCKS_NESTED;
+    if (token.kind != WEFT_TOKEN_INTEGER) return NULL;
+    WEFT_TRY(parse_number(p, "the elements of a block", &range->blocks));
+    if (range->blocks > WEFT_BLOCKS_NESTED) return NULL;
+    return weft_lexer_error(&p->lexer, token.start, WEFT_PARSE_ERROR, "a flat block has at least two elements");
+}
+
 static weft_status *parse_binding(parser *p, weft_range *range)
 {
     if (weft_lexer_accept(&p->lexer, "reduce")) range->reduce = true;
     if (weft_lexer_accept(&p->lexer, "lanes")) WEFT_TRY(parse_number(p, "the number of lanes", &range->virtual_lanes));
-    if (weft_lexer_accept(&p->lexer, "blocks")) range->blocks = true;
+    if (weft_lexer_accept(&p->lexer, "blocks")) WEFT_TRY(parse_blocks(p, range));
     if (weft_lexer_accept(&p->lexer, "thread")) range->bind = WEFT_BIND_THREAD;
     else if (weft_lexer_accept(&p->lexer, "grid")) range->bind = WEFT_BIND_GRID;
     else if (weft_lexer_accept(&p->lexer, "lane")) range->bind = WEFT_BIND_LANE;

@@ -137,7 +137,8 @@ static void print_range(const printer *p, const weft_range *range, uint32_t numb
     print_expr(p, range->extent);
     if (range->reduce) weft_bytes_print(p->text, " reduce");
     if (range->virtual_lanes != 1) weft_bytes_print(p->text, " lanes %" PRIu32, range->virtual_lanes);
-    if (range->blocks) weft_bytes_print(p->text, " blocks");
+    if (range->blocks != WEFT_BLOCKS_NONE) weft_bytes_print(p->text, " blocks");
+    if (range->blocks > WEFT_BLOCKS_NESTED) weft_bytes_print(p->text, " %" PRIu32, range->blocks);
     weft_bytes_print(p->text, "%s", bindings[range->bind]);
     if (range->bind == WEFT_BIND_LANE)
         weft_bytes_print(p->text, " %" PRIu32 " x %" PRIu32, range->width, range->unroll);
@@ -146,11 +147,20 @@ static void print_range(const printer *p, const weft_range *range, uint32_t numb
 
 /* ---- blocks ---- */
 
+static void print_combiner(const printer *p, uint32_t width, const weft_combiner *combiner)
+{
+    weft_bytes_print(p->text, " {\n");
+    for (uint32_t i = 0; i < combiner->count; i++) print_inst(p, &combiner->insts[i], i, "      ");
+    weft_bytes_print(p->text, "      yield ");
+    print_values(p, width, combiner->outcomes);
+    weft_bytes_print(p->text, "\n    }");
+}
+
 static void print_accumulator(const printer *p, uint32_t number)
 {
     const weft_accumulator *accumulator = &p->kernel->accumulators[number];
     weft_bytes_print(p->text, "    accumulate a%" PRIu32 " (", number);
-    print_values(p, accumulator->width, accumulator->values);
+    print_values(p, accumulator->value_count, accumulator->values);
     weft_bytes_print(p->text, ") init (");
     for (uint32_t c = 0; c < accumulator->width; c++) {
         if (c != 0) weft_bytes_append(p->text, ", ", 2);
@@ -159,11 +169,12 @@ static void print_accumulator(const printer *p, uint32_t number)
     weft_bytes_print(p->text, ") : ");
     for (uint32_t c = 0; c < accumulator->width; c++)
         weft_bytes_print(p->text, "%s%s", c == 0 ? "" : ", ", weft_dtype_name(accumulator->dtypes[c]));
-    weft_bytes_print(p->text, " {\n");
-    for (uint32_t i = 0; i < accumulator->combine_count; i++) print_inst(p, &accumulator->combine[i], i, "      ");
-    weft_bytes_print(p->text, "      yield ");
-    print_values(p, accumulator->width, accumulator->outcomes);
-    weft_bytes_print(p->text, "\n    }\n");
+    if (accumulator->step.count != 0) {
+        weft_bytes_print(p->text, " step");
+        print_combiner(p, accumulator->width, &accumulator->step);
+    }
+    print_combiner(p, accumulator->width, &accumulator->combine);
+    weft_bytes_print(p->text, "\n");
 }
 
 static void print_store(const printer *p, const weft_store *store)

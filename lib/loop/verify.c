@@ -28,7 +28,7 @@ typedef struct verifier {
     weft_kernel *kernel;
     const weft_stage *stage;             /* NULL: the outer ranges */
     const weft_accumulator *accumulator; /* or NULL */
-    bool block;                          /* in its combine block, where instructions are numbered from 0 */
+    const weft_combiner *block;          /* one of its blocks, where instructions are numbered from 0; NULL: outside */
     const weft_inst *inst;               /* or NULL */
     weft_inst_id id;                     /* number of inst, or of the first that does not come before */
 } verifier;
@@ -109,7 +109,7 @@ static weft_status *verify_visible(const verifier *v, weft_inst_id id, const cha
 {
     const weft_kernel *kernel = v->kernel;
     if (id >= v->id) return broken(v, "%s %%%" PRIu32 " is not an earlier value", what, id);
-    if (v->block || id >= v->stage->inst_first) return NULL;
+    if (v->block != NULL || id >= v->stage->inst_first) return NULL;
     for (const weft_stage *stage = kernel->stages; stage < v->stage; stage++)
         if (id - stage->inst_first < stage->inst_count && stage->range_count != 0)
             return broken(v, "%s %%%" PRIu32 " is of stage %" PRIu32 ", whose inner ranges end with it", what, id,
@@ -119,7 +119,7 @@ static weft_status *verify_visible(const verifier *v, weft_inst_id id, const cha
 
 static const weft_inst *inst_at(const verifier *v, weft_inst_id id)
 {
-    return v->block ? &v->accumulator->combine[id] : &v->kernel->insts[id];
+    return v->block != NULL ? &v->block->insts[id] : &v->kernel->insts[id];
 }
 
 static const weft_inst *operand_of(const verifier *v, uint32_t i)
@@ -206,26 +206,30 @@ static weft_status *verify_running(const verifier *v)
             return broken(v, "the stage has virtual lanes or blocks, whose order is not that of points");
     for (uint32_t a = first; a < first + stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &v->kernel->accumulators[a];
-        for (uint32_t c = 0; c < accumulator->width && c < WEFT_MAX_COMPONENTS; c++)
-            if (accumulator->values[c] >= v->id)
+        for (uint32_t i = 0; i < accumulator->value_count && i < WEFT_MAX_COMPONENTS; i++)
+            if (accumulator->values[i] >= v->id)
                 return broken(v, "accumulator a%" PRIu32 " takes in %%%" PRIu32 ", which comes after it", a,
-                              accumulator->values[c]);
+                              accumulator->values[i]);
     }
     return verify_component(v);
 }
 
 static weft_status *verify_in_block(const verifier *v)
 {
-    return v->block ? NULL : broken(v, "it stands outside of a combine block");
+    return v->block != NULL ? NULL : broken(v, "it stands outside of a combine block");
 }
 
 static weft_status *verify_param(const verifier *v)
 {
     WEFT_TRY(verify_in_block(v));
-    uint32_t width = v->accumulator->width;
-    if (v->inst->number >= 2 * width)
-        return broken(v, "parameter %" PRIu32 " does not exist: there are %" PRIu32, v->inst->number, 2 * width);
-    return verify_result(v, v->accumulator->dtypes[v->inst->number % width]);
+    const weft_accumulator *accumulator = v->accumulator;
+    uint32_t width = accumulator->width, number = v->inst->number;
+    bool step = v->block == &accumulator->step;
+    uint32_t count = width + (step ? accumulator->value_count : width);
+    if (number >= count) return broken(v, "parameter %" PRIu32 " does not exist: there are %" PRIu32, number, count);
+    bool taken = step && number >= width;
+    return verify_result(v, taken ? v->kernel->insts[accumulator->values[number - width]].dtype
+                                  : accumulator->dtypes[number % width]);
 }
 
 static weft_status *verify_bitcast(const verifier *v)
@@ -307,11 +311,10 @@ static bool is_arithmetic(const weft_inst *inst)
     return elsewhere == 0 && inst->op != WEFT_SCALAR_inside;
 }
 
-static weft_status *verify_combine(verifier v)
+static weft_status *verify_insts(verifier v)
 {
-    const weft_accumulator *accumulator = v.accumulator;
-    for (v.id = 0; v.id < accumulator->combine_count; v.id++) {
-        v.inst = &accumulator->combine[v.id];
+    for (v.id = 0; v.id < v.block->count; v.id++) {
+        v.inst = &v.block->insts[v.id];
         if ((unsigned)v.inst->op < WEFT_SCALAR_COUNT && !is_arithmetic(v.inst))
             return broken(&v, "a combine block takes parameters, constants and arithmetic that cannot fail");
         WEFT_TRY(verify_inst(&v));
@@ -328,6 +331,33 @@ static weft_status *verify_value(const verifier *v, weft_inst_id id, weft_dtype 
                   weft_dtype_name(needed));
 }
 
+static weft_status *verify_combiner(verifier v, const weft_combiner *combiner)
+{
+    v.block = combiner;
+    WEFT_TRY(verify_insts(v));
+    v.id = combiner->count;
+    for (uint32_t c = 0; c < v.accumulator->width; c++)
+        WEFT_TRY(verify_value(&v, combiner->outcomes[c], v.accumulator->dtypes[c], "outcome"));
+    return NULL;
+}
+
+/* What it takes in: one value of its dtype for each component, or what its step takes. */
+static weft_status *verify_taken(const verifier *v)
+{
+    const weft_accumulator *accumulator = v->accumulator;
+    uint32_t count = accumulator->value_count;
+    bool step = accumulator->step.count != 0;
+    if (step ? count == 0 || count > WEFT_MAX_COMPONENTS : count != accumulator->width)
+        return broken(v, "it takes in %" PRIu32 " values, but has %" PRIu32 " components%s", count, accumulator->width,
+                      step ? "" : " and no step");
+    for (uint32_t i = 0; i < count; i++) {
+        WEFT_TRY(verify_visible(v, accumulator->values[i], "value"));
+        weft_dtype dtype = inst_at(v, accumulator->values[i])->dtype;
+        WEFT_TRY(verify_value(v, accumulator->values[i], step ? dtype : accumulator->dtypes[i], "value"));
+    }
+    return NULL;
+}
+
 /* `v` is after the instructions of the stage. */
 static weft_status *verify_accumulator(verifier v, const weft_accumulator *accumulator)
 {
@@ -338,14 +368,10 @@ static weft_status *verify_accumulator(verifier v, const weft_accumulator *accum
         weft_dtype dtype = accumulator->dtypes[c];
         if (weft_dtype_info_of(dtype) == NULL) return broken(&v, "dtype %d does not exist", (int)dtype);
         WEFT_TRY(verify_const(&v, dtype, accumulator->init[c]));
-        WEFT_TRY(verify_value(&v, accumulator->values[c], dtype, "value"));
     }
-    v.block = true;
-    WEFT_TRY(verify_combine(v));
-    v.id = accumulator->combine_count;
-    for (uint32_t c = 0; c < accumulator->width; c++)
-        WEFT_TRY(verify_value(&v, accumulator->outcomes[c], accumulator->dtypes[c], "outcome"));
-    return NULL;
+    WEFT_TRY(verify_taken(&v));
+    if (accumulator->step.count != 0) WEFT_TRY(verify_combiner(v, &accumulator->step));
+    return verify_combiner(v, &accumulator->combine);
 }
 
 static weft_status *verify_store(const verifier *v, const weft_store *store)
@@ -433,6 +459,8 @@ static weft_status *verify_inner_range(const verifier *v, uint32_t number)
     if (range->reduce != (stage->accumulator_count != 0))
         return broken(v, "range %s has to be reduced if and only if the stage has accumulators", name);
     if (range->blocks && !range->reduce) return broken(v, "range %s has blocks, but is not reduced", name);
+    if (range->blocks > WEFT_BLOCKS_NESTED && (stage->range_count != 1 || range->virtual_lanes != 1))
+        return broken(v, "range %s has flat blocks, but also virtual lanes or other inner ranges", name);
     if (range->virtual_lanes != 1 && (!range->reduce || number + 1 != stage->range_count))
         return broken(v, "range %s has virtual lanes, but is not the innermost reduced one", name);
     if (range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID)

@@ -87,7 +87,7 @@ weft_expr weft_reduction_chunks(weft_space *space, uint32_t id, const weft_reduc
     return weft_expr_div(x, rounded, weft_expr_constant(x, reduction->chunk));
 }
 
-/* A combine block under construction. */
+/* A step or combine block under construction. */
 typedef struct block {
     weft_inst insts[24];
     uint32_t count;
@@ -109,7 +109,7 @@ static weft_inst_id param(block *b, weft_dtype dtype, uint32_t number)
 
 /* The right one is better as `order` says, or the first of equals, where NaN is better than all others. No element of a
  * row is better than the start where all are equal to it: the position is then 0 as well (weft_lowerer_outcome). */
-static void combine_arg(block *b, weft_scalar_op order, weft_accumulator *accumulator)
+static void combine_arg(block *b, weft_scalar_op order, const weft_accumulator *accumulator, weft_combiner *out)
 {
     weft_dtype dtype = accumulator->dtypes[0], position = accumulator->dtypes[1];
     weft_inst_id a = param(b, dtype, 0), ai = param(b, position, 1), c = param(b, dtype, 2), ci = param(b, position, 3);
@@ -127,46 +127,71 @@ static void combine_arg(block *b, weft_scalar_op order, weft_accumulator *accumu
     weft_inst_id earlier = append(b, WEFT_SCALAR_earlier, WEFT_BOOL, 2, ci, ai, 0);
     weft_inst_id first = append(b, WEFT_SCALAR_and, WEFT_BOOL, 2, equal, earlier, 0);
     weft_inst_id better = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, ahead, first, 0);
-    accumulator->outcomes[0] = append(b, WEFT_SCALAR_select, dtype, 3, better, c, a);
-    accumulator->outcomes[1] = append(b, WEFT_SCALAR_select, position, 3, better, ci, ai);
+    out->outcomes[0] = append(b, WEFT_SCALAR_select, dtype, 3, better, c, a);
+    out->outcomes[1] = append(b, WEFT_SCALAR_select, position, 3, better, ci, ai);
 }
 
 /* Sums and products of complex numbers, in parts. */
-static void combine_complex(block *b, weft_scalar_op op, weft_dtype part, weft_accumulator *accumulator)
+static void combine_complex(block *b, weft_scalar_op op, weft_dtype part, weft_combiner *out)
 {
     weft_inst_id re = param(b, part, 0), im = param(b, part, 1), c = param(b, part, 2), d = param(b, part, 3);
     if (op == WEFT_SCALAR_add) {
-        accumulator->outcomes[0] = append(b, WEFT_SCALAR_add, part, 2, re, c, 0);
-        accumulator->outcomes[1] = append(b, WEFT_SCALAR_add, part, 2, im, d, 0);
+        out->outcomes[0] = append(b, WEFT_SCALAR_add, part, 2, re, c, 0);
+        out->outcomes[1] = append(b, WEFT_SCALAR_add, part, 2, im, d, 0);
         return;
     }
     weft_inst_id rc = append(b, op, part, 2, re, c, 0), id = append(b, op, part, 2, im, d, 0);
     weft_inst_id rd = append(b, op, part, 2, re, d, 0), ic = append(b, op, part, 2, im, c, 0);
-    accumulator->outcomes[0] = append(b, WEFT_SCALAR_sub, part, 2, rc, id, 0);
-    accumulator->outcomes[1] = append(b, WEFT_SCALAR_add, part, 2, rd, ic, 0);
+    out->outcomes[0] = append(b, WEFT_SCALAR_sub, part, 2, rc, id, 0);
+    out->outcomes[1] = append(b, WEFT_SCALAR_add, part, 2, rd, ic, 0);
 }
 
-void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id *values)
+/* fma(a, b, sum), a value after the other. */
+static void step_product(block *b, weft_dtype dtype, weft_combiner *out)
+{
+    weft_inst_id sum = param(b, dtype, 0), left = param(b, dtype, 1), right = param(b, dtype, 2);
+    out->outcomes[0] = append(b, WEFT_SCALAR_fma, dtype, 3, left, right, sum);
+}
+
+/* The four products in the order of the runtime's: those of the left one's real part first. */
+static void step_complex(block *b, weft_dtype part, weft_combiner *out)
+{
+    weft_inst_id re = param(b, part, 0), im = param(b, part, 1);
+    weft_inst_id a_re = param(b, part, 2), a_im = param(b, part, 3), b_re = param(b, part, 4), b_im = param(b, part, 5);
+    weft_inst_id minus = append(b, WEFT_SCALAR_neg, part, 1, b_im, 0, 0);
+    re = append(b, WEFT_SCALAR_fma, part, 3, a_re, b_re, re);
+    im = append(b, WEFT_SCALAR_fma, part, 3, a_re, b_im, im);
+    out->outcomes[0] = append(b, WEFT_SCALAR_fma, part, 3, a_im, minus, re);
+    out->outcomes[1] = append(b, WEFT_SCALAR_fma, part, 3, a_im, b_re, im);
+}
+
+void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, uint32_t count, const weft_inst_id *values)
 {
     const struct reduction_row *row = row_of(low->graph, plan->node);
-    weft_accumulator accumulator = {0};
+    weft_accumulator accumulator = {.value_count = count};
     accumulator.width = weft_reduction_components(low->graph, plan->node, accumulator.dtypes);
-    memcpy(accumulator.values, values, accumulator.width * sizeof *values);
+    memcpy(accumulator.values, values, count * sizeof *values);
     weft_dtype dtype = accumulator.dtypes[0];
-    block b = {.count = 0};
+    block b = {.count = 0}, step = {.count = 0};
+    if (count > accumulator.width) {
+        if (accumulator.width == 2) step_complex(&step, dtype, &accumulator.step);
+        else step_product(&step, dtype, &accumulator.step);
+        accumulator.step.insts = step.insts;
+        accumulator.step.count = step.count;
+    }
     accumulator.init[0] = start_bits(dtype, row->from);
     if (row->is_arg) {
         accumulator.init[1] = no_position(accumulator.dtypes[1]);
-        combine_arg(&b, row->combine, &accumulator);
+        combine_arg(&b, row->combine, &accumulator, &accumulator.combine);
     } else if (accumulator.width == 2) {
         accumulator.init[1] = start_bits(dtype, ZERO);
-        combine_complex(&b, row->combine, dtype, &accumulator);
+        combine_complex(&b, row->combine, dtype, &accumulator.combine);
     } else {
         weft_inst_id left = param(&b, dtype, 0), right = param(&b, dtype, 1);
-        accumulator.outcomes[0] = append(&b, row->combine, dtype, 2, left, right, 0);
+        accumulator.combine.outcomes[0] = append(&b, row->combine, dtype, 2, left, right, 0);
     }
-    accumulator.combine = b.insts;
-    accumulator.combine_count = b.count;
+    accumulator.combine.insts = b.insts;
+    accumulator.combine.count = b.count;
     plan->accumulator = weft_kernel_builder_accumulator(low->builder, &accumulator);
 }
 

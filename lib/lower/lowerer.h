@@ -125,7 +125,7 @@ bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, weft_expr 
 /* Makes the range of a scan and its accumulator, in the stage just begun; the result at each point. */
 weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const weft_point *read, weft_expr step);
 /* Makes the accumulator of a stage from what it takes in at each point. */
-void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id *values);
+void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, uint32_t count, const weft_inst_id *values);
 /* The bits from which component `number` starts. */
 uint64_t weft_reduction_start(const weft_graph *graph, uint32_t node, uint32_t number);
 /* The value so far of a scan. */

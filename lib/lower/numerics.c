@@ -126,14 +126,20 @@ static bool has_order(const weft_graph *graph, const weft_node *node)
     return adds && (kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX);
 }
 
+/* Of a product in order, which is that of the runtime's (gemm.h). */
+static uint32_t block_terms(weft_dtype dtype)
+{
+    return weft_dtype_info_of(dtype)->kind == WEFT_KIND_COMPLEX ? WEFT_GEMM_TERMS / 2 : WEFT_GEMM_TERMS;
+}
+
 void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *out_reduction)
 {
     const weft_node *node = weft_graph_node(graph, id);
     weft_ints axes = weft_reduced_axes(node);
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
     weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
-    weft_reduction reduction = {.axis_count = (uint32_t)axes.count, .lanes = 1, .blocks = has_order(graph, node)};
-    int64_t bound = 1, low, high;
+    weft_reduction reduction = {.axis_count = (uint32_t)axes.count, .lanes = 1};
+    int64_t bound = 1, terms = 1, low, high;
     for (size_t i = 0; i < axes.count; i++) {
         reduction.axes[i] = axes.items[i];
         bool adjacent = !is_dot && i > 0 && axes.items[i] == axes.items[i - 1] + 1;
@@ -143,11 +149,16 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
         }
         extent_range(graph, shape.extents[axes.items[i]], &low, &high);
         bound = multiply_bound(bound, high);
+        terms = multiply_bound(terms, high);
     }
     if (axes.count > 0 && is_innermost(graph, node, &reduction) && !(is_dot && bound < WEFT_ORDER_FEWEST_IN_LANES)) {
         weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
         reduction.lanes = virtual_lanes(weft_dtype_size(dtype), bound);
     }
+    if (has_order(graph, node))
+        reduction.blocks = is_dot && reduction.lanes == 1 ? block_terms(node->types[0].dtype) : WEFT_BLOCKS_NESTED;
+    /* Flat blocks go on through all axes: one range, unless one block takes all terms. */
+    if (reduction.blocks > WEFT_BLOCKS_NESTED && terms > reduction.blocks) reduction.group_count = 1;
     bool few = weft_count_bound(graph, node->types[0].shape) < WEFT_ORDER_MANY;
     if (!is_dot && reduction.group_count == 1 && bound > WEFT_ORDER_LONG && few) reduction.chunk = WEFT_ORDER_CHUNK;
     *out_reduction = reduction;

@@ -19,7 +19,7 @@ typedef struct weft_reduction {
     uint32_t group_first[WEFT_MAX_RANK]; /* first axis of each group, as a position in that order */
     int64_t axes[WEFT_MAX_RANK];         /* of operand 0 */
     uint32_t lanes;                      /* virtual lanes of the innermost range */
-    bool blocks;                         /* of all ranges */
+    uint32_t blocks;                     /* of all ranges: weft_range */
     int64_t chunk;                       /* 0, or the reduction is done in partial results of so many elements */
 } weft_reduction;
 

@@ -43,21 +43,24 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
     return plan;
 }
 
-/* Elements for each lane up to which the range of a group has no blocks; 0: it never has. */
+/* Elements for each lane up to which the range of a group has no blocks. */
 static int64_t unbroken(const weft_reduction *reduction, uint32_t group)
 {
-    if (!reduction->blocks) return 0;
+    if (reduction->blocks > WEFT_BLOCKS_NESTED) return reduction->blocks;
     return group > 0 ? WEFT_ORDER_SHORT : WEFT_ORDER_BLOCK;
 }
 
-/* A range that is known to be too short for blocks has none, so that equal kernels have equal texts. */
-static void reduced_range(lowerer *low, weft_expr variable, weft_expr extent, uint32_t lanes, int64_t whole)
+/* A range of group `group`. One that is known to be too short for blocks has none, so that equal kernels have equal
+ * texts. */
+static void reduced_range(lowerer *low, const weft_reduction *reduction, uint32_t group, weft_expr variable,
+                          weft_expr extent)
 {
+    uint32_t lanes = group + 1 >= reduction->group_count ? reduction->lanes : 1;
     weft_range range = {
         .variable = variable, .extent = extent, .reduce = true, .virtual_lanes = lanes, .width = 1, .unroll = 1};
     int64_t least, most;
     weft_expr_range(low->exprs, extent, &least, &most);
-    range.blocks = whole != 0 && most > whole * lanes;
+    if (most > unbroken(reduction, group) * lanes) range.blocks = reduction->blocks;
     weft_kernel_builder_range(low->builder, range);
 }
 
@@ -71,18 +74,43 @@ static weft_inst_id operand_value(lowerer *low, const stage_plan *plan, size_t o
     return weft_lowerer_cast(low, weft_lowerer_value(low, &read), dtype, weft_accumulator_dtype(dtype));
 }
 
+/* values[0] of `dtype`, in place, as its parts if it is complex; how many there are. */
+static uint32_t split_value(lowerer *low, weft_dtype dtype, weft_inst_id *values)
+{
+    if (weft_dtype_component(dtype) == dtype) return 1;
+    values[1] = weft_lowerer_part(low, WEFT_SCALAR_imag, dtype, values[0]);
+    values[0] = weft_lowerer_part(low, WEFT_SCALAR_real, dtype, values[0]);
+    return 2;
+}
+
+/* Products that round are taken in as their factors. */
+static void accumulate_product(lowerer *low, stage_plan *plan)
+{
+    weft_inst_id values[WEFT_MAX_COMPONENTS];
+    weft_dtype dtype = weft_accumulator_dtype(weft_graph_node(low->graph, plan->node)->types[0].dtype);
+    uint32_t count = 0;
+    for (size_t operand = 0; operand < 2; operand++) {
+        values[count] = operand_value(low, plan, operand);
+        count += split_value(low, dtype, &values[count]);
+    }
+    weft_lowerer_accumulate_values(low, plan, count, values);
+}
+
 void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
 {
     const weft_node *node = weft_graph_node(low->graph, plan->node);
     const weft_reduction *reduction = &plan->reduction;
-    for (uint32_t g = 0; g < reduction->group_count; g++) {
-        uint32_t lanes = g + 1 == reduction->group_count ? reduction->lanes : 1;
-        reduced_range(low, plan->variables[g], plan->extents[g], lanes, unbroken(reduction, g));
+    for (uint32_t g = 0; g < reduction->group_count; g++)
+        reduced_range(low, reduction, g, plan->variables[g], plan->extents[g]);
+    weft_op_id op = weft_op_id_of(node->op);
+    if (op == WEFT_OP_dot && reduction->blocks != WEFT_BLOCKS_NONE) {
+        accumulate_product(low, plan);
+        return;
     }
     weft_inst_id values[WEFT_MAX_COMPONENTS] = {operand_value(low, plan, 0)};
-    weft_op_id op = weft_op_id_of(node->op);
+    uint32_t count = 1;
     if (op == WEFT_OP_dot) {
-        weft_dtype dtype = weft_accumulator_dtype(node->types[0].dtype);
+        weft_dtype dtype = node->types[0].dtype;
         weft_scalar_op multiply = dtype == WEFT_BOOL ? WEFT_SCALAR_and : WEFT_SCALAR_mul;
         weft_inst product = {.op = multiply, .dtype = dtype, .arg_count = 2};
         product.args[0] = values[0];
@@ -92,14 +120,11 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
         weft_inst index = {.op = WEFT_SCALAR_index, .dtype = WEFT_I64, .index = plan->reduced[0]};
         weft_dtype dtypes[WEFT_MAX_COMPONENTS];
         weft_reduction_components(low->graph, plan->node, dtypes);
-        values[1] = weft_lowerer_cast(low, weft_kernel_builder_inst(low->builder, &index), WEFT_I64, dtypes[1]);
+        values[count++] = weft_lowerer_cast(low, weft_kernel_builder_inst(low->builder, &index), WEFT_I64, dtypes[1]);
+    } else {
+        count = split_value(low, weft_value_type(low->graph, node->inputs[0])->dtype, values);
     }
-    weft_dtype dtype = weft_value_type(low->graph, node->inputs[0])->dtype;
-    if (weft_dtype_component(dtype) != dtype) {
-        values[1] = weft_lowerer_part(low, WEFT_SCALAR_imag, dtype, values[0]);
-        values[0] = weft_lowerer_part(low, WEFT_SCALAR_real, dtype, values[0]);
-    }
-    weft_lowerer_accumulate_values(low, plan, values);
+    weft_lowerer_accumulate_values(low, plan, count, values);
 }
 
 void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t first_memory)
@@ -109,7 +134,7 @@ void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t fi
     uint32_t width = weft_reduction_components(low->graph, plan->node, dtypes);
     weft_expr chunks = weft_reduction_chunks(&low->space, plan->node, &plan->reduction);
     weft_expr variable = weft_lowerer_variable(low, chunks);
-    reduced_range(low, variable, chunks, plan->reduction.lanes, unbroken(&plan->reduction, 0));
+    reduced_range(low, &plan->reduction, 0, variable, chunks);
     weft_expr index = weft_expr_mul(x, weft_space_position(&low->space, &plan->point), chunks);
     weft_inst_id values[WEFT_MAX_COMPONENTS] = {0};
     for (uint32_t i = 0; i < width; i++) {
@@ -119,7 +144,7 @@ void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t fi
                           .index = weft_expr_add(x, index, variable)};
         values[i] = weft_kernel_builder_inst(low->builder, &load);
     }
-    weft_lowerer_accumulate_values(low, plan, values);
+    weft_lowerer_accumulate_values(low, plan, width, values);
 }
 
 /* ---- scans ---- */
@@ -164,7 +189,7 @@ weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const 
     int64_t only;
     uint32_t width = weft_reduction_components(low->graph, plan->node, dtypes);
     if (!weft_expr_is_constant(low->exprs, step, &only))
-        reduced_range(low, step, weft_expr_bound(low->exprs, step), 1, 0);
+        reduced_range(low, &plan->reduction, 0, step, weft_expr_bound(low->exprs, step));
     weft_inst_id value = weft_lowerer_value(low, read);
     value = weft_lowerer_cast(low, value, dtype, weft_accumulator_dtype(dtype));
     values[0] = width == 2 ? weft_lowerer_part(low, WEFT_SCALAR_real, dtype, value) : value;
@@ -173,6 +198,6 @@ weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const 
         values[1] = weft_lowerer_part(low, WEFT_SCALAR_imag, dtype, value);
         values[1] = scanned_value(low, read, values[1], dtypes[1], weft_reduction_start(low->graph, plan->node, 1));
     }
-    weft_lowerer_accumulate_values(low, plan, values);
+    weft_lowerer_accumulate_values(low, plan, width, values);
     return weft_lowerer_running(low, plan);
 }

@@ -253,7 +253,8 @@ static double innermost_cycles(const model *m, double cycles)
     double chain = 0;
     for (uint32_t a = 0; a < m->stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &m->kernel->accumulators[m->stage->accumulator_first + a];
-        cycles += m->vectors * PLAIN * accumulator->combine_count * registers_of(m, accumulator->dtypes[0]);
+        cycles +=
+            m->vectors * PLAIN * weft_accumulator_step(accumulator)->count * registers_of(m, accumulator->dtypes[0]);
         chain = LATENCY;
     }
     for (uint32_t i = 0; i < m->stage->store_count; i++) cycles += m->vectors * store_cycles(m, &m->stage->stores[i]);

@@ -32,7 +32,7 @@ typedef struct sweep {
     uint32_t pass;               /* rows of a pass */
     uint32_t components;         /* of all accumulators */
     uint32_t first_local;        /* a local buffer for each component, and another one for blocks */
-    bool blocks;
+    int64_t block;               /* rows of one; 0: there is only one */
     weft_stage stages[4];
     uint32_t stage_count;
 } sweep;
@@ -77,12 +77,14 @@ static bool reads_far_rows(const weft_kernel *kernel, const weft_machine *machin
     return is_far;
 }
 
-/* Whether there may be more than one block. */
-static bool goes_in_blocks(const weft_kernel *kernel)
+/* Rows of a block; 0: there is only one. */
+static int64_t block_rows(const weft_kernel *kernel)
 {
     int64_t least, most;
-    weft_expr_range(kernel->exprs, kernel->stages[0].ranges[0].extent, &least, &most);
-    return kernel->stages[0].ranges[0].blocks && most > WEFT_ORDER_BLOCK;
+    const weft_range *rows = &kernel->stages[0].ranges[0];
+    int64_t block = rows->blocks > WEFT_BLOCKS_NESTED ? rows->blocks : WEFT_ORDER_BLOCK;
+    weft_expr_range(kernel->exprs, rows->extent, &least, &most);
+    return rows->blocks != WEFT_BLOCKS_NONE && most > block ? block : 0;
 }
 
 static uint32_t components_of(const weft_kernel *kernel)
@@ -117,7 +119,7 @@ static int64_t column_bytes(const weft_kernel *kernel)
     for (uint32_t a = 0; a < kernel->accumulator_count; a++)
         for (uint32_t c = 0; c < kernel->accumulators[a].width; c++)
             bytes += (int64_t)weft_dtype_size(kernel->accumulators[a].dtypes[c]);
-    return goes_in_blocks(kernel) ? 2 * bytes : bytes;
+    return block_rows(kernel) > 0 ? 2 * bytes : bytes;
 }
 
 const char *weft_kernel_sweep_refusal(const weft_kernel *kernel, int64_t chunk)
@@ -128,7 +130,7 @@ const char *weft_kernel_sweep_refusal(const weft_kernel *kernel, int64_t chunk)
     const weft_stage *stage = &kernel->stages[0];
     const weft_range *rows = &stage->ranges[0];
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);
-    if (rows->virtual_lanes != 1 || (rows->blocks && most > WEFT_ORDER_BLOCK * WEFT_ORDER_BLOCK))
+    if (rows->virtual_lanes != 1 || (rows->blocks == WEFT_BLOCKS_NESTED && most > WEFT_ORDER_BLOCK * WEFT_ORDER_BLOCK))
         return "the reduction has virtual lanes, or blocks of blocks";
     if (stage->inst_count > MOST_INSTRUCTIONS || components_of(kernel) > MOST_COMPONENTS)
         return "the reduction has too many instructions or accumulators";
@@ -168,29 +170,31 @@ static void init_components(sweep *s, weft_inst_id *out_ids)
                 weft_inst_list_constant(&s->list, kernel->accumulators[a].dtypes[i], kernel->accumulators[a].init[i]);
 }
 
-/* `into` takes in `ids`, which are those of the next row, or of a block. */
+/* `into` takes in `ids`: the values of the next row, or what a block gives. */
 static weft_status *combine_one(sweep *s, const weft_accumulator *accumulator, weft_inst_id *into,
                                 const weft_inst_id *ids, bool next)
 {
-    weft_inst_id *block = weft_arena_allocate(&s->kernel->arena, (accumulator->combine_count + 1) * sizeof *block);
+    const weft_combiner *combiner = next ? weft_accumulator_step(accumulator) : &accumulator->combine;
+    weft_inst_id *block = weft_arena_allocate(&s->kernel->arena, (combiner->count + 1) * sizeof *block);
     if (block == NULL) return weft_status_out_of_memory();
-    for (uint32_t i = 0; i < accumulator->combine_count; i++) {
-        weft_inst inst = accumulator->combine[i];
+    for (uint32_t i = 0; i < combiner->count; i++) {
+        weft_inst inst = combiner->insts[i];
         for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = block[inst.args[a]];
         if (inst.op == WEFT_SCALAR_param)
             block[i] = inst.number < accumulator->width ? into[inst.number] : ids[inst.number - accumulator->width];
         else if (next && inst.op == WEFT_SCALAR_earlier) block[i] = weft_inst_list_constant(&s->list, WEFT_BOOL, 0);
         else block[i] = weft_inst_list_add(&s->list, &inst);
     }
-    for (uint32_t c = 0; c < accumulator->width; c++) into[c] = block[accumulator->outcomes[c]];
+    for (uint32_t c = 0; c < accumulator->width; c++) into[c] = block[combiner->outcomes[c]];
     return NULL;
 }
 
-static weft_status *combine(sweep *s, weft_inst_id *into, const weft_inst_id *ids, bool next)
+/* All accumulators take in those of a block. */
+static weft_status *combine(sweep *s, weft_inst_id *into, const weft_inst_id *ids)
 {
     const weft_kernel *kernel = s->kernel;
     for (uint32_t a = 0, c = 0; a < kernel->accumulator_count; c += kernel->accumulators[a++].width)
-        WEFT_TRY(combine_one(s, &kernel->accumulators[a], &into[c], &ids[c], next));
+        WEFT_TRY(combine_one(s, &kernel->accumulators[a], &into[c], &ids[c], false));
     return NULL;
 }
 
@@ -216,7 +220,7 @@ static weft_status *take_row(sweep *s, weft_expr row, weft_inst_id *into)
     weft_kernel *kernel = s->kernel;
     weft_expr_context *x = kernel->exprs;
     const weft_stage *stage = &s->reduction;
-    weft_inst_id ids[MOST_INSTRUCTIONS], values[MOST_COMPONENTS];
+    weft_inst_id ids[MOST_INSTRUCTIONS], values[WEFT_MAX_COMPONENTS];
     for (uint32_t i = 0; i < stage->inst_count; i++) {
         weft_inst inst = kernel->insts[stage->inst_first + i];
         weft_expr *predicates = weft_arena_allocate(&kernel->arena, (inst.predicate_count + 1) * sizeof *predicates);
@@ -228,10 +232,13 @@ static weft_status *take_row(sweep *s, weft_expr row, weft_inst_id *into)
         inst.predicates = predicates;
         ids[i] = weft_inst_list_add(&s->list, &inst);
     }
-    for (uint32_t a = 0, c = 0; a < kernel->accumulator_count; a++)
-        for (uint32_t i = 0; i < kernel->accumulators[a].width; i++)
-            values[c++] = ids[kernel->accumulators[a].values[i] - stage->inst_first];
-    return combine(s, into, values, true);
+    for (uint32_t a = 0, c = 0; a < kernel->accumulator_count; c += kernel->accumulators[a++].width) {
+        const weft_accumulator *accumulator = &kernel->accumulators[a];
+        for (uint32_t v = 0; v < accumulator->value_count; v++)
+            values[v] = ids[accumulator->values[v] - stage->inst_first];
+        WEFT_TRY(combine_one(s, accumulator, &into[c], values, true));
+    }
+    return NULL;
 }
 
 /* ---- stages ---- */
@@ -275,7 +282,7 @@ static weft_status *add_start(sweep *s)
     weft_stage *stage = open_stage(s);
     init_components(s, ids);
     WEFT_TRY(store_components(s, stage, s->first_local, ids));
-    if (s->blocks) WEFT_TRY(store_components(s, stage, s->first_local + s->components, ids));
+    if (s->block > 0) WEFT_TRY(store_components(s, stage, s->first_local + s->components, ids));
     return close_stage(s, stage, NULL);
 }
 
@@ -285,12 +292,12 @@ static weft_status *end_block(sweep *s, weft_stage *stage, weft_expr end, weft_i
     weft_expr_context *x = s->kernel->exprs;
     weft_inst_id blocks[MOST_COMPONENTS], before[MOST_COMPONENTS], init[MOST_COMPONENTS];
     uint32_t first = s->first_local + s->components;
-    weft_expr rest = weft_expr_mod(x, end, constant(s, WEFT_ORDER_BLOCK));
+    weft_expr rest = weft_expr_mod(x, end, constant(s, s->block));
     weft_inst_id ends = is_nonnegative(s, weft_expr_sub(x, constant(s, 0), rest));
     load_components(s, first, before);
     init_components(s, init);
     memcpy(blocks, before, sizeof blocks);
-    WEFT_TRY(combine(s, blocks, ids, false));
+    WEFT_TRY(combine(s, blocks, ids));
     for (uint32_t c = 0; c < s->components; c++) {
         blocks[c] = choose(s, ends, blocks[c], before[c]);
         ids[c] = choose(s, ends, init[c], ids[c]);
@@ -309,7 +316,7 @@ static weft_status *add_passes(sweep *s, weft_expr from, weft_expr passes, uint3
     weft_stage *stage = open_stage(s);
     load_components(s, s->first_local, ids);
     for (uint32_t r = 0; r < pass; r++) WEFT_TRY(take_row(s, weft_expr_add(x, row, constant(s, r)), ids));
-    if (s->blocks && pass > 1) WEFT_TRY(end_block(s, stage, weft_expr_add(x, row, constant(s, pass)), ids));
+    if (s->block > 0 && pass > 1) WEFT_TRY(end_block(s, stage, weft_expr_add(x, row, constant(s, pass)), ids));
     WEFT_TRY(store_components(s, stage, s->first_local, ids));
     return close_stage(s, stage, &range);
 }
@@ -319,12 +326,12 @@ static weft_status *load_results(sweep *s, weft_inst_id *ids)
 {
     weft_expr_context *x = s->kernel->exprs;
     weft_inst_id last[MOST_COMPONENTS], whole[MOST_COMPONENTS];
-    load_components(s, s->first_local + (s->blocks ? s->components : 0), ids);
-    if (!s->blocks || weft_expr_divisor(x, s->rows.extent) % WEFT_ORDER_BLOCK == 0) return NULL;
+    load_components(s, s->first_local + (s->block > 0 ? s->components : 0), ids);
+    if (s->block == 0 || weft_expr_divisor(x, s->rows.extent) % s->block == 0) return NULL;
     memcpy(whole, ids, sizeof whole);
     load_components(s, s->first_local, last);
-    WEFT_TRY(combine(s, ids, last, false));
-    weft_expr rest = weft_expr_mod(x, s->rows.extent, constant(s, WEFT_ORDER_BLOCK));
+    WEFT_TRY(combine(s, ids, last));
+    weft_expr rest = weft_expr_mod(x, s->rows.extent, constant(s, s->block));
     weft_inst_id is_part = is_nonnegative(s, weft_expr_sub(x, rest, constant(s, 1)));
     for (uint32_t c = 0; c < s->components; c++) ids[c] = choose(s, is_part, ids[c], whole[c]);
     return NULL;
@@ -360,7 +367,7 @@ static weft_status *add_after(sweep *s)
 static weft_status *add_locals(sweep *s, int64_t chunk)
 {
     weft_kernel *kernel = s->kernel;
-    uint32_t groups = s->blocks ? 2 : 1;
+    uint32_t groups = s->block > 0 ? 2 : 1;
     s->first_local = kernel->buffer_count;
     weft_kernel_buffer *buffers =
         weft_arena_allocate(&kernel->arena, (kernel->buffer_count + groups * s->components) * sizeof *buffers);
@@ -389,7 +396,7 @@ static weft_status *add_stages(sweep *s)
 weft_status *weft_kernel_sweep(weft_kernel *kernel, uint32_t width, int64_t chunk)
 {
     sweep s = {.kernel = kernel, .list = {.arena = &kernel->arena}, .components = components_of(kernel)};
-    s.blocks = goes_in_blocks(kernel);
+    s.block = block_rows(kernel);
     s.pass = kernel->stages[0].inst_count <= CHEAP && s.components == 1 ? MANY_ROWS : FEW_ROWS;
     WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, chunk));
     s.reduction = kernel->stages[0];

@@ -98,7 +98,8 @@ static weft_status *jam_accumulators(jam *j)
     for (uint32_t i = 0; i < j->count * count; i++) {
         uint32_t row = i / count, number = i % count;
         weft_accumulator accumulator = kernel->accumulators[number];
-        for (uint32_t c = 0; c < accumulator.width; c++) accumulator.values[c] = new_id(j, row, accumulator.values[c]);
+        for (uint32_t v = 0; v < accumulator.value_count; v++)
+            accumulator.values[v] = new_id(j, row, accumulator.values[v]);
         all[new_accumulator(j, row, number)] = accumulator;
     }
     kernel->accumulators = all;

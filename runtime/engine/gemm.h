@@ -6,6 +6,10 @@
 #include "runtime/data/block.h"
 #include "runtime/base/pool.h"
 
+/* Real products that are added up in order, fused, before their sum is added to those of the terms before: a complex
+ * number gives two. The order of products in generated loops too (lib/lower/numerics.c). */
+#define WEFT_GEMM_TERMS 256
+
 /* f16, bf16, f32, f64, c64, c128. */
 bool weft_gemm_supports(weft_dtype dtype);
 /* Whether C has no elements. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/engine/gemm_kernel.h"
 #include <blis.h>
+#include <math.h>
 #include <weft/executor.h>
 #include "runtime/base/isa.h"
+#include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_rows.h"
 
 /*
@@ -11,10 +13,11 @@
  * the process when it gets no memory.
  */
 
-/* ---- for processors that none of BLIS's kernels fits ---- */
+/* ---- for processors without fused multiplications ---- */
 
 enum { ROWS = 4, COLUMNS = 8 };
 
+/* The same sums as those of all other kernels, which takes calls of the C library. */
 static void multiply_f32(dim_t m, dim_t n, dim_t terms, float *alpha, float *left, float *right, float *beta, float *c,
                          inc_t row, inc_t column, auxinfo_t *info, cntx_t *context)
 {
@@ -22,7 +25,7 @@ static void multiply_f32(dim_t m, dim_t n, dim_t terms, float *alpha, float *lef
     float sums[ROWS][COLUMNS] = {{0}};
     for (dim_t p = 0; p < terms; p++, left += ROWS, right += COLUMNS)
         for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < COLUMNS; j++) sums[i][j] += left[i] * right[j];
+            for (int j = 0; j < COLUMNS; j++) sums[i][j] = fmaf(left[i], right[j], sums[i][j]);
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < COLUMNS; j++) c[i * row + j] = *beta == 0 ? sums[i][j] : c[i * row + j] + sums[i][j];
 }
@@ -34,7 +37,7 @@ static void multiply_f64(dim_t m, dim_t n, dim_t terms, double *alpha, double *l
     double sums[ROWS][COLUMNS] = {{0}};
     for (dim_t p = 0; p < terms; p++, left += ROWS, right += COLUMNS)
         for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < COLUMNS; j++) sums[i][j] += left[i] * right[j];
+            for (int j = 0; j < COLUMNS; j++) sums[i][j] = fma(left[i], right[j], sums[i][j]);
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < COLUMNS; j++) c[i * row + j] = *beta == 0 ? sums[i][j] : c[i * row + j] + sums[i][j];
 }
@@ -48,15 +51,19 @@ typedef struct kernel_set {
 
 #define KERNEL(rows, columns, by_columns, far, run, few, function, tile)                                               \
     {                                                                                                                  \
-        rows, columns, by_columns, 256, far, run, few, (void (*)(void))function, tile                                  \
+        rows, columns, by_columns, WEFT_GEMM_TERMS, far, run, few, (void (*)(void))function, tile                      \
+    }
+
+#define PORTABLE                                                                                                       \
+    {                                                                                                                  \
+        "portable", KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f32, NULL),                                         \
+            KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f64, NULL)                                                  \
     }
 
 /* By level. `far`, `run` and `few` are measured on Zen 3 for AVX2, on Sapphire Rapids for AVX-512. */
 static const kernel_set sets[] = {
-    [WEFT_ISA_BASE] = {"portable", KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f32, NULL),
-                       KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f64, NULL)},
-    [WEFT_ISA_V2] = {"penryn", KERNEL(8, 4, true, 0, 0, 0, bli_sgemm_penryn_asm_8x4, NULL),
-                     KERNEL(4, 4, true, 0, 0, 0, bli_dgemm_penryn_asm_4x4, NULL)},
+    [WEFT_ISA_BASE] = PORTABLE,
+    [WEFT_ISA_V2] = PORTABLE,
     [WEFT_ISA_V3] = {"haswell", KERNEL(6, 16, false, 12, 2048, 8, bli_sgemm_haswell_asm_6x16, weft_gemm_tile_v3_f32),
                      KERNEL(6, 8, false, 12, 2048, 8, bli_dgemm_haswell_asm_6x8, weft_gemm_tile_v3_f64)},
     [WEFT_ISA_V4] = {"skx",

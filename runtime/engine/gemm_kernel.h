@@ -34,7 +34,7 @@ const weft_gemm_kernel *weft_gemm_kernel_find(size_t size);
 /*
  * tile = left * right, or tile += left * right. `left` holds `rows` numbers for each term, `right` holds `columns`,
  * both aligned, with WEFT_GEMM_READ_AHEAD bytes after them. `stride` is the distance between columns (by_columns) or
- * rows of the tile, in numbers. Each number is c + (0 + x0 * y0 + x1 * y1 + ...), fused from level v3 on.
+ * rows of the tile, in numbers. Each number is c + (0 + x0 * y0 + x1 * y1 + ...), fused.
  */
 void weft_gemm_tile(const weft_gemm_kernel *kernel, int64_t terms, const void *left, const void *right, bool add,
                     void *tile, int64_t stride);

@@ -168,7 +168,7 @@ static void break_components(weft_kernel *kernel)
 
 static void break_outcome(weft_kernel *kernel)
 {
-    kernel->accumulators[0].outcomes[0] = 3;
+    kernel->accumulators[0].combine.outcomes[0] = 3;
 }
 
 static void break_stored_value(weft_kernel *kernel)
