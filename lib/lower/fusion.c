@@ -3,6 +3,7 @@
 #include <string.h>
 #include "lib/graph/indexing.h"
 #include "lib/lower/numerics.h"
+#include "lib/lower/product.h"
 #include "lib/lower/chains.h"
 #include "lib/lower/update_order.h"
 #include "lib/lower/inner.h"
@@ -59,6 +60,22 @@ static weft_status *add_regions(weft_fusion *fusion, uint8_t *live)
     return NULL;
 }
 
+/* A product, through whatever is in between; an elementwise op, at once. */
+enum { READ_BY_PRODUCT = 1, READ_BY_ELEMENTWISE = 2 };
+
+static void find_readers(weft_fusion *fusion)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    for (uint32_t n = (uint32_t)graph->node_count; n-- > 0;) {
+        const weft_node *node = weft_graph_node(graph, n);
+        bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
+        uint8_t reader = is_dot ? READ_BY_PRODUCT : fusion->readers[n] & READ_BY_PRODUCT;
+        if (node->op->op_class == WEFT_CLASS_ELEMENTWISE) reader |= READ_BY_ELEMENTWISE;
+        for (uint32_t i = 0; i < node->input_count; i++) fusion->readers[node->inputs[i].node] |= reader;
+        fusion->products += is_dot;
+    }
+}
+
 weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled)
 {
     size_t count = compiled->graph->node_count + 1;
@@ -70,6 +87,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->fused_row = weft_allocate_zeroed(allocator, count);
     fusion->reachable = weft_allocate_zeroed(allocator, count);
     fusion->indexed = weft_allocate_zeroed(allocator, count);
+    fusion->readers = weft_allocate_zeroed(allocator, count);
     fusion->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->recompute_count = weft_allocate_zeroed(allocator, count * sizeof(double));
@@ -77,9 +95,10 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     bool fine = fusion->roles != NULL && fusion->materialized != NULL && fusion->keeps_order != NULL;
     fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
     fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL;
-    fine = fine && fusion->reachable != NULL && fusion->indexed != NULL;
+    fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->readers != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
     if (status == NULL) status = add_regions(fusion, fusion->roles);
+    if (status == NULL) find_readers(fusion);
     if (status != NULL) weft_fusion_finish(fusion);
     return status;
 }
@@ -96,6 +115,7 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_free(fusion->allocator, fusion->fused_row, count);
     weft_free(fusion->allocator, fusion->reachable, count);
     weft_free(fusion->allocator, fusion->indexed, count);
+    weft_free(fusion->allocator, fusion->readers, count);
     weft_free(fusion->allocator, fusion->roots, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->weights, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->recompute_count, count * sizeof(double));
@@ -168,10 +188,44 @@ static uint32_t own_weight(const weft_node *node)
     }
 }
 
-static bool is_leaf_memory(const weft_graph *graph, const weft_node *node)
+static bool is_leaf_memory(const weft_node *node)
 {
     weft_op_id id = weft_op_id_of(node->op);
-    return id == WEFT_OP_input || (id == WEFT_OP_constant && weft_count_bound(graph, node->types[0].shape) != 1);
+    return id == WEFT_OP_input || (id == WEFT_OP_constant && weft_count_bound(node->types[0].shape) != 1);
+}
+
+/* The value under views that only rename axes and strides. */
+static uint32_t under_views(const weft_graph *graph, uint32_t n)
+{
+    for (;;) {
+        const weft_node *node = weft_graph_node(graph, n);
+        weft_op_id id = weft_op_id_of(node->op);
+        bool is_view = id == WEFT_OP_permute || id == WEFT_OP_slice || id == WEFT_OP_flip || id == WEFT_OP_broadcast ||
+                       id == WEFT_OP_window || id == WEFT_OP_extract_diagonal || id == WEFT_OP_reshape;
+        if (!is_view) return n;
+        n = node->inputs[0].node;
+    }
+}
+
+/* Whether what a product takes from, or hands on to, others may be more than stays in L2. The library does that strip
+ * by strip (lib/build/chain.c), loops do not. */
+static bool has_far_rows(const weft_fusion *fusion, uint32_t n)
+{
+    enum { NEAR_BYTES = 256 << 10 };
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *dot = weft_graph_node(graph, n);
+    int64_t near = NEAR_BYTES / (int64_t)weft_dtype_size(dot->types[0].dtype);
+    if (fusion->readers[n] & READ_BY_PRODUCT && weft_count_bound(dot->types[0].shape) > near) return true;
+    bool is_computed = !is_leaf_memory(weft_graph_node(graph, under_views(graph, dot->inputs[0].node)));
+    return is_computed && weft_count_bound(weft_value_type(graph, dot->inputs[0])->shape) > near;
+}
+
+/* Whether it would be one of many kernels that compute nothing else: each takes milliseconds to compile, and long
+ * contractions run once. */
+static bool is_one_of_many(const weft_fusion *fusion, uint32_t n)
+{
+    enum { MANY = 16 };
+    return fusion->products > MANY && !(fusion->readers[n] & READ_BY_ELEMENTWISE);
 }
 
 static weft_role role_of_root(const weft_fusion *fusion, uint32_t n)
@@ -182,7 +236,8 @@ static weft_role role_of_root(const weft_fusion *fusion, uint32_t n)
     if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
     if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
-    if (is_dot && weft_product_is_library(graph, node)) return WEFT_ROLE_GEMM;
+    if (is_dot && weft_product_is_library(graph, node, has_far_rows(fusion, n) || is_one_of_many(fusion, n)))
+        return WEFT_ROLE_GEMM;
     return WEFT_ROLE_KERNEL;
 }
 
@@ -303,23 +358,10 @@ static void weigh(weft_fusion *fusion, const uint8_t *live)
         if (computed && weight > LARGEST_KERNEL) fusion->materialized[n] = 1;
         weft_op_id id = weft_op_id_of(node->op);
         bool is_step = is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(id);
-        bool is_read = fusion->materialized[n] || is_leaf_memory(graph, node) || is_step;
+        bool is_read = fusion->materialized[n] || is_leaf_memory(node) || is_step;
         fusion->weights[n] = is_read ? 1 : weight;
         fusion->reachable[n] = is_reachable(fusion, n);
         fusion->fused_row[n] = is_reduction(node) ? starts_row(fusion, n) : follows && !is_read;
-    }
-}
-
-/* The value behind views that only rename axes and strides. */
-static uint32_t behind_views(const weft_graph *graph, uint32_t n)
-{
-    for (;;) {
-        const weft_node *node = weft_graph_node(graph, n);
-        weft_op_id id = weft_op_id_of(node->op);
-        bool is_view = id == WEFT_OP_permute || id == WEFT_OP_slice || id == WEFT_OP_flip || id == WEFT_OP_broadcast ||
-                       id == WEFT_OP_window || id == WEFT_OP_extract_diagonal || id == WEFT_OP_reshape;
-        if (!is_view) return n;
-        n = node->inputs[0].node;
     }
 }
 
@@ -328,7 +370,7 @@ static void demand_operands(weft_fusion *fusion, const weft_node *node, bool thr
     const weft_graph *graph = fusion->compiled->graph;
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
-        fusion->materialized[through_views ? behind_views(graph, operand) : operand] = 1;
+        fusion->materialized[through_views ? under_views(graph, operand) : operand] = 1;
     }
 }
 
@@ -338,7 +380,7 @@ static bool is_repeated(const weft_fusion *fusion, uint32_t n)
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
     if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || fusion->fused_row[n]) return false;
-    double more = (double)weft_count_bound(graph, node->types[0].shape) * ((double)fusion->weights[n] - 1);
+    double more = (double)weft_count_bound(node->types[0].shape) * ((double)fusion->weights[n] - 1);
     return fusion->recompute_count[n] >= OFTEN_REPEATED && more * (fusion->recompute_count[n] - 1) >= LARGE_REPETITION;
 }
 
@@ -347,7 +389,7 @@ static weft_role role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, b
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
     bool wanted_constant = fusion->materialized[n] && weft_op_id_of(node->op) == WEFT_OP_constant;
-    if (wanted_constant || is_leaf_memory(graph, node)) return WEFT_ROLE_LEAF;
+    if (wanted_constant || is_leaf_memory(node)) return WEFT_ROLE_LEAF;
     if (node->op->op_class == WEFT_CLASS_LEAF && !fusion->materialized[n]) return WEFT_ROLE_INLINE;
     weft_role role = role_of_root(fusion, n);
     bool updates = weft_indexing_updates(weft_op_id_of(node->op));
@@ -367,8 +409,7 @@ static weft_role role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, b
 static double repetitions(const weft_graph *graph, const weft_node *node, uint32_t input)
 {
     weft_shape shape = weft_value_type(graph, node->inputs[input])->shape;
-    double count = (double)weft_count_bound(graph, shape),
-           results = (double)weft_count_bound(graph, node->types[0].shape);
+    double count = (double)weft_count_bound(shape), results = (double)weft_count_bound(node->types[0].shape);
     weft_op_id id = weft_op_id_of(node->op);
     if (id == WEFT_OP_broadcast) return count > 0 ? results / count : 1;
     if (is_gather(node) && input == 0) return results > count && count > 0 ? results / count : 1;
@@ -428,7 +469,7 @@ static void demand_lanes(weft_fusion *fusion, const weft_node *dot)
     uint32_t operand = dot->inputs[1].node;
     const weft_node *node = weft_graph_node(graph, operand);
     weft_product_size size = weft_product_size_of(graph, dot);
-    bool is_little = weft_count_bound(graph, node->types[0].shape) <= size.results / LITTLE_BESIDE;
+    bool is_little = weft_count_bound(node->types[0].shape) <= size.results / LITTLE_BESIDE;
     if (weft_op_id_of(node->op) == WEFT_OP_permute && size.is_large && size.along && is_little)
         fusion->materialized[operand] = 1;
 }
@@ -440,11 +481,10 @@ static void demand_factors(weft_fusion *fusion, const weft_node *dot)
     const weft_graph *graph = fusion->compiled->graph;
     weft_product_size size = weft_product_size_of(graph, dot);
     for (uint32_t i = 0; i < dot->input_count; i++) {
-        uint32_t factor = behind_views(graph, dot->inputs[i].node);
+        uint32_t factor = under_views(graph, dot->inputs[i].node);
         const weft_node *node = weft_graph_node(graph, factor);
         if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) continue;
-        double again =
-            (double)size.results * (double)size.terms - (double)weft_count_bound(graph, node->types[0].shape);
+        double again = (double)size.results * (double)size.terms - (double)weft_count_bound(node->types[0].shape);
         if (again * ((double)fusion->weights[factor] - 1) >= LARGE_PRODUCT_REPETITION) fusion->materialized[factor] = 1;
     }
 }

@@ -2,15 +2,14 @@
 #ifndef WEFT_LIB_LOWER_NUMERICS_H
 #define WEFT_LIB_LOWER_NUMERICS_H
 /*
- * The choices that affect bits: the order in which a reduction combines, and whether a product goes to the library,
- * which combines in its own order. Both depend only on the graph's own extents and the constants here and in order.h,
- * never on the machine, layouts, threads or specialised extents, so that every variant of a program computes the same
- * bits. The constants are costs of a processor of the year 2020; changing one changes bits.
+ * The choices that affect bits: the order in which a reduction combines. It depends only on the graph's own extents and
+ * the constants here and in order.h, never on the machine, layouts, threads or specialised extents, so that every
+ * variant of a program computes the same bits.
  */
 #include "lib/graph/graph.h"
 
 /* How many elements a shape has at most; INT64_MAX for more. */
-int64_t weft_count_bound(const weft_graph *graph, weft_shape shape);
+int64_t weft_count_bound(weft_shape shape);
 
 /* A reduction (or a dot done by loops) as loops see it: groups of adjacent reduced axes, each one range. */
 typedef struct weft_reduction {
@@ -26,19 +25,13 @@ typedef struct weft_reduction {
 /* Describes reduction node `node`; from the graph's own extents, so that it holds for all variants. */
 void weft_reduction_fill(const weft_graph *graph, uint32_t node, weft_reduction *out_reduction);
 
-/* Sums of so few terms are not worth calling the library. */
-#define WEFT_PRODUCT_FEW_TERMS 4
-
-/* The sizes of a product at most. */
-typedef struct weft_product_size {
-    int64_t batch, free, terms;
-    int64_t results; /* batch * free */
-    bool is_large;   /* has results enough to be worth a kernel */
-    bool along;      /* lanes run along what is innermost in B: real numbers one by one */
-} weft_product_size;
-
-weft_product_size weft_product_size_of(const weft_graph *graph, const weft_node *dot);
-/* Whether the product goes to the library: it has one of the library's dtypes, and is large enough in both
- * directions. */
-bool weft_product_is_library(const weft_graph *graph, const weft_node *dot);
+/* An upper bound of a product, saturating. */
+int64_t weft_multiply_bound(int64_t a, int64_t b);
+bool weft_dot_is_free(const weft_node *dot, size_t operand, size_t axis);
+bool weft_dot_is_contracted(const weft_node *dot, size_t operand, size_t axis);
+/* Whether the free axes of an operand of a dot are all known to have one element. */
+bool weft_dot_has_one_row(const weft_graph *graph, const weft_node *dot, size_t operand);
+/* The axis of a value along which it lies innermost in memory, if it is read from there or permuted from there;
+ * SIZE_MAX: it has one element. */
+size_t weft_innermost_axis(const weft_graph *graph, weft_value value);
 #endif

@@ -54,8 +54,8 @@ static void trace_attention(traced *t)
 
 static void trace_masked_attention(traced *t)
 {
-    weft_tensor q = input(t, "q", WEFT_SHAPE(2, 130, 40)), k = input(t, "k", WEFT_SHAPE(2, 130, 40));
-    put_out(t, weft_attention(q, k, input(t, "v", WEFT_SHAPE(2, 130, 48)), &(weft_attention_options){.causal = true}));
+    weft_tensor q = input(t, "q", WEFT_SHAPE(5, 130, 40)), k = input(t, "k", WEFT_SHAPE(5, 130, 40));
+    put_out(t, weft_attention(q, k, input(t, "v", WEFT_SHAPE(5, 130, 48)), &(weft_attention_options){.causal = true}));
 }
 
 /* Heads are cut one from the other, and none of them. */
@@ -86,7 +86,7 @@ static void trace_norm(traced *t)
 /* The second product has the rows in its columns. */
 static void trace_turned(traced *t)
 {
-    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(900, 48)), "w", 48, 65);
+    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(1100, 48)), "w", 48, 65);
     weft_tensor turned = weft_transpose(weft_mul(h, h), 0, 1);
     put_out(t, weft_matmul(input(t, "u", WEFT_SHAPE(41, 65)), turned));
 }
@@ -121,7 +121,7 @@ static void trace_update_between(traced *t)
 {
     weft_tensor weights[] = {input(t, "w", WEFT_SHAPE(48, 65)), input(t, "u", WEFT_SHAPE(65, 41)),
                              weft_full(t->graph, t->dtype, 0.5, WEFT_SHAPE(300, 48))};
-    weft_tensor x = input(t, "x", WEFT_SHAPE(700, 48)), sum = weft_zeros(t->graph, t->dtype, WEFT_SHAPE(700, 41));
+    weft_tensor x = input(t, "x", WEFT_SHAPE(1100, 48)), sum = weft_zeros(t->graph, t->dtype, WEFT_SHAPE(1100, 41));
     weft_tensor results[2];
     weft_fold(weft_extent_of(3), WEFT_TENSORS(x, sum), update_between, weights, results);
     put_out(t, results[1]);
@@ -131,26 +131,26 @@ static void trace_update_between(traced *t)
 static void trace_loop(traced *t)
 {
     weft_tensor weights[] = {input(t, "w", WEFT_SHAPE(48, 65)), input(t, "u", WEFT_SHAPE(65, 48))};
-    weft_tensor x = input(t, "x", WEFT_SHAPE(700, 48));
+    weft_tensor x = input(t, "x", WEFT_SHAPE(1100, 48));
     put_out(t, weft_fold(weft_extent_of(3), WEFT_TENSORS(x), two_layers, weights, NULL));
 }
 
 static void trace_result_in_between(traced *t)
 {
-    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(700, 48)), "w", 48, 65);
+    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(1100, 48)), "w", 48, 65);
     put_out(t, weft_mul(h, h));
     put_out(t, layer(t, t->outputs[0], "u", 65, 41));
 }
 
 static void trace_reversed_rows(traced *t)
 {
-    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(700, 48)), "w", 48, 65);
+    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(1100, 48)), "w", 48, 65);
     put_out(t, layer(t, weft_flip(weft_mul(h, h), WEFT_INTS(0)), "u", 65, 41));
 }
 
 static void trace_sums_of_columns(traced *t)
 {
-    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(700, 48)), "w", 48, 65);
+    weft_tensor h = layer(t, input(t, "x", WEFT_SHAPE(1100, 48)), "w", 48, 65);
     put_out(t, layer(t, weft_mul(h, weft_reduce_sum(h, WEFT_INTS(0), true)), "u", 65, 41));
 }
 
@@ -180,7 +180,7 @@ enum { CASES = sizeof cases / sizeof *cases };
 static weft_program *compile(const chain_case *c)
 {
     weft_program *program;
-    traced t = {.dtype = c->dtype, .rows = weft_extent_of(701)};
+    traced t = {.dtype = c->dtype, .rows = weft_extent_of(1101)};
     weft_test_ok(weft_graph_create(NULL, &t.graph));
     if (c->rows > 0) t.rows = weft_symbol(t.graph, "n", 1, 5000);
     c->trace(&t);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/lower/product.h"
+#include "lib/loop/loop.h"
+#include "lib/lower/numerics.h"
+#include "runtime/engine/gemm.h"
+
+/* Products of up to this many multiplications are loops: the library's call and its packing cost more than they do. */
+#define MOST_IN_LOOPS (32 * 32 * 32)
+/* Of f32 with a B that is contiguous along the terms, which the library transposes in registers. */
+#define MOST_ALONG_TERMS (24 * 24 * 24)
+/* The same, in bytes of real numbers, for a B that is contiguous along a free axis. */
+#define MEDIUM_PRODUCT_BYTES (4 * 50 * 50 * 50)
+/* Such a B that fits in L1, of few terms: packing it would cost as much. */
+#define SMALL_B_BYTES (16 << 10)
+#define SMALL_B_TERMS 32
+/* Such a B that loops reread from L2 for every few rows. */
+#define NEAR_B_BYTES (256 << 10)
+/* Terms of an A that lies along its rows, each of which is a cache line. */
+#define MOST_A_LINES 128
+/* This many rows or columns are computed together, so that a matrix is read once, as far as L2 holds its strided
+ * lines. */
+#define FEW_ROWS 4
+#define LARGE_MATRIX_BYTES (2 << 20)
+/* WEFT_PRODUCT_FEW_TERMS of real numbers that lie along the lanes. */
+#define FEW_TERMS_ALONG 24
+/* Results that are worth a kernel. */
+#define LARGE_RESULT 65536
+
+weft_product_size weft_product_size_of(const weft_graph *graph, const weft_node *node)
+{
+    weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
+    weft_shape batch = node->types[0].shape, free_axes = batch;
+    batch.rank = node->attrs[0].ints.count;
+    free_axes.rank -= batch.rank;
+    free_axes.extents += batch.rank;
+    weft_product_size size = {
+        .batch = weft_count_bound(batch), .free = weft_count_bound(free_axes), .terms = 1, .along = true};
+    size.results = weft_multiply_bound(size.batch, size.free);
+    size.is_large = size.results >= LARGE_RESULT;
+    for (size_t i = 0; i < node->attrs[2].ints.count; i++) {
+        int64_t low, high;
+        weft_extent_range(a.extents[node->attrs[2].ints.items[i]], &low, &high);
+        size.terms = weft_multiply_bound(size.terms, high);
+        size.along &= (size_t)node->attrs[3].ints.items[i] + 1 != b.rank;
+    }
+    for (size_t i = 0; i < batch.rank; i++) size.along &= (size_t)node->attrs[1].ints.items[i] + 1 != b.rank;
+    size.along &= weft_dtype_info_of(node->types[0].dtype)->kind != WEFT_KIND_COMPLEX;
+    return size;
+}
+
+/* The rows of operand 0, or the columns of operand 1, at most. */
+static int64_t count_rows(const weft_graph *graph, const weft_node *dot, size_t operand)
+{
+    weft_shape shape = weft_value_type(graph, dot->inputs[operand])->shape;
+    int64_t rows = 1, low, high;
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (!weft_dot_is_free(dot, operand, i)) continue;
+        weft_extent_range(shape.extents[i], &low, &high);
+        rows = weft_multiply_bound(rows, high);
+    }
+    return rows;
+}
+
+/* Bytes of a number as it is added up. */
+static int64_t accumulator_size(const weft_node *dot)
+{
+    return (int64_t)weft_dtype_size(weft_accumulator_dtype(dot->types[0].dtype));
+}
+
+/* Whether `operand` has few rows, and loops read the other one at least as fast as the library: where its lines of f64
+ * are added up along them, and of 16-bit floats, which the library would widen first. Measured on Sapphire Rapids. */
+static bool has_few_rows(const weft_graph *graph, const weft_node *dot, size_t operand, int64_t terms)
+{
+    size_t matrix = 1 - operand, axis = weft_innermost_axis(graph, dot->inputs[matrix]);
+    weft_dtype dtype = dot->types[0].dtype;
+    if (dtype == WEFT_F32 || count_rows(graph, dot, operand) > FEW_ROWS) return false;
+    if (axis == SIZE_MAX || weft_dot_is_contracted(dot, matrix, axis)) return true;
+    int64_t elements = weft_multiply_bound(count_rows(graph, dot, matrix), terms);
+    return weft_dtype_is_float16(dtype) && elements <= LARGE_MATRIX_BYTES / accumulator_size(dot);
+}
+
+/* Whether B is contiguous along a free axis. */
+static bool lies_along(const weft_graph *graph, const weft_node *dot)
+{
+    size_t axis = weft_innermost_axis(graph, dot->inputs[1]);
+    return axis == SIZE_MAX || weft_dot_is_free(dot, 1, axis);
+}
+
+/* Whether loops with lanes along B are faster than the library, which packs B. 16-bit floats are widened as it
+ * does so. */
+static bool is_near(const weft_graph *graph, const weft_node *dot, int64_t terms, bool in_doubt)
+{
+    int64_t element = accumulator_size(dot), b_elements = weft_multiply_bound(count_rows(graph, dot, 1), terms);
+    int64_t multiplications = weft_multiply_bound(b_elements, count_rows(graph, dot, 0));
+    if (multiplications <= MEDIUM_PRODUCT_BYTES / element) return true;
+    if (terms <= SMALL_B_TERMS && b_elements <= SMALL_B_BYTES / element) return true;
+    if (in_doubt || weft_dtype_is_float16(dot->types[0].dtype)) return false;
+    size_t axis = weft_innermost_axis(graph, dot->inputs[0]);
+    bool in_lines = axis != SIZE_MAX && weft_dot_is_free(dot, 0, axis);
+    return b_elements <= NEAR_B_BYTES / element && !(in_lines && terms > MOST_A_LINES);
+}
+
+/* Whether loops do as well as the library. */
+static bool is_small(const weft_graph *graph, const weft_node *dot, bool in_doubt)
+{
+    weft_product_size size = weft_product_size_of(graph, dot);
+    if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return true;
+    int64_t multiplications = weft_multiply_bound(size.free, size.terms);
+    bool along = lies_along(graph, dot), transposes = dot->types[0].dtype == WEFT_F32 && !along;
+    if (multiplications <= (transposes ? MOST_ALONG_TERMS : MOST_IN_LOOPS)) return true;
+    if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
+    /* Lanes go along B as it lies, or as it is copied for a large result. */
+    bool lanes = size.along && (along || (size.is_large && !transposes));
+    if (lanes && is_near(graph, dot, size.terms, in_doubt)) return true;
+    return has_few_rows(graph, dot, 0, size.terms) || has_few_rows(graph, dot, 1, size.terms);
+}
+
+bool weft_product_is_library(const weft_graph *graph, const weft_node *node, bool in_doubt)
+{
+    if (!weft_gemm_supports(node->types[0].dtype)) return false;
+    weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
+    size_t batch = node->attrs[0].ints.count, contract = node->attrs[2].ints.count;
+    if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
+    /* Loops read the matrix once too, and compute what follows in the same kernel. */
+    if (weft_dot_has_one_row(graph, node, 0) || weft_dot_has_one_row(graph, node, 1)) return false;
+    return !is_small(graph, node, in_doubt);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_LOWER_PRODUCT_H
+#define WEFT_LIB_LOWER_PRODUCT_H
+/* Which products are generated loops, and which the runtime's library computes: a matter of time alone, since both give
+ * the same bits. */
+#include "lib/graph/graph.h"
+
+/* Sums of so few terms are not worth calling the library. */
+#define WEFT_PRODUCT_FEW_TERMS 4
+
+/* The sizes of a product at most. */
+typedef struct weft_product_size {
+    int64_t batch, free, terms;
+    int64_t results; /* batch * free */
+    bool is_large;   /* has results enough to be worth a kernel */
+    bool along;      /* lanes run along what is innermost in B: real numbers one by one */
+} weft_product_size;
+
+weft_product_size weft_product_size_of(const weft_graph *graph, const weft_node *dot);
+/* Whether the library computes the product: it has one of the library's dtypes, and is too large for loops.
+ * `in_doubt`: the library is better unless the product is small. */
+bool weft_product_is_library(const weft_graph *graph, const weft_node *dot, bool in_doubt);
+#endif
