@@ -11,7 +11,8 @@
 
 enum {
     ALIGNMENT = 64,
-    NEAR = 8,     /* L2 sizes, about what a core has of L3: a strip is no larger */
+    NEAR = 8,     /* L2 sizes, about what a core has of L3: a strip is no larger, */
+    FEWEST = 64,  /* or no more than so many rows */
     BALANCED = 4, /* strips of each thread, from which on it matters little who has one more */
 };
 
@@ -298,20 +299,28 @@ static void balance(const chain_view *v, int64_t threads, weft_strips *strips)
     strips->threads = threads < strips->all ? threads : strips->all;
 }
 
+static int64_t strip_bytes(const weft_strips *strips, int64_t parts, int64_t row_bytes)
+{
+    return (units_of(strips) + parts - 1) / parts * strips->unit * strips->inner * row_bytes;
+}
+
 /*
  * Strips pay where intermediates do not stay in L2 anyway: each of their bytes is written and read there instead of
- * beyond it. They are as long as half of L2 has room for, or longer, where products would read, and pack, too much of
- * their other operand again.
+ * beyond it. They are as long as half of L2 has room for, or longer, up to `room`, where products would read, and pack,
+ * too much of their other operand again. Intermediates that no cache holds are worth more of that, since strips need so
+ * much less memory: 4 MB instead of 540 for attention of length 8192.
  */
-static bool cut(chain_view *v, int64_t bytes, int64_t threads, weft_strips *strips)
+static bool cut(chain_view *v, int64_t bytes, int64_t room, int64_t threads, weft_strips *strips)
 {
-    int64_t cache = (int64_t)weft_pool_machine(v->bound->pool)->cache_bytes[1];
-    if (bytes <= cache / 2 || !cut_rows(v, cache / 2 / (bytes / v->rows), strips) || !find_cuts(v, strips))
-        return false;
-    while (strips->parts > 1 && reread_bytes(v, strips) > (double)bytes / 2)
+    enum { FAR = 8 }; /* rooms */
+    int64_t cache = (int64_t)weft_pool_machine(v->bound->pool)->cache_bytes[1], row_bytes = bytes / v->rows;
+    double most = bytes / FAR > room ? 2 * (double)bytes : (double)bytes / 2;
+    if (bytes <= cache / 2 || !cut_rows(v, cache / 2 / row_bytes, strips) || !find_cuts(v, strips)) return false;
+    while (strips->parts > 1 && reread_bytes(v, strips) > (double)bytes / 2 &&
+           strip_bytes(strips, (strips->parts + 1) / 2, row_bytes) <= room)
         set_parts(v, strips, (strips->parts + 1) / 2);
     balance(v, threads, strips);
-    return strips->all > 1 && reread_bytes(v, strips) <= (double)bytes / 2;
+    return strips->all > 1 && reread_bytes(v, strips) <= most && strip_bytes(strips, strips->parts, row_bytes) <= room;
 }
 
 static int64_t aligned(int64_t bytes)
@@ -342,20 +351,28 @@ static weft_status *place(weft_bound_variant *bound, const chain_view *v, weft_s
     return NULL;
 }
 
+/* Of all intermediates; 0: more than can be. */
+static int64_t intermediate_bytes(const chain_view *v)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < v->intermediate_count; i++)
+        if (__builtin_add_overflow(bytes, bytes_of(v, v->intermediates[i]), &bytes)) return 0;
+    return bytes;
+}
+
 /* Sets *out_strips, unless strips need as much memory as an intermediate, or are far from any cache. */
 static weft_status *decide(weft_bound_variant *bound, chain_view *v, int64_t threads, weft_strips **out_strips)
 {
     weft_strips strips;
-    int64_t bytes = 0, largest = 0;
-    for (size_t i = 0; i < v->intermediate_count; i++) {
-        int64_t own = bytes_of(v, v->intermediates[i]);
-        if (__builtin_add_overflow(bytes, own, &bytes)) return NULL;
-        if (own > largest) largest = own;
-    }
-    if (!cut(v, bytes, threads, &strips)) return NULL;
-    WEFT_TRY(place(bound, v, &strips));
+    int64_t largest = 0;
+    for (size_t i = 0; i < v->intermediate_count; i++)
+        if (bytes_of(v, v->intermediates[i]) > largest) largest = bytes_of(v, v->intermediates[i]);
     int64_t room = NEAR * (int64_t)weft_pool_machine(bound->pool)->cache_bytes[1];
-    if (strips.bytes > largest / strips.threads || strips.bytes > room) return NULL;
+    int64_t rows_room = intermediate_bytes(v) / v->rows * FEWEST;
+    if (rows_room > room) room = rows_room;
+    if (!cut(v, intermediate_bytes(v), room, threads, &strips)) return NULL;
+    WEFT_TRY(place(bound, v, &strips));
+    if (strips.bytes > largest / strips.threads) return NULL;
     *out_strips = weft_arena_copy(&bound->arena, &strips, sizeof strips);
     return *out_strips == NULL ? weft_status_out_of_memory() : NULL;
 }
@@ -373,17 +390,23 @@ static bool may_have_strips(const weft_bound_variant *bound, size_t number)
     return !bound->is_apart;
 }
 
-/* Finds strips for that many threads, of the most steps that can: those at either end may be cut differently.
- * *out_first is the first of these steps; *out_strips NULL: there are none. */
+/* Finds strips for that many threads, of those steps of which they save most memory: steps at either end may be cut
+ * differently. *out_first is the first of these steps; *out_strips NULL: there are none. */
 static weft_status *find_strips(weft_bound_variant *bound, size_t number, int64_t threads, size_t *out_first,
                                 weft_strips **out_strips)
 {
     size_t all = bound->variant->steps[number].chain.steps + 1;
-    for (size_t count = all; count > 1 && *out_strips == NULL; count--) {
-        for (size_t begin = 0; begin + count <= all && *out_strips == NULL; begin++) {
+    int64_t most = 0;
+    for (size_t count = all; count > 1; count--) {
+        for (size_t begin = 0; begin + count <= all; begin++) {
             chain_view v = view_of(bound, number, begin, begin + count);
-            if (is_connected(&v) && find_rows(&v) && all_fit(&v)) WEFT_TRY(decide(bound, &v, threads, out_strips));
+            weft_strips *strips = NULL;
+            if (is_connected(&v) && find_rows(&v) && all_fit(&v)) WEFT_TRY(decide(bound, &v, threads, &strips));
+            int64_t saved = strips == NULL ? 0 : intermediate_bytes(&v) - strips->bytes * strips->threads;
+            if (saved <= most) continue;
+            most = saved;
             *out_first = number + begin;
+            *out_strips = strips;
         }
     }
     return NULL;

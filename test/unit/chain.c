@@ -182,7 +182,7 @@ static weft_program *compile(const chain_case *c)
     weft_program *program;
     traced t = {.dtype = c->dtype, .rows = weft_extent_of(1101)};
     weft_test_ok(weft_graph_create(NULL, &t.graph));
-    if (c->rows > 0) t.rows = weft_symbol(t.graph, "n", 1, 5000);
+    if (c->rows > 0) t.rows = weft_symbol(t.graph, "n", 1, 10000);
     c->trace(&t);
     weft_test_ok(weft_compile(t.graph, (weft_tensors){t.count, t.outputs}, NULL, &program));
     weft_graph_destroy(t.graph);
@@ -335,10 +335,31 @@ static void strips_change_no_bits(void **state)
     }
 }
 
+static void trace_long_attention(traced *t)
+{
+    weft_tensor q = input(t, "q", WEFT_SHAPE(t->rows, 32)), k = input(t, "k", WEFT_SHAPE(t->rows, 32));
+    put_out(t, weft_attention(q, k, input(t, "v", WEFT_SHAPE(t->rows, 32)), NULL));
+}
+
+/* What it takes grows with the length, not with its square: the scores of 8192 are 268 MB. */
+static void long_attention_takes_little_memory(void **state)
+{
+    (void)state;
+    if (WEFT_TEST_ADDRESS || WEFT_TEST_THREAD) skip();
+    for (int64_t length = 2048; length <= 8192; length *= 2) {
+        const chain_case attention = {"long attention", trace_long_attention, WEFT_F32, length, true};
+        outcome found = run(&attention, 1, 512 << 10, false, 0);
+        if (found.peak_bytes > (size_t)length * 2048)
+            fail_msg("%zu bytes for a length of %lld", found.peak_bytes, (long long)length);
+        outcome_release(&found);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(strips_change_no_bits),
                                        cmocka_unit_test(limits_do_not_depend_on_threads),
+                                       cmocka_unit_test(long_attention_takes_little_memory),
                                        cmocka_unit_test(sorts_under_a_limit_do_not_depend_on_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
