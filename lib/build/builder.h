@@ -124,6 +124,9 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_st
                                       weft_step *out_step) WEFT_MUST_USE;
 /* Finds chains among the steps, all filled in; `kernels` has the scheduled kernel of each. */
 weft_status *weft_builder_find_chains(variant_builder *builder, const weft_kernel **kernels) WEFT_MUST_USE;
+/* Iteration i of the innermost of the ranges that threads share, of *out_extent iterations, does not use its row of the
+ * buffer from element i + result on; NONE: it may use all of it. */
+weft_expr weft_hidden_from(const weft_kernel *kernel, uint32_t buffer, weft_expr *out_extent);
 /* Finds or makes the code of all steps that were filled in. */
 weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_generator *generator) WEFT_MUST_USE;
 #endif

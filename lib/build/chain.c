@@ -101,6 +101,27 @@ static weft_status *fill_pitches(const chain_finder *f, const chain *c, size_t n
     return NULL;
 }
 
+/* What the kernel does not use of the intermediates that it reads. */
+static weft_status *fill_hidden(const chain_finder *f, const chain *c, size_t number)
+{
+    weft_step *step = &f->variant->steps[number];
+    const weft_kernel *kernel = f->kernels[number];
+    weft_hidden *hidden = weft_arena_allocate(&f->variant->arena, step->buffer_count * sizeof *hidden);
+    if (hidden == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < step->buffer_count; i++) {
+        hidden[i] = (weft_hidden){.known = false};
+        if (i < step->written || !is_intermediate(c, step->buffers[i])) continue;
+        weft_expr extent, from = weft_hidden_from(kernel, (uint32_t)i, &extent);
+        WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
+        if (from == WEFT_EXPR_NONE) continue;
+        hidden[i].known = true;
+        WEFT_TRY(weft_expr_compile(kernel->exprs, extent, &f->variant->formulas, &hidden[i].extent));
+        WEFT_TRY(weft_expr_compile(kernel->exprs, from, &f->variant->formulas, &hidden[i].from));
+    }
+    step->hidden = hidden;
+    return NULL;
+}
+
 /* ---- which steps ---- */
 
 static bool can_belong(const weft_step *step)
@@ -237,6 +258,8 @@ static weft_status *try_chain(const chain_finder *f, size_t first, size_t *out_n
     for (size_t i = 0; i < c.count && fine; i++)
         if (steps[c.members[i]].kind == WEFT_STEP_KERNEL) WEFT_TRY(fill_pitches(f, &c, c.members[i], &fine));
     if (!fine) return NULL;
+    for (size_t i = 0; i < c.count; i++)
+        if (steps[c.members[i]].kind == WEFT_STEP_KERNEL) WEFT_TRY(fill_hidden(f, &c, c.members[i]));
     uint32_t *intermediates =
         weft_arena_copy(&f->variant->arena, c.intermediates, c.intermediate_count * sizeof *intermediates);
     if (intermediates == NULL) return weft_status_out_of_memory();

@@ -21,6 +21,8 @@
 #define LARGEST_KERNEL 400u
 /* A transcendental function in operations. */
 #define FUNCTION_WEIGHT 12u
+/* A comparison of positions with all that moves them. */
+#define CHEAP_MASK 12u
 /* A value this cheap is computed where a gather reads it, even if that is more often than it has elements. */
 #define CHEAP_TO_PLACE 2u
 /* A copy that is this many times smaller than a result costs little in comparison. */
@@ -87,6 +89,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->fused_row = weft_allocate_zeroed(allocator, count);
     fusion->reachable = weft_allocate_zeroed(allocator, count);
     fusion->indexed = weft_allocate_zeroed(allocator, count);
+    fusion->counted = weft_allocate_zeroed(allocator, count);
     fusion->readers = weft_allocate_zeroed(allocator, count);
     fusion->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
@@ -95,7 +98,8 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     bool fine = fusion->roles != NULL && fusion->materialized != NULL && fusion->keeps_order != NULL;
     fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
     fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL;
-    fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->readers != NULL;
+    fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->counted != NULL &&
+           fusion->readers != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
     if (status == NULL) status = add_regions(fusion, fusion->roles);
     if (status == NULL) find_readers(fusion);
@@ -115,6 +119,7 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_free(fusion->allocator, fusion->fused_row, count);
     weft_free(fusion->allocator, fusion->reachable, count);
     weft_free(fusion->allocator, fusion->indexed, count);
+    weft_free(fusion->allocator, fusion->counted, count);
     weft_free(fusion->allocator, fusion->readers, count);
     weft_free(fusion->allocator, fusion->roots, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->weights, count * sizeof(uint32_t));
@@ -338,6 +343,15 @@ static bool computes_what_it_reads(const weft_fusion *fusion, const weft_node *n
     return weft_expr_always_nonnegative(fusion->exprs, weft_expr_sub(fusion->exprs, all, read));
 }
 
+/* Whether the node is computed from positions and single constants alone. */
+static uint8_t is_counted(const weft_fusion *fusion, const weft_node *node, bool is_read)
+{
+    bool all = !is_read && (node->op->op_class == WEFT_CLASS_LEAF || node->op->op_class == WEFT_CLASS_ELEMENTWISE ||
+                            node->op->op_class == WEFT_CLASS_MOVEMENT);
+    for (uint32_t i = 0; i < node->input_count; i++) all &= fusion->counted[node->inputs[i].node];
+    return all;
+}
+
 /* From the first node to the last: the cost of recomputing each, memory for those that would make a kernel too large,
  * and which follow stages. */
 static void weigh(weft_fusion *fusion, const uint8_t *live)
@@ -361,6 +375,7 @@ static void weigh(weft_fusion *fusion, const uint8_t *live)
         bool is_read = fusion->materialized[n] || is_leaf_memory(node) || is_step;
         fusion->weights[n] = is_read ? 1 : weight;
         fusion->reachable[n] = is_reachable(fusion, n);
+        fusion->counted[n] = is_counted(fusion, node, is_read);
         fusion->fused_row[n] = is_reduction(node) ? starts_row(fusion, n) : follows && !is_read;
     }
 }
@@ -374,12 +389,20 @@ static void demand_operands(weft_fusion *fusion, const weft_node *node, bool thr
     }
 }
 
+/* Whether the node is a mask that is computed from positions alone, as cheaply as it would be read. */
+static bool is_counted_mask(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
+    return node->types[0].dtype == WEFT_BOOL && fusion->counted[n] && fusion->weights[n] <= CHEAP_MASK;
+}
+
 /* Whether a kernel would compute the same elements of the node again and again. */
 static bool is_repeated(const weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
-    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || fusion->fused_row[n]) return false;
+    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || fusion->fused_row[n] || is_counted_mask(fusion, n))
+        return false;
     double more = (double)weft_count_bound(node->types[0].shape) * ((double)fusion->weights[n] - 1);
     return fusion->recompute_count[n] >= OFTEN_REPEATED && more * (fusion->recompute_count[n] - 1) >= LARGE_REPETITION;
 }

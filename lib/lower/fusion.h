@@ -29,6 +29,7 @@ typedef struct weft_fusion {
     uint8_t *fused_row;    /* nodes fused with a reduction along the contiguous axis that may be a stage */
     uint8_t *reachable;    /* nodes of which one element can be computed at a data-dependent index */
     uint8_t *indexed;      /* nodes of which that is done */
+    uint8_t *counted;      /* nodes computed from positions and single constants alone */
     uint8_t *readers;      /* what is computed from each node, as far as products want to know (fusion.c) */
     uint32_t products;     /* dots */
     uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */

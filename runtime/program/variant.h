@@ -129,6 +129,13 @@ typedef struct weft_chain {
 } weft_chain;
 
 /* Plain data: names, slots, numbers of buffers. */
+/* Elements of rows that a kernel reads and does not use, such as scores under a causal mask: iteration i of the innermost
+ * of its ranges that threads share does not use its row from element i + `from` on. Slots. */
+typedef struct weft_hidden {
+    bool known;
+    uint32_t extent, from; /* of that range; see above */
+} weft_hidden;
+
 typedef struct weft_step {
     weft_step_kind kind;
     const char *name; /* for reports and pictures */
@@ -153,6 +160,7 @@ typedef struct weft_step {
     /* In a chain. Slots: elements of each buffer that is an intermediate, from pitch * i on, that iteration i has for
      * itself. */
     const uint32_t *pitches;
+    const weft_hidden *hidden; /* of each buffer */
     const char *const
         *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64); NULL: none */
     const uint32_t *site_extents; /* slot of the extent in each sentence; NULL: no sentence has one */

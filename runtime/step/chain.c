@@ -323,6 +323,69 @@ static bool cut(chain_view *v, int64_t bytes, int64_t room, int64_t threads, wef
     return strips->all > 1 && reread_bytes(v, strips) <= most && strip_bytes(strips, strips->parts, row_bytes) <= room;
 }
 
+/* ---- what is hidden ---- */
+
+/* What kernel `s` does not use of the rows of an intermediate; INT64_MAX: it uses all. */
+static int64_t hidden_in(const chain_view *v, const weft_strips *strips, size_t s, uint32_t buffer)
+{
+    const weft_step *step = &v->steps[s];
+    const int64_t *values = v->bound->values;
+    int64_t most = INT64_MIN;
+    if (step->kind != WEFT_STEP_KERNEL || v->found[s].rows != 1) return INT64_MAX;
+    for (size_t i = step->written; i < step->buffer_count; i++) {
+        if (step->buffers[i] != buffer) continue;
+        const weft_hidden *hidden = &step->hidden[i];
+        if (!hidden->known || values[hidden->extent] != strips->extent) return INT64_MAX;
+        if (values[hidden->from] > most) most = values[hidden->from];
+    }
+    return most;
+}
+
+/* Of what product `s` writes, as far as those steps read it that come before another one writes there. */
+static int64_t hidden_from(const chain_view *v, const weft_strips *strips, size_t s)
+{
+    uint32_t buffer = v->steps[s].buffers[2];
+    int64_t most = INT64_MIN;
+    for (size_t reader = s + 1; reader < v->count; reader++) {
+        if (!uses(&v->steps[reader], buffer)) continue;
+        int64_t own = hidden_in(v, strips, reader, buffer);
+        if (own > most) most = own;
+        if (v->steps[reader].kind == WEFT_STEP_KERNEL && v->steps[reader].buffers[0] == buffer) break;
+    }
+    return is_intermediate(v, buffer) && most != INT64_MIN ? most : INT64_MAX;
+}
+
+/* Of the rows that product `s` reads: what their kernel does not use of the rows that it reads is often zero there. */
+static int64_t zero_from(const chain_view *v, const weft_strips *strips, size_t s)
+{
+    uint32_t buffer = v->steps[s].buffers[0];
+    for (size_t writer = s; is_intermediate(v, buffer) && writer-- > 0;) {
+        const weft_step *step = &v->steps[writer];
+        if (step->kind != WEFT_STEP_KERNEL || step->buffers[0] != buffer) continue;
+        for (size_t i = step->written; i < step->buffer_count; i++) {
+            int64_t from =
+                is_intermediate(v, step->buffers[i]) ? hidden_in(v, strips, writer, step->buffers[i]) : INT64_MAX;
+            if (from != INT64_MAX) return from;
+        }
+        break;
+    }
+    return INT64_MAX;
+}
+
+/* Of each product whose rows are those of the axis that is cut, one for each of its indices. */
+static void find_hidden(chain_view *v, const weft_strips *strips)
+{
+    for (size_t s = 0; s < v->count; s++) {
+        if (v->steps[s].kind != WEFT_STEP_GEMM) continue;
+        bool fits =
+            strips->inner == 1 && !v->found[s].by_columns && v->found[s].cut == v->bound_steps[s].gemm.batch_rank;
+        v->found[s].hidden = fits ? hidden_from(v, strips, s) : INT64_MAX;
+        v->found[s].zero = fits ? zero_from(v, strips, s) : INT64_MAX;
+    }
+}
+
+/* ---- memory ---- */
+
 static int64_t aligned(int64_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -371,6 +434,7 @@ static weft_status *decide(weft_bound_variant *bound, chain_view *v, int64_t thr
     int64_t rows_room = intermediate_bytes(v) / v->rows * FEWEST;
     if (rows_room > room) room = rows_room;
     if (!cut(v, intermediate_bytes(v), room, threads, &strips)) return NULL;
+    find_hidden(v, &strips);
     WEFT_TRY(place(bound, v, &strips));
     if (strips.bytes > largest / strips.threads) return NULL;
     *out_strips = weft_arena_copy(&bound->arena, &strips, sizeof strips);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/base/cancel.h"
 #include "runtime/base/clock.h"
+#include "runtime/step/zeros.h"
 
 /* Steps run on the rows of a strip as they run on all: with pointers to where the first row of intermediates would lie
  * if all were there. */
@@ -56,6 +57,15 @@ static void narrow(weft_gemm_call *call, bool by_columns, int64_t first, int64_t
     }
 }
 
+/* Of `count` elements of a row those before the first that no row of the strip has, if row i has none from i + `from`
+ * on. */
+static int64_t seen(const strip *t, int64_t from, int64_t count)
+{
+    int64_t last = t->first + t->count - 1;
+    if (from >= count - last) return count;
+    return last + from > 0 ? last + from : 0;
+}
+
 /* From the innermost axis of rows outwards: those inside of the one that is cut stay whole, others have one index. */
 static weft_status *multiply(const strips_run *run, size_t number, const strip *t, void *const *buffers)
 {
@@ -76,6 +86,15 @@ static weft_status *multiply(const strips_run *run, size_t number, const strip *
         batch[i] = step->cut == i ? t->count : 1;
     }
     call.batch = batch;
+    if (step->hidden != INT64_MAX) call.n = seen(t, step->hidden, call.n);
+    if (step->zero != INT64_MAX) {
+        weft_gemm_call part = call;
+        part.k = seen(t, step->zero, call.k);
+        if (part.k < call.k && weft_zeros_add_nothing(&call, part.k, buffers[0], buffers[1])) {
+            WEFT_TRY(weft_gemm_run(bound->pool, bound->blocks, &part, buffers[0], buffers[1], buffers[2]));
+            if (!weft_zeros_are_negative(&call, buffers[2])) return NULL;
+        }
+    }
     return weft_gemm_run(bound->pool, bound->blocks, &call, buffers[0], buffers[1], buffers[2]);
 }
 

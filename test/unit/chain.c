@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <string.h>
 #include <weft/elementwise.h>
 #include <weft/executor.h>
@@ -56,6 +57,43 @@ static void trace_masked_attention(traced *t)
 {
     weft_tensor q = input(t, "q", WEFT_SHAPE(5, 130, 40)), k = input(t, "k", WEFT_SHAPE(5, 130, 40));
     put_out(t, weft_attention(q, k, input(t, "v", WEFT_SHAPE(5, 130, 48)), &(weft_attention_options){.causal = true}));
+}
+
+/* Values that hidden weights, which are zero, change a result with: zero times infinity is NaN, and the sum of -0 and 0
+ * is 0. */
+static weft_tensor values_of(const traced *t, float first, float last)
+{
+    enum { KEYS = 300, DEPTH = 24 };
+    static float values[KEYS * DEPTH];
+    for (int i = 0; i < KEYS * DEPTH; i++) values[i] = i < KEYS * DEPTH / 2 ? first : last;
+    return weft_cast(weft_constant(t->graph, WEFT_F32, WEFT_INTS(KEYS, DEPTH), values), t->dtype);
+}
+
+static void put_causal(traced *t, weft_tensor values, int64_t offset)
+{
+    weft_tensor q = input(t, "q", WEFT_SHAPE(300, 40)), k = input(t, "k", WEFT_SHAPE(300, 40));
+    weft_attention_options options = {.causal = true, .causal_offset = weft_extent_of(offset)};
+    put_out(t, weft_attention(q, k, values, &options));
+}
+
+static void trace_causal(traced *t)
+{
+    put_causal(t, input(t, "v", WEFT_SHAPE(300, 24)), 0);
+}
+
+static void trace_ahead(traced *t)
+{
+    put_causal(t, input(t, "v", WEFT_SHAPE(300, 24)), 37);
+}
+
+static void trace_infinities(traced *t)
+{
+    put_causal(t, values_of(t, 0.5F, INFINITY), 0);
+}
+
+static void trace_negative_zeros(traced *t)
+{
+    put_causal(t, values_of(t, -0x1p-149F, 1), 0);
 }
 
 /* Heads are cut one from the other, and none of them. */
@@ -158,6 +196,12 @@ static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, t
                                    {"attention, f64", trace_attention, WEFT_F64, 0, true},
                                    {"attention, bf16", trace_attention, WEFT_BF16, 0, true},
                                    {"masked attention", trace_masked_attention, WEFT_F32, 0, true},
+                                   {"causal attention", trace_causal, WEFT_F32, 0, true},
+                                   {"causal attention, f64", trace_causal, WEFT_F64, 0, true},
+                                   {"causal attention, bf16", trace_causal, WEFT_BF16, 0, true},
+                                   {"keys ahead", trace_ahead, WEFT_F32, 0, true},
+                                   {"hidden infinities", trace_infinities, WEFT_F32, 0, true},
+                                   {"negative zeros", trace_negative_zeros, WEFT_F32, 0, true},
                                    {"heads", trace_heads, WEFT_F32, 0, true},
                                    {"heads, c64", trace_heads, WEFT_C64, 0, true},
                                    {"heads, f16", trace_heads, WEFT_F16, 0, true},
