@@ -331,12 +331,14 @@ static void run_packed(const weft_gemm_block *block, const struct tile *tile, co
 
 static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows, int64_t j, int64_t columns)
 {
-    bool by_columns = block->kernel->by_columns;
+    bool by_columns = block->kernel->by_columns, is_joined = block->c_left->rank + block->c_right->rank > 0;
     int64_t element = block->c_element;
     int64_t left = block->c_left->stride * element, right = block->c_right->stride * element;
-    bool is_split =
-        weft_gemm_axes_run(block->c_left, i, rows) < rows || weft_gemm_axes_run(block->c_right, j, columns) < columns;
-    return (struct tile){.c = weft_gemm_block_element(block, i, j),
+    bool is_split = is_joined && (weft_gemm_axes_run(block->c_left, i, rows) < rows ||
+                                  weft_gemm_axes_run(block->c_right, j, columns) < columns);
+    char *c = is_joined ? weft_gemm_block_element(block, i, j)
+                        : block->c + (i - block->c_first_left) * left + (j - block->c_first_right) * right;
+    return (struct tile){.c = c,
                          .along = by_columns ? rows : columns,
                          .across = by_columns ? columns : rows,
                          .along_stride = by_columns ? left : right,
@@ -363,7 +365,7 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
             struct panel a = panel_at(left, i, x);
             int64_t along = least(rows, left->count - i);
             struct tile tile = tile_at(block, left->first + i, along, right->first + j, across);
-            bool whole = packed && along == rows && across == columns;
+            bool whole = packed && !kernel->tile_is_faster && along == rows && across == columns;
             if (whole || kernel->tile == NULL || left->side->complex)
                 run_packed(block, &tile, a.data, b.data, terms, add, buffer);
             else if (left->wide) run_strided(block, &tile, &a, &b, terms, add, buffer);

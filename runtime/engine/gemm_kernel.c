@@ -49,26 +49,29 @@ typedef struct kernel_set {
     weft_gemm_kernel f32, f64;
 } kernel_set;
 
-#define KERNEL(rows, columns, by_columns, far, run, few, function, tile)                                               \
+#define KERNEL(rows, columns, by_columns, far, run, few, function, tile, tile_is_faster)                               \
     {                                                                                                                  \
-        rows, columns, by_columns, WEFT_GEMM_TERMS, far, run, few, (void (*)(void))function, tile                      \
+        rows, columns, by_columns, WEFT_GEMM_TERMS, far, run, few, (void (*)(void))function, tile, tile_is_faster      \
     }
 
 #define PORTABLE                                                                                                       \
     {                                                                                                                  \
-        "portable", KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f32, NULL),                                         \
-            KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f64, NULL)                                                  \
+        "portable", KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f32, NULL, false),                                  \
+            KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f64, NULL, false)                                           \
     }
 
-/* By level. `far`, `run` and `few` are measured on Zen 3 for AVX2, on Sapphire Rapids for AVX-512. */
+/* By level. `far`, `run`, `few` and `tile_is_faster` are measured on Zen 3 for AVX2, on Sapphire Rapids for AVX-512. */
 static const kernel_set sets[] = {
     [WEFT_ISA_BASE] = PORTABLE,
     [WEFT_ISA_V2] = PORTABLE,
-    [WEFT_ISA_V3] = {"haswell", KERNEL(6, 16, false, 12, 2048, 8, bli_sgemm_haswell_asm_6x16, weft_gemm_tile_v3_f32),
-                     KERNEL(6, 8, false, 12, 2048, 8, bli_dgemm_haswell_asm_6x8, weft_gemm_tile_v3_f64)},
+    [WEFT_ISA_V3] = {"haswell",
+                     KERNEL(6, 16, false, 12, 2048, 8, bli_sgemm_haswell_asm_6x16, weft_gemm_tile_v3_f32, true),
+                     KERNEL(6, 8, false, 12, 2048, 8, bli_dgemm_haswell_asm_6x8, weft_gemm_tile_v3_f64, true)},
     [WEFT_ISA_V4] = {"skx",
-                     KERNEL(32, 12, true, 12, 0, WEFT_GEMM_FEW_ROWS, bli_sgemm_skx_asm_32x12_l2, weft_gemm_tile_v4_f32),
-                     KERNEL(16, 14, true, 12, 0, WEFT_GEMM_FEW_ROWS, bli_dgemm_skx_asm_16x14, weft_gemm_tile_v4_f64)},
+                     KERNEL(32, 12, true, 12, 0, WEFT_GEMM_FEW_ROWS, bli_sgemm_skx_asm_32x12_l2, weft_gemm_tile_v4_f32,
+                            false),
+                     KERNEL(16, 14, true, 12, 0, WEFT_GEMM_FEW_ROWS, bli_dgemm_skx_asm_16x14, weft_gemm_tile_v4_f64,
+                            false)},
 };
 
 static bool is_f32(const weft_gemm_kernel *kernel)

@@ -20,6 +20,7 @@ typedef struct weft_gemm_kernel {
     int64_t few;     /* rows or columns up to which the other operand may be read in place, see gemm_rows.h */
     void (*function)(void);
     weft_gemm_tile_function *tile; /* the same for operands that lie anywhere; NULL: the ISA level has none */
+    bool tile_is_faster;           /* for packed operands too */
 } weft_gemm_kernel;
 
 /* The numbers of a tile that are adjacent in memory. */
