@@ -25,8 +25,6 @@
 #define CHEAP_MASK 12u
 /* A value this cheap is computed where a gather reads it, even if that is more often than it has elements. */
 #define CHEAP_TO_PLACE 2u
-/* A copy that is this many times smaller than a result costs little in comparison. */
-#define LITTLE_BESIDE 16
 /* This many attempts materialize one stage each, every later one twice as many as the one before, which ends long
  * chains. */
 #define PATIENCE 32
@@ -479,22 +477,9 @@ static void demand_product(weft_fusion *fusion, const weft_node *permute)
     const weft_node *node = weft_graph_node(graph, n);
     weft_ints order = permute->attrs[0].ints;
     if (weft_op_id_of(node->op) != WEFT_OP_dot || order.count == 0) return;
-    if (order.items[order.count - 1] == (int64_t)order.count - 1) return;
+    if (order.items[order.count - 1] == (int64_t)order.count - 1 || weft_product_has_inner_batch(graph, node)) return;
     weft_product_size size = weft_product_size_of(graph, node);
     if (size.is_large && size.along && size.terms > WEFT_PRODUCT_FEW_TERMS) fusion->materialized[n] = 1;
-}
-
-/* Lanes of a large product run along the innermost axis of its second operand. Where that is permuted, a copy of it
- * costs little beside the result. */
-static void demand_lanes(weft_fusion *fusion, const weft_node *dot)
-{
-    const weft_graph *graph = fusion->compiled->graph;
-    uint32_t operand = dot->inputs[1].node;
-    const weft_node *node = weft_graph_node(graph, operand);
-    weft_product_size size = weft_product_size_of(graph, dot);
-    bool is_little = weft_count_bound(node->types[0].shape) <= size.results / LITTLE_BESIDE;
-    if (weft_op_id_of(node->op) == WEFT_OP_permute && size.is_large && size.along && is_little)
-        fusion->materialized[operand] = 1;
 }
 
 /* A product done by loops reads its factors once for each row or column of the other one: a factor that would be
@@ -525,7 +510,8 @@ static void materialize_operands(weft_fusion *fusion, uint32_t n)
     if (is_gather(node) && !computes_what_it_reads(fusion, node)) fusion->materialized[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(fusion, node);
     if (id == WEFT_OP_permute) demand_product(fusion, node);
-    if (id == WEFT_OP_dot && fusion->roles[n] == WEFT_ROLE_KERNEL) demand_lanes(fusion, node);
+    if (id == WEFT_OP_dot && fusion->roles[n] == WEFT_ROLE_KERNEL && weft_product_copies_b(graph, node))
+        fusion->materialized[node->inputs[1].node] = 1;
     if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM) demand_factors(fusion, node);
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
     if (!expands) return;

@@ -13,8 +13,13 @@
 /* Such a B that fits in L1, of few terms: packing it would cost as much. */
 #define SMALL_B_BYTES (16 << 10)
 #define SMALL_B_TERMS 32
+/* All of a B whose batch lies innermost, which loops reread for every few rows with the batch along the lanes. */
+#define NEAR_BATCHES_BYTES (1 << 20)
 /* Such a B that loops reread from L2 for every few rows. */
 #define NEAR_B_BYTES (256 << 10)
+/* Rows and terms of an A that stays in L1, while B of any size is read once. */
+#define FEW_A_ROWS 24
+#define FEW_LINES 128
 /* Terms of an A that lies along its rows, each of which is a cache line. */
 #define MOST_A_LINES 128
 /* This many rows or columns are computed together, so that a matrix is read once, as far as L2 holds its strided
@@ -23,6 +28,8 @@
 #define LARGE_MATRIX_BYTES (2 << 20)
 /* WEFT_PRODUCT_FEW_TERMS of real numbers that lie along the lanes. */
 #define FEW_TERMS_ALONG 24
+/* A copy that is this many times smaller than a result costs little in comparison. */
+#define LITTLE_BESIDE 16
 /* Results that are worth a kernel. */
 #define LARGE_RESULT 65536
 
@@ -95,9 +102,35 @@ static bool is_near(const weft_graph *graph, const weft_node *dot, int64_t terms
     if (multiplications <= MEDIUM_PRODUCT_BYTES / element) return true;
     if (terms <= SMALL_B_TERMS && b_elements <= SMALL_B_BYTES / element) return true;
     if (in_doubt || weft_dtype_is_float16(dot->types[0].dtype)) return false;
+    if (terms <= FEW_LINES && count_rows(graph, dot, 0) <= FEW_A_ROWS) return true;
     size_t axis = weft_innermost_axis(graph, dot->inputs[0]);
     bool in_lines = axis != SIZE_MAX && weft_dot_is_free(dot, 0, axis);
     return b_elements <= NEAR_B_BYTES / element && !(in_lines && terms > MOST_A_LINES);
+}
+
+bool weft_product_copies_b(const weft_graph *graph, const weft_node *dot)
+{
+    weft_product_size size = weft_product_size_of(graph, dot);
+    bool is_little = weft_count_bound(weft_value_type(graph, dot->inputs[1])->shape) <= size.results / LITTLE_BESIDE;
+    bool is_permuted = weft_op_id_of(weft_graph_node(graph, dot->inputs[1].node)->op) == WEFT_OP_permute;
+    return is_permuted && is_little && size.is_large && size.along;
+}
+
+bool weft_product_has_inner_batch(const weft_graph *graph, const weft_node *dot)
+{
+    bool all = weft_dtype_info_of(dot->types[0].dtype)->kind != WEFT_KIND_COMPLEX;
+    for (size_t operand = 0; operand < 2; operand++) {
+        size_t axis = weft_innermost_axis(graph, dot->inputs[operand]);
+        all &= axis != SIZE_MAX && !weft_dot_is_free(dot, operand, axis) && !weft_dot_is_contracted(dot, operand, axis);
+    }
+    return all;
+}
+
+/* Whether loops reread B with the batch along the lanes from near enough; the library packs it number by number. */
+static bool has_near_batches(const weft_graph *graph, const weft_node *dot)
+{
+    return weft_count_bound(weft_value_type(graph, dot->inputs[1])->shape) <=
+           NEAR_BATCHES_BYTES / accumulator_size(dot);
 }
 
 /* Whether loops do as well as the library. */
@@ -110,8 +143,10 @@ static bool is_small(const weft_graph *graph, const weft_node *dot, bool in_doub
     if (multiplications <= (transposes ? MOST_ALONG_TERMS : MOST_IN_LOOPS)) return true;
     if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
     /* Lanes go along B as it lies, or as it is copied for a large result. */
-    bool lanes = size.along && (along || (size.is_large && !transposes));
+    bool copied = weft_product_copies_b(graph, dot),
+         lanes = size.along && (along || copied || (size.is_large && !transposes));
     if (lanes && is_near(graph, dot, size.terms, in_doubt)) return true;
+    if (weft_product_has_inner_batch(graph, dot) && has_near_batches(graph, dot)) return true;
     return has_few_rows(graph, dot, 0, size.terms) || has_few_rows(graph, dot, 1, size.terms);
 }
 

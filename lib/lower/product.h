@@ -17,6 +17,12 @@ typedef struct weft_product_size {
 } weft_product_size;
 
 weft_product_size weft_product_size_of(const weft_graph *graph, const weft_node *dot);
+/* Whether loops have a permuted B copied: lanes of a large product run along its innermost axis, and a copy costs
+ * little beside the result. */
+bool weft_product_copies_b(const weft_graph *graph, const weft_node *dot);
+/* Whether a batch axis of real numbers lies innermost in both operands: loops have it along the lanes, if it is last in
+ * the result too. */
+bool weft_product_has_inner_batch(const weft_graph *graph, const weft_node *dot);
 /* Whether the library computes the product: it has one of the library's dtypes, and is too large for loops.
  * `in_doubt`: the library is better unless the product is small. */
 bool weft_product_is_library(const weft_graph *graph, const weft_node *dot, bool in_doubt);
