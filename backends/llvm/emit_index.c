@@ -98,7 +98,7 @@ static LLVMValueRef scaled(weft_emitter *e, LLVMValueRef value, int64_t factor)
 /* ---- tables: digits of a variable of a short range are looked up, not divided ---- */
 
 /* The most elements of a table. */
-#define TABLE 256
+#define TABLE 4096
 
 /* Whether the expression is one of digits of the variable alone: what is divided is not negative, divisors are positive
  * constants. */
@@ -171,8 +171,13 @@ static LLVMValueRef emit_table(weft_emitter *e, weft_expr expr, const weft_varia
     char name[256];
     size_t length;
     int64_t extent = 0;
-    LLVMValueRef elements[TABLE], index = variable->value;
+    LLVMValueRef index = variable->value;
     weft_expr_is_constant(e->exprs, weft_expr_bound(e->exprs, variable->variable), &extent);
+    LLVMValueRef *elements = weft_arena_allocate(&e->arena, ((size_t)extent + 1) * sizeof(LLVMValueRef));
+    if (elements == NULL) {
+        weft_emitter_fail(e, weft_status_out_of_memory());
+        return weft_int(e, 0);
+    }
     for (int64_t i = 0; i < extent; i++) elements[i] = weft_int(e, evaluate(e, expr, i));
     snprintf(name, sizeof name, "%s_offsets", LLVMGetValueName2(e->function, &length));
     LLVMValueRef table = LLVMAddGlobal(e->module, LLVMArrayType2(e->i64, (uint64_t)extent), name);

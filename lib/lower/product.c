@@ -133,6 +133,39 @@ static bool has_near_batches(const weft_graph *graph, const weft_node *dot)
            NEAR_BATCHES_BYTES / accumulator_size(dot);
 }
 
+/* The columns of a B that is windows with stride 1 along what is innermost in memory, known; 0: it is not. */
+static int64_t window_columns(const weft_graph *graph, const weft_node *dot)
+{
+    const weft_node *node = weft_graph_node(graph, dot->inputs[1].node);
+    while (weft_op_id_of(node->op) == WEFT_OP_permute) node = weft_graph_node(graph, node->inputs[0].node);
+    if (weft_op_id_of(node->op) != WEFT_OP_window || node->attrs[2].integer != 1) return 0;
+    size_t axis = (size_t)node->attrs[0].integer;
+    int64_t columns;
+    weft_value read = node->inputs[0];
+    while (weft_op_id_of(weft_graph_node(graph, read.node)->op) == WEFT_OP_window)
+        read = weft_graph_node(graph, read.node)->inputs[0];
+    bool is_last = axis == weft_innermost_axis(graph, read);
+    return is_last && weft_extent_is_static(node->types[0].shape.extents[axis], &columns) ? columns : 0;
+}
+
+/*
+ * Whether loops over windows, which read them where they lie, are faster than the library, which packs them. Loops use
+ * as much of the time as rows and vectors of their tiles are whole: six rows and two vectors; one vector at a time
+ * takes two thirds of the time of two. The library packs as much for a few rows as for many. Both measured on Zen 3.
+ */
+static bool has_near_windows(const weft_graph *graph, const weft_node *dot, int64_t terms)
+{
+    enum { ROWS = 6, VECTOR_BYTES = 32, MOST_TERMS = 4096 /* whose places are in a table */ };
+    const double packing = 16, alone = 4.0 / 3;
+    int64_t columns = window_columns(graph, dot), lanes = VECTOR_BYTES / accumulator_size(dot);
+    int64_t rows = count_rows(graph, dot, 0), pairs = columns / lanes / 2 * 2;
+    if (weft_dtype_is_float16(dot->types[0].dtype) || terms > MOST_TERMS || columns == 0 || rows < 1) return false;
+    double taken = (double)pairs + alone * (double)((columns + lanes - 1) / lanes - pairs);
+    double used = (double)columns / (double)lanes / taken;
+    used *= (double)rows / ((double)(rows / ROWS + (rows % ROWS != 0)) * ROWS);
+    return used > (double)rows / ((double)rows + packing);
+}
+
 /* Whether loops do as well as the library. */
 static bool is_small(const weft_graph *graph, const weft_node *dot, bool in_doubt)
 {
@@ -147,6 +180,7 @@ static bool is_small(const weft_graph *graph, const weft_node *dot, bool in_doub
          lanes = size.along && (along || copied || (size.is_large && !transposes));
     if (lanes && is_near(graph, dot, size.terms, in_doubt)) return true;
     if (weft_product_has_inner_batch(graph, dot) && has_near_batches(graph, dot)) return true;
+    if (has_near_windows(graph, dot, size.terms)) return true;
     return has_few_rows(graph, dot, 0, size.terms) || has_few_rows(graph, dot, 1, size.terms);
 }
 
