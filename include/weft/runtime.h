@@ -182,11 +182,11 @@ weft_status *weft_array_wrap_on(const weft_allocator *allocator, const weft_runt
                                 size_t rank, const int64_t *shape, const int64_t *strides, void *data,
                                 void (*release)(void *context), void *context, weft_array **out_array) WEFT_MUST_USE;
 
-/* The two of libweft. The LLVM code generator is loaded on the first miss. Static, never freed. */
+/* Those of libweft. The LLVM code generator is loaded on the first miss. Static, never freed. */
 const weft_runtime *weft_runtime_llvm(void);
 const weft_runtime *weft_runtime_reference(void);
-/* The reference as "ref-ordered": products of floats and complex numbers (dot) add up in the order of those of "llvm",
- * to the bit. Not among the runtimes of weft_executor_create_standard. Static, never freed. */
+/* The reference as "ref-ordered": sums and products (dot, reduce_sum, reduce_prod) are those of "llvm" to the bit: in its
+ * order, in the dtype that it adds up in. Static, never freed. */
 const weft_runtime *weft_runtime_reference_ordered(void);
 
 #ifdef __cplusplus

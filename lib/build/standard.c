@@ -5,9 +5,11 @@
 weft_status *weft_executor_create_standard(const weft_executor_options *options, weft_executor **out_executor)
 {
 #ifdef WEFT_WITHOUT_LLVM
-    const weft_runtime *const runtimes[] = {weft_runtime_reference(), weft_runtime_llvm()};
+    const weft_runtime *const runtimes[] = {weft_runtime_reference(), weft_runtime_llvm(),
+                                            weft_runtime_reference_ordered()};
 #else
-    const weft_runtime *const runtimes[] = {weft_runtime_llvm(), weft_runtime_reference()};
+    const weft_runtime *const runtimes[] = {weft_runtime_llvm(), weft_runtime_reference(),
+                                            weft_runtime_reference_ordered()};
 #endif
     WEFT_REQUIRE(out_executor);
     weft_executor *executor;

@@ -20,7 +20,8 @@ static void print_machine(void)
     printf("isa         %s, vectors of %u bits\n", weft_isa_name(), 8 * weft_isa_vector_bytes());
     printf("blis        %s\n", weft_gemm_configuration());
     printf("memory      %.1f GiB\n", (double)weft_memory_size() / (1 << 30));
-    printf("runtimes    %s (default), %s\n", weft_runtime_llvm()->name, weft_runtime_reference()->name);
+    printf("runtimes    %s (default), %s, %s\n", weft_runtime_llvm()->name, weft_runtime_reference()->name,
+           weft_runtime_reference_ordered()->name);
     weft_status_destroy(status);
 }
 
