@@ -510,7 +510,7 @@ static void materialize_operands(weft_fusion *fusion, uint32_t n)
     if (is_gather(node) && !computes_what_it_reads(fusion, node)) fusion->materialized[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(fusion, node);
     if (id == WEFT_OP_permute) demand_product(fusion, node);
-    if (id == WEFT_OP_dot && fusion->roles[n] == WEFT_ROLE_KERNEL && weft_product_copies_b(graph, node))
+    if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM && weft_product_copies_b(graph, node))
         fusion->materialized[node->inputs[1].node] = 1;
     if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM) demand_factors(fusion, node);
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;

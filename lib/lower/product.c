@@ -29,7 +29,7 @@
 /* WEFT_PRODUCT_FEW_TERMS of real numbers that lie along the lanes. */
 #define FEW_TERMS_ALONG 24
 /* A copy that is this many times smaller than a result costs little in comparison. */
-#define LITTLE_BESIDE 16
+#define LITTLE_BESIDE 6
 /* Results that are worth a kernel. */
 #define LARGE_RESULT 65536
 
