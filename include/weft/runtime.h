@@ -185,8 +185,9 @@ weft_status *weft_array_wrap_on(const weft_allocator *allocator, const weft_runt
 /* Those of libweft. The LLVM code generator is loaded on the first miss. Static, never freed. */
 const weft_runtime *weft_runtime_llvm(void);
 const weft_runtime *weft_runtime_reference(void);
-/* The reference as "ref-ordered": sums and products (dot, reduce_sum, reduce_prod) are those of "llvm" to the bit: in its
- * order, in the dtype that it adds up in. Static, never freed. */
+/* The reference as "ref-ordered": sums and products (dot, reduce_sum, reduce_prod) are those of "llvm" to the bit: in
+ * its order, in the dtype that it adds up in. A dot of vectors is an elementwise product and a sum, and elementwise
+ * products of complex numbers are those of "ref". Static, never freed. */
 const weft_runtime *weft_runtime_reference_ordered(void);
 
 #ifdef __cplusplus

@@ -2,12 +2,11 @@
 /* What a kernel reads and does not use: scores under a causal mask. */
 #include "lib/build/builder.h"
 
-/* A load whose value goes nowhere but into selects that take something else where `visible` is below zero. */
 typedef struct masked_load {
     const weft_kernel *kernel;
+    const weft_stage *stage;
     weft_inst_id id;
-    weft_expr column, row; /* variables: along the row that is read; of the innermost range of iterations */
-    weft_expr from;        /* NONE: nothing is hidden yet */
+    weft_expr column, row; /* variables: along the row that is read; of the innermost range that threads share */
 } masked_load;
 
 static const weft_range *last_thread(const weft_kernel *kernel)
@@ -21,7 +20,7 @@ static const weft_range *last_thread(const weft_kernel *kernel)
 /* A sum of indices and constants as an expression, in which nothing overflows; NONE: it is another value. */
 static weft_expr value_of(const weft_kernel *kernel, weft_inst_id id)
 {
-    enum { MOST_BITS = 62 };
+    enum { MOST_BITS = 60 };
     weft_expr_context *x = kernel->exprs;
     const weft_inst *inst = &kernel->insts[id];
     weft_expr value = WEFT_EXPR_NONE, left, right;
@@ -52,25 +51,27 @@ static weft_expr holds_from(const weft_kernel *kernel, const weft_inst *inst)
     return strict ? weft_expr_sub(x, difference, weft_expr_constant(x, 1)) : difference;
 }
 
-/* Whether the condition is false from a column on that is as far behind that of the row above as the row itself:
- * column <= row + c. */
-static bool hides(masked_load *m, weft_inst_id condition)
+/* Where the condition is false from element i + c of row i on, column <= row + c: c + 1, in which no variable is; NONE:
+ * it is another one. */
+static weft_expr hides_from(const masked_load *m, weft_inst_id condition)
 {
     weft_expr_context *x = m->kernel->exprs;
     const weft_inst *inst = &m->kernel->insts[condition];
-    weft_expr difference, step, one = weft_expr_constant(x, 1);
-    if (inst->op == WEFT_SCALAR_and) return hides(m, inst->args[0]) || hides(m, inst->args[1]);
-    difference = holds_from(m->kernel, inst);
-    if (difference == WEFT_EXPR_NONE) return false;
-    if (!weft_expr_affine(x, difference, m->column, &step, &difference) || step != weft_expr_constant(x, -1))
-        return false;
-    if (!weft_expr_affine(x, difference, m->row, &step, &difference) || step != one) return false;
+    weft_expr rest, step, one = weft_expr_constant(x, 1);
+    if (inst->op == WEFT_SCALAR_and) {
+        weft_expr left = hides_from(m, inst->args[0]);
+        return left != WEFT_EXPR_NONE ? left : hides_from(m, inst->args[1]);
+    }
+    rest = holds_from(m->kernel, inst);
+    if (rest == WEFT_EXPR_NONE || !weft_expr_affine(x, rest, m->column, &step, &rest) ||
+        step != weft_expr_constant(x, -1))
+        return WEFT_EXPR_NONE;
+    if (!weft_expr_affine(x, rest, m->row, &step, &rest) || step != one) return WEFT_EXPR_NONE;
     for (uint32_t i = 0; i < m->kernel->range_count; i++)
-        if (weft_expr_uses(x, difference, m->kernel->ranges[i].variable)) return false;
-    weft_expr from = weft_expr_add(x, difference, one);
-    if (m->from != WEFT_EXPR_NONE && m->from != from) return false;
-    m->from = from;
-    return true;
+        if (weft_expr_uses(x, rest, m->kernel->ranges[i].variable)) return WEFT_EXPR_NONE;
+    for (uint32_t i = 0; i < m->stage->range_count; i++)
+        if (weft_expr_uses(x, rest, m->stage->ranges[i].variable)) return WEFT_EXPR_NONE;
+    return weft_expr_add(x, rest, one);
 }
 
 /* Whether the load reads row `iteration` of the buffer, one after another, at `column`. */
@@ -83,43 +84,54 @@ static bool reads_rows(const masked_load *m)
     return index == m->column;
 }
 
-static bool is_masked(masked_load *m, const weft_stage *stage)
+/* Whether something other than a select of the value takes it. */
+static bool is_taken(const weft_kernel *kernel, weft_inst_id id)
 {
-    const weft_kernel *kernel = m->kernel;
-    bool any = false;
-    for (uint32_t i = stage->inst_first; i < kernel->inst_count; i++)
-        for (uint32_t a = 0; a < kernel->insts[i].arg_count; a++) {
-            if (kernel->insts[i].args[a] != m->id) continue;
-            if (kernel->insts[i].op != WEFT_SCALAR_select || a != 1 || !hides(m, kernel->insts[i].args[0]))
-                return false;
-            any = true;
-        }
     for (uint32_t i = 0; i < kernel->accumulator_count; i++)
         for (uint32_t v = 0; v < kernel->accumulators[i].value_count; v++)
-            if (kernel->accumulators[i].values[v] == m->id) return false;
+            if (kernel->accumulators[i].values[v] == id) return true;
     for (uint32_t s = 0; s < kernel->stage_count; s++)
         for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) {
             const weft_store *store = &kernel->stages[s].stores[i];
-            if (store->value == m->id || (store->is_indirect && store->offset == m->id)) return false;
+            if (store->value == id || (store->is_indirect && store->offset == id)) return true;
         }
-    return any;
+    return false;
+}
+
+/* From where on no select takes the value of the load; NONE: one may take all of it, or something else does. */
+static weft_expr masked_from(const masked_load *m)
+{
+    const weft_kernel *kernel = m->kernel;
+    weft_expr from = WEFT_EXPR_NONE;
+    if (is_taken(kernel, m->id)) return from;
+    for (uint32_t i = m->stage->inst_first; i < kernel->inst_count; i++)
+        for (uint32_t a = 0; a < kernel->insts[i].arg_count; a++) {
+            if (kernel->insts[i].args[a] != m->id) continue;
+            bool picks = kernel->insts[i].op == WEFT_SCALAR_select && a == 1;
+            weft_expr own = picks ? hides_from(m, kernel->insts[i].args[0]) : WEFT_EXPR_NONE;
+            if (own == WEFT_EXPR_NONE || (from != WEFT_EXPR_NONE && own != from)) return WEFT_EXPR_NONE;
+            from = own;
+        }
+    return from;
 }
 
 weft_expr weft_hidden_from(const weft_kernel *kernel, uint32_t buffer, weft_expr *out_extent)
 {
     const weft_range *row = last_thread(kernel);
-    masked_load m = {.kernel = kernel, .from = WEFT_EXPR_NONE};
-    if (row == NULL) return WEFT_EXPR_NONE;
-    m.row = row->variable;
+    weft_expr from = WEFT_EXPR_NONE;
+    if (row == NULL) return from;
     *out_extent = row->extent;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
-        for (m.id = stage->inst_first; m.id < stage->inst_first + stage->inst_count; m.id++) {
-            if (kernel->insts[m.id].op != WEFT_SCALAR_load || kernel->insts[m.id].buffer != buffer) continue;
-            if (stage->range_count == 0 || kernel->insts[m.id].arg_count > 0) return WEFT_EXPR_NONE;
-            m.column = stage->ranges[stage->range_count - 1].variable;
-            if (!reads_rows(&m) || !is_masked(&m, stage)) return WEFT_EXPR_NONE;
+        for (weft_inst_id id = stage->inst_first; id < stage->inst_first + stage->inst_count; id++) {
+            const weft_inst *inst = &kernel->insts[id];
+            if (inst->op != WEFT_SCALAR_load || inst->buffer != buffer) continue;
+            if (stage->range_count == 0 || inst->arg_count > 0) return WEFT_EXPR_NONE;
+            const masked_load m = {kernel, stage, id, stage->ranges[stage->range_count - 1].variable, row->variable};
+            weft_expr own = reads_rows(&m) ? masked_from(&m) : WEFT_EXPR_NONE;
+            if (own == WEFT_EXPR_NONE || (from != WEFT_EXPR_NONE && own != from)) return WEFT_EXPR_NONE;
+            from = own;
         }
     }
-    return m.from;
+    return from;
 }

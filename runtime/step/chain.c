@@ -377,10 +377,11 @@ static void find_hidden(chain_view *v, const weft_strips *strips)
 {
     for (size_t s = 0; s < v->count; s++) {
         if (v->steps[s].kind != WEFT_STEP_GEMM) continue;
-        bool fits =
-            strips->inner == 1 && !v->found[s].by_columns && v->found[s].cut == v->bound_steps[s].gemm.batch_rank;
-        v->found[s].hidden = fits ? hidden_from(v, strips, s) : INT64_MAX;
-        v->found[s].zero = fits ? zero_from(v, strips, s) : INT64_MAX;
+        const weft_gemm_call *call = &v->bound_steps[s].gemm;
+        bool fits = strips->inner == 1 && !v->found[s].by_columns && v->found[s].cut == call->batch_rank;
+        bool adjacent = call->c_column == 1 && call->a_column == 1; /* element i of a row is column, or term, i */
+        v->found[s].hidden = fits && adjacent ? hidden_from(v, strips, s) : INT64_MAX;
+        v->found[s].zero = fits && adjacent ? zero_from(v, strips, s) : INT64_MAX;
     }
 }
 
@@ -391,10 +392,22 @@ static int64_t aligned(int64_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Where the pointers of all steps and the intermediates of a strip lie. */
-static weft_status *place(weft_bound_variant *bound, const chain_view *v, weft_strips *strips)
+/* The bytes of a strip: the pointers of all steps, then the intermediates, at *out_offsets, which may be NULL. */
+static int64_t find_offsets(const chain_view *v, const weft_strips *strips, int64_t *out_offsets)
 {
-    int64_t most = (units_of(strips) + strips->parts - 1) / strips->parts * strips->unit * strips->inner;
+    int64_t most = (units_of(strips) + strips->parts - 1) / strips->parts * strips->unit * strips->inner, bytes = 0;
+    for (size_t s = 0; s < v->count; s++) bytes += (int64_t)(v->steps[s].buffer_count * sizeof(void *));
+    for (size_t i = 0; i < v->intermediate_count; i++) {
+        bytes = aligned(bytes);
+        if (out_offsets != NULL) out_offsets[i] = bytes;
+        bytes += most * (bytes_of(v, v->intermediates[i]) / v->rows);
+    }
+    return aligned(bytes);
+}
+
+/* Copies what `strips` refers to, and itself. */
+static weft_status *keep(weft_bound_variant *bound, const chain_view *v, weft_strips *strips, weft_strips **out_strips)
+{
     strips->count = v->count;
     strips->steps = weft_arena_copy(&bound->arena, v->found, v->count * sizeof *v->found);
     strips->intermediate_count = v->intermediate_count;
@@ -402,15 +415,13 @@ static weft_status *place(weft_bound_variant *bound, const chain_view *v, weft_s
         weft_arena_copy(&bound->arena, v->intermediates, v->intermediate_count * sizeof *v->intermediates);
     strips->offsets = weft_bound_take(bound, v->intermediate_count, sizeof *strips->offsets);
     strips->pitches = weft_bound_take(bound, v->intermediate_count, sizeof *strips->pitches);
-    if (strips->steps == NULL || strips->intermediates == NULL || strips->offsets == NULL || strips->pitches == NULL)
+    *out_strips = weft_arena_allocate(&bound->arena, sizeof **out_strips);
+    if (strips->steps == NULL || strips->intermediates == NULL || strips->offsets == NULL || strips->pitches == NULL ||
+        *out_strips == NULL)
         return weft_status_out_of_memory();
-    for (size_t s = 0; s < v->count; s++) strips->bytes += (int64_t)(v->steps[s].buffer_count * sizeof(void *));
-    for (size_t i = 0; i < v->intermediate_count; i++) {
-        strips->pitches[i] = bytes_of(v, v->intermediates[i]) / v->rows;
-        strips->offsets[i] = strips->bytes = aligned(strips->bytes);
-        strips->bytes += most * strips->pitches[i];
-    }
-    strips->bytes = aligned(strips->bytes);
+    for (size_t i = 0; i < v->intermediate_count; i++) strips->pitches[i] = bytes_of(v, v->intermediates[i]) / v->rows;
+    strips->bytes = find_offsets(v, strips, strips->offsets);
+    **out_strips = *strips;
     return NULL;
 }
 
@@ -423,22 +434,17 @@ static int64_t intermediate_bytes(const chain_view *v)
     return bytes;
 }
 
-/* Sets *out_strips, unless strips need as much memory as an intermediate, or are far from any cache. */
-static weft_status *decide(weft_bound_variant *bound, chain_view *v, int64_t threads, weft_strips **out_strips)
+/* Whether strips pay; not where they need as much memory as an intermediate. */
+static bool decide(chain_view *v, int64_t threads, weft_strips *out_strips)
 {
-    weft_strips strips;
-    int64_t largest = 0;
+    int64_t largest = 0, bytes = intermediate_bytes(v);
     for (size_t i = 0; i < v->intermediate_count; i++)
         if (bytes_of(v, v->intermediates[i]) > largest) largest = bytes_of(v, v->intermediates[i]);
-    int64_t room = NEAR * (int64_t)weft_pool_machine(bound->pool)->cache_bytes[1];
-    int64_t rows_room = intermediate_bytes(v) / v->rows * FEWEST;
-    if (rows_room > room) room = rows_room;
-    if (!cut(v, intermediate_bytes(v), room, threads, &strips)) return NULL;
-    find_hidden(v, &strips);
-    WEFT_TRY(place(bound, v, &strips));
-    if (strips.bytes > largest / strips.threads) return NULL;
-    *out_strips = weft_arena_copy(&bound->arena, &strips, sizeof strips);
-    return *out_strips == NULL ? weft_status_out_of_memory() : NULL;
+    int64_t room = NEAR * (int64_t)weft_pool_machine(v->bound->pool)->cache_bytes[1];
+    if (bytes / v->rows * FEWEST > room) room = bytes / v->rows * FEWEST;
+    if (!cut(v, bytes, room, threads, out_strips)) return false;
+    out_strips->bytes = find_offsets(v, out_strips, NULL);
+    return out_strips->bytes <= largest / out_strips->threads;
 }
 
 /* ---- chains ---- */
@@ -460,20 +466,24 @@ static weft_status *find_strips(weft_bound_variant *bound, size_t number, int64_
                                 weft_strips **out_strips)
 {
     size_t all = bound->variant->steps[number].chain.steps + 1;
+    chain_view best = {.count = 0};
+    weft_strips strips, best_strips;
     int64_t most = 0;
     for (size_t count = all; count > 1; count--) {
         for (size_t begin = 0; begin + count <= all; begin++) {
             chain_view v = view_of(bound, number, begin, begin + count);
-            weft_strips *strips = NULL;
-            if (is_connected(&v) && find_rows(&v) && all_fit(&v)) WEFT_TRY(decide(bound, &v, threads, &strips));
-            int64_t saved = strips == NULL ? 0 : intermediate_bytes(&v) - strips->bytes * strips->threads;
+            if (!is_connected(&v) || !find_rows(&v) || !all_fit(&v) || !decide(&v, threads, &strips)) continue;
+            int64_t saved = intermediate_bytes(&v) - strips.bytes * strips.threads;
             if (saved <= most) continue;
             most = saved;
+            best = v;
+            best_strips = strips;
             *out_first = number + begin;
-            *out_strips = strips;
         }
     }
-    return NULL;
+    if (best.count == 0) return NULL;
+    find_hidden(&best, &best_strips);
+    return keep(bound, &best, &best_strips, out_strips);
 }
 
 static void use(weft_bound_step *step, weft_strips *strips)

@@ -87,6 +87,7 @@ static weft_status *multiply(const strips_run *run, size_t number, const strip *
     }
     call.batch = batch;
     if (step->hidden != INT64_MAX) call.n = seen(t, step->hidden, call.n);
+    if (call.n == 0) return NULL;
     if (step->zero != INT64_MAX) {
         weft_gemm_call part = call;
         part.k = seen(t, step->zero, call.k);

@@ -6,6 +6,7 @@
 #include <weft/linear.h>
 #include <weft/machine.h>
 #include <weft/nn.h>
+#include <weft/operand.h>
 #include <weft/ops.h>
 #include <weft/program.h>
 #include <weft/region.h>
@@ -94,6 +95,32 @@ static void trace_infinities(traced *t)
 static void trace_negative_zeros(traced *t)
 {
     put_causal(t, values_of(t, -0x1p-149F, 1), 0);
+}
+
+/* What is hidden of a row moves with another reduced axis too. */
+static void trace_moving_mask(traced *t)
+{
+    weft_tensor q = input(t, "q", WEFT_SHAPE(300, 40)), k = input(t, "k", WEFT_SHAPE(400, 40));
+    weft_shape shape = WEFT_SHAPE(300, 5, 400);
+    weft_tensor row = weft_iota(t->graph, WEFT_I64, shape, 0), shift = weft_iota(t->graph, WEFT_I64, shape, 1);
+    weft_tensor seen = weft_le(weft_iota(t->graph, WEFT_I64, shape, 2), weft_add(row, shift));
+    weft_tensor scores = weft_matmul(q, weft_transpose(k, 0, 1));
+    weft_tensor spread = weft_broadcast_in_dim(scores, shape, WEFT_INTS(0, 2));
+    weft_tensor masked = weft_select(seen, spread, weft_full(t->graph, t->dtype, 0, shape));
+    put_out(t, weft_reduce_sum(weft_mul(masked, input(t, "w", WEFT_SHAPE(5, 400))), WEFT_INTS(1, 2), false));
+}
+
+/* Positions near the ends of their dtype. */
+static void trace_far_mask(traced *t)
+{
+    const int64_t far = INT64_C(1) << 62;
+    weft_tensor q = input(t, "q", WEFT_SHAPE(300, 40)), k = input(t, "k", WEFT_SHAPE(300, 40));
+    weft_shape shape = WEFT_SHAPE(300, 300);
+    weft_tensor row = weft_add(weft_iota(t->graph, WEFT_I64, shape, 0), far - 1);
+    weft_tensor seen = weft_le(weft_sub(weft_iota(t->graph, WEFT_I64, shape, 1), far), row);
+    weft_tensor scores = weft_matmul(q, weft_transpose(k, 0, 1));
+    weft_tensor masked = weft_select(seen, scores, weft_full(t->graph, t->dtype, 0, shape));
+    put_out(t, weft_matmul(masked, input(t, "v", WEFT_SHAPE(300, 24))));
 }
 
 /* Heads are cut one from the other, and none of them. */
@@ -202,6 +229,8 @@ static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, t
                                    {"keys ahead", trace_ahead, WEFT_F32, 0, true},
                                    {"hidden infinities", trace_infinities, WEFT_F32, 0, true},
                                    {"negative zeros", trace_negative_zeros, WEFT_F32, 0, true},
+                                   {"moving mask", trace_moving_mask, WEFT_F32, 0, true},
+                                   {"far mask", trace_far_mask, WEFT_F32, 0, true},
                                    {"heads", trace_heads, WEFT_F32, 0, true},
                                    {"heads, c64", trace_heads, WEFT_C64, 0, true},
                                    {"heads, f16", trace_heads, WEFT_F16, 0, true},

@@ -149,6 +149,10 @@ static void draw_sample(sample *s)
     s->dtype = dtypes[draw(sizeof dtypes / sizeof *dtypes)];
     s->symbolic = draw(3) == 0;
     draw_axes(&s->axes);
+    /* Of complex numbers at least two rows: a product of vectors is none by then (lib/pass/match_dot.c). */
+    bool is_complex = weft_dtype_component(s->dtype) != s->dtype;
+    for (size_t i = 0; i < s->axes.count; i++)
+        if (is_complex && s->axes.groups[i] == 1) s->axes.extents[i]++;
     for (size_t i = 0; i < s->axes.count; i++)
         if (s->axes.groups[i] == 3) terms[term_count++] = i;
     shuffle(term_count, terms);
