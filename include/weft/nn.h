@@ -82,8 +82,10 @@ typedef struct weft_attention_options {
 /*
  * softmax(q k^T * scale) v. q is [..., h, l, d], k [..., g, s, d], v [..., g, s, e], the result [..., h, l, e]; leading
  * axes are equal, and there may be no heads at all. Where g differs from h both are static and g divides h: query head
- * i uses key head i / (h / g), which is not repeated in memory. Scores are [..., h, l, s]. A query that may attend to
- * nothing gives zeros. Vaswani et al., "Attention is all you need".
+ * i uses key head i / (h / g), which is not repeated in memory. Scores are [..., h, l, s], but on "llvm" only some rows
+ * of them exist at a time where they would leave the caches: the memory grows with l, not with l * s. What `causal`
+ * hides is not computed there. A query that may attend to nothing gives zeros. Vaswani et al., "Attention is all you
+ * need".
  */
 weft_tensor weft_attention(weft_tensor q, weft_tensor k, weft_tensor v, const weft_attention_options *options);
 
