@@ -57,20 +57,11 @@ static long double lesser(long double a, long double b)
     return isnan(a) || (!isnan(b) && a <= b) ? a : b;
 }
 
-/* C's CMPLXL, which not every compiler has. */
-static long double _Complex parts(long double re, long double im)
-{
-    const union {
-        long double parts[2];
-        long double _Complex number;
-    } both = {{re, im}};
-    return both.number;
-}
-
 /* The plain formula; C's own operator would look for infinities in a NaN. */
 static long double _Complex multiply(long double _Complex a, long double _Complex b)
 {
-    return parts(creall(a) * creall(b) - cimagl(a) * cimagl(b), creall(a) * cimagl(b) + cimagl(a) * creall(b));
+    return weft_element_complex(creall(a) * creall(b) - cimagl(a) * cimagl(b),
+                                creall(a) * cimagl(b) + cimagl(a) * creall(b));
 }
 
 /* By zero and by infinities each part is divided by |b|. */
@@ -78,24 +69,24 @@ static long double _Complex divide(long double _Complex a, long double _Complex 
 {
     long double size = creall(b) * creall(b) + cimagl(b) * cimagl(b);
     long double _Complex top = size == 0 || isinf(size) ? a : multiply(a, conjl(b));
-    return parts(creall(top) / size, cimagl(top) / size);
+    return weft_element_complex(creall(top) / size, cimagl(top) / size);
 }
 
 /* For an infinite real part and an infinite or NaN angle libm loses the sign, which C leaves unspecified. */
 static long double _Complex complex_sinh(long double _Complex a)
 {
-    return isinf(creall(a)) && !isfinite(cimagl(a)) ? parts(creall(a), NAN) : csinhl(a);
+    return isinf(creall(a)) && !isfinite(cimagl(a)) ? weft_element_complex(creall(a), NAN) : csinhl(a);
 }
 
 static long double _Complex complex_sin(long double _Complex a)
 {
-    long double _Complex turned = complex_sinh(parts(-cimagl(a), creall(a)));
-    return parts(cimagl(turned), -creall(turned));
+    long double _Complex turned = complex_sinh(weft_element_complex(-cimagl(a), creall(a)));
+    return weft_element_complex(cimagl(turned), -creall(turned));
 }
 
 static long double _Complex scale_parts(long double _Complex a, long double factor)
 {
-    return parts(creall(a) * factor, cimagl(a) * factor);
+    return weft_element_complex(creall(a) * factor, cimagl(a) * factor);
 }
 
 /* Where |1 + z| is near one by the difference |1 + z|^2 - 1, whose terms are added without loss: squares of parts of up
@@ -103,18 +94,18 @@ static long double _Complex scale_parts(long double _Complex a, long double fact
 static long double _Complex complex_log1p(long double _Complex a)
 {
     long double x = creall(a), y = cimagl(a), xx = x * x, yy = y * y, sum = xx + yy, d = 2 * x + sum;
-    if (!(fabsl(d) < 0.5L)) return clogl(parts(1 + x, y));
+    if (!(fabsl(d) < 0.5L)) return clogl(weft_element_complex(1 + x, y));
     long double smaller = fminl(xx, yy), lost = smaller - (sum - fmaxl(xx, yy));
     long double left = sum - (d - 2 * x), right = 2 * x - (d - (d - 2 * x));
     d += left + right + lost + fmal(x, x, -xx) + fmal(y, y, -yy);
-    return parts(log1pl(d) / 2, atan2l(y, 1 + x));
+    return weft_element_complex(log1pl(d) / 2, atan2l(y, 1 + x));
 }
 
 /* Zero to a power is 1, 0 or no number. */
 static long double _Complex complex_power(long double _Complex a, long double _Complex b)
 {
     if (b == 0) return 1;
-    if (a == 0) return creall(b) > 0 ? 0 : parts(NAN, NAN);
+    if (a == 0) return creall(b) > 0 ? 0 : weft_element_complex(NAN, NAN);
     return cexpl(multiply(b, clogl(a)));
 }
 
@@ -143,7 +134,7 @@ REALS(sqrt, sqrtl(a)) NUMBERS(sqrt, csqrtl(a))
 REALS(tanh, tanhl(a)) NUMBERS(tanh, ctanhl(a))
 FUNCTION(real, number, long double _Complex, number, real, creall(a))
 FUNCTION(imag, number, long double _Complex, number, real, cimagl(a))
-FUNCTION(complex, real, long double, real, number, parts(a, b))
+FUNCTION(complex, real, long double, real, number, weft_element_complex(a, b))
 REALS(exp2, exp2l(a))
 REALS(expm1, expm1l(a))
 REALS(log2, log2l(a)) NUMBERS(log2, scale_parts(clogl(a), 1.44269504088896340735992468100189214L))

@@ -195,5 +195,5 @@ weft_element weft_ordered_sum_at(const weft_ordered_sum *sum, const int64_t *pos
     }
     parts result = fold(&all);
     if (!all.is_complex) return (weft_element){.real = result.re};
-    return (weft_element){.number = CMPLXL((long double)result.re, (long double)result.im)};
+    return (weft_element){.number = weft_element_complex(result.re, result.im)};
 }

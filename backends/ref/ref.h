@@ -22,6 +22,16 @@ typedef union weft_element {
     long double _Complex number;
 } weft_element;
 
+/* C's CMPLXL, which not every compiler has. */
+static inline long double _Complex weft_element_complex(long double re, long double im)
+{
+    const union {
+        long double parts[2];
+        long double _Complex number;
+    } both = {{re, im}};
+    return both.number;
+}
+
 weft_element weft_element_load(weft_dtype dtype, const void *data);
 /* Wraps or rounds (to nearest, ties to even) to `dtype`. */
 void weft_element_store(weft_dtype dtype, weft_element element, void *data);
