@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include <weft/executor.h>
 #include "backends/llvm/target.h"
 #include "runtime/base/isa.h"
 
@@ -198,7 +199,8 @@ static LLVMValueRef varying_offsets(weft_emitter *e, weft_access *access, uint32
                                     LLVMValueRef *out_base)
 {
     weft_expr moving = varying_terms(e, access->index), still = weft_expr_sub(e->exprs, access->index, moving);
-    if (access->first == NULL) access->first = weft_index_pointer(e, access->type, weft_buffer_pointer(e, buffer), still, 0);
+    if (access->first == NULL)
+        access->first = weft_index_pointer(e, access->type, weft_buffer_pointer(e, buffer), still, 0);
     *out_base = access->first;
     LLVMValueRef offsets = weft_index_lanes(e, moving, part);
     weft_scope_move(e, access->level);
@@ -340,6 +342,29 @@ static LLVMValueRef load_lanes(weft_emitter *e, weft_access *access, LLVMValueRe
     return value;
 }
 
+/*
+ * As the processor's vectors: LLVM 19 takes longer ones apart itself, and may lose a condition that all lanes share
+ * where the other lanes of the mask are known.
+ */
+static LLVMValueRef load_masked(weft_emitter *e, const weft_access *access, LLVMValueRef pointer, LLVMValueRef mask)
+{
+    uint32_t width = e->lane.width, native = weft_isa_vector_bytes() / (uint32_t)weft_dtype_size(access->dtype);
+    if (native < 2) native = width;
+    LLVMValueRef value = LLVMConstNull(weft_vector_type(access->type, width));
+    for (uint32_t first = 0, count; first < width; first += count) {
+        count = width - first < native ? width - first : native;
+        LLVMTypeRef type = weft_vector_type(access->type, count);
+        LLVMValueRef lanes = count == width ? mask : weft_lanes_slice(e, mask, width, first, count);
+        LLVMValueRef args[4] = {offset_pointer(e, access->type, pointer, weft_int(e, first)),
+                                LLVMConstInt(e->i32, weft_dtype_info_of(access->dtype)->alignment, false), lanes,
+                                LLVMConstNull(type)};
+        LLVMValueRef part = weft_intrinsic_call(e, "llvm.masked.load", 2, (LLVMTypeRef[]){type, e->pointer}, 4, args);
+        if (count == width) return part;
+        value = weft_lanes_insert(e, value, part, width, first, count);
+    }
+    return value;
+}
+
 static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
     LLVMValueRef pointer = vector_pointer(e, access, buffer, part);
@@ -352,9 +377,7 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     } else if (weft_dtype_size(access->dtype) < 4 && weft_isa_level() < WEFT_ISA_V4) {
         value = weft_masked_load(e, access->dtype, type, pointer, mask);
     } else {
-        LLVMValueRef alignment = LLVMConstInt(e->i32, weft_dtype_info_of(access->dtype)->alignment, false);
-        LLVMValueRef args[4] = {pointer, alignment, mask, LLVMConstNull(type)};
-        value = weft_intrinsic_call(e, "llvm.masked.load", 2, (LLVMTypeRef[]){type, e->pointer}, 4, args);
+        value = load_masked(e, access, pointer, mask);
     }
     return access->step.step < 0 ? reverse(e, value) : value;
 }
@@ -394,8 +417,7 @@ static bool find_distances(weft_emitter *e, const weft_access *access, nearby *n
     if (weft_index_lane_distances(e, access->index, n->distances)) return true;
     n->apart = true;
     if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || step < -MOST_APART || step > MOST_APART) return false;
-    for (uint32_t i = 0; i < e->lane.parts * e->lane.width; i++)
-        n->distances[i] = (int64_t)(i % e->lane.width) * step;
+    for (uint32_t i = 0; i < e->lane.parts * e->lane.width; i++) n->distances[i] = (int64_t)(i % e->lane.width) * step;
     return true;
 }
 

@@ -2,6 +2,7 @@
 /* Schedules that are given, kept as text and found by measuring. Bits never depend on them. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <weft/weft.h>
 #include "test/support.h"
 
@@ -440,9 +441,52 @@ static void test_memory_that_ends(void **state)
     weft_program_release(program);
 }
 
+/* A machine may have longer vectors than the processor: nothing beyond the elements is read even so. The array is a
+ * page between others that cannot be read. */
+static void test_longer_vectors(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096, SIDE = 8 };
+    static const int64_t axes[] = {2, 0, 1}, shifts[] = {4, 3, 2};
+    char *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
+    int64_t *data = (int64_t *)(void *)(pages + PAGE);
+    for (int64_t i = 0; i < SIDE * SIDE * SIDE; i++) data[i] = i;
+    weft_graph *graph;
+    weft_program *program;
+    weft_executor *executor;
+    weft_array *input, *output = NULL;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor x = weft_input(graph, "x", WEFT_I64, WEFT_SHAPE(SIDE, SIDE, SIDE));
+    for (int i = 0; i < 3; i++) x = weft_roll(x, (weft_ints){1, &shifts[i]}, (weft_ints){1, &axes[i]});
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_reshape(x, WEFT_SHAPE(PAGE / 8))), NULL, &program));
+    weft_graph_destroy(graph);
+    weft_machine machine = *weft_machine_host();
+    machine.vector_bytes = 64;
+    machine.cache_bytes[0] = machine.cache_bytes[1] = 4096;
+    machine.line_bytes = 1024;
+    const weft_executor_options options = {.threads = 1, .machine = &machine};
+    weft_test_ok(weft_executor_create_standard(&options, &executor));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_I64, 3, (int64_t[]){SIDE, SIDE, SIDE}, NULL, data, NULL, NULL, &input));
+    const weft_run run = {.input_count = 1, .inputs = &input, .output_count = 1, .outputs = &output};
+    weft_test_ok(weft_executor_run(executor, program, &run));
+    for (int64_t i = 0; i < SIDE * SIDE * SIDE; i++) {
+        int64_t from[] = {i / 64, i / 8 % 8, i % 8};
+        for (int k = 0; k < 3; k++) from[axes[k]] = (from[axes[k]] + SIDE - shifts[k]) % SIDE;
+        assert_int_equal(((const int64_t *)weft_array_data(output))[i], from[0] * 64 + from[1] * 8 + from[2]);
+    }
+    weft_array_release(input);
+    weft_array_release(output);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    munmap(pages, 3 * PAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_longer_vectors),
         cmocka_unit_test(test_every_schedule_gives_the_same_bits),
         cmocka_unit_test(test_a_given_schedule_is_used),
         cmocka_unit_test(test_a_local_buffer_is_read_after_it_is_filled),
