@@ -25,7 +25,7 @@ static weft_expr value_of(const weft_kernel *kernel, weft_inst_id id)
     const weft_inst *inst = &kernel->insts[id];
     weft_expr value = WEFT_EXPR_NONE, left, right;
     int64_t least, most;
-    if (inst->op == WEFT_SCALAR_index) return inst->index;
+    if (inst->op == WEFT_SCALAR_index) value = inst->index;
     if (inst->op == WEFT_SCALAR_const && inst->dtype == WEFT_I64) value = weft_expr_constant(x, (int64_t)inst->bits);
     if ((inst->op == WEFT_SCALAR_add || inst->op == WEFT_SCALAR_sub) && inst->dtype == WEFT_I64) {
         left = value_of(kernel, inst->args[0]);
