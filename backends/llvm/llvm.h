@@ -9,10 +9,11 @@
 #include "lib/loop/loop.h"
 
 typedef enum weft_llvm_format {
-    WEFT_LLVM_OBJECT, /* ELF object for the host */
-    WEFT_LLVM_IR,     /* text */
-    WEFT_LLVM_ASM,    /* text for the host */
-    WEFT_LLVM_PTX     /* text for sm_90 */
+    WEFT_LLVM_OBJECT,       /* ELF object for the host */
+    WEFT_LLVM_QUICK_OBJECT, /* one made without optimisation, in half the time */
+    WEFT_LLVM_IR,           /* text */
+    WEFT_LLVM_ASM,          /* text for the host */
+    WEFT_LLVM_PTX           /* text for sm_90 */
 } weft_llvm_format;
 
 typedef struct weft_llvm_interface {

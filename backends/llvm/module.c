@@ -10,11 +10,12 @@
 
 /* Vectors are emitted as such, so what is left to do is folding; see README.md for what other lists cost. */
 #define PASSES "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
+#define QUICK_PASSES "always-inline,function(early-cse)"
 
 /* One compilation. */
 typedef struct compilation {
     const weft_allocator *allocator;
-    bool gpu;
+    weft_target target;
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMTargetMachineRef machine;
@@ -39,7 +40,7 @@ static weft_status *fail_with(const compilation *c, const char *what, char *mess
 
 static weft_status *create(compilation *c)
 {
-    WEFT_TRY(weft_target_machine_acquire(c->allocator, c->gpu, &c->machine));
+    WEFT_TRY(weft_target_machine_acquire(c->allocator, c->target, &c->machine));
     c->context = LLVMContextCreate();
     LLVMContextSetDiscardValueNames(c->context, true);
     LLVMContextSetDiagnosticHandler(c->context, on_diagnostic, c);
@@ -57,7 +58,7 @@ static void destroy(compilation *c)
 {
     if (c->module != NULL) LLVMDisposeModule(c->module);
     if (c->context != NULL) LLVMContextDispose(c->context);
-    weft_target_machine_release(c->gpu, c->machine);
+    weft_target_machine_release(c->target, c->machine);
     weft_status_destroy(c->error);
 }
 
@@ -89,7 +90,8 @@ static weft_status *verify(const compilation *c)
 static weft_status *run_passes(compilation *c)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(c->module, PASSES, c->machine, options);
+    const char *passes = c->target == WEFT_TARGET_HOST_QUICK ? QUICK_PASSES : PASSES;
+    LLVMErrorRef error = LLVMRunPasses(c->module, passes, c->machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (error == LLVMErrorSuccess) return take_error(c);
     char *text = LLVMGetErrorMessage(error);
@@ -97,6 +99,17 @@ static weft_status *run_passes(compilation *c)
         weft_status_create(c->allocator, WEFT_COMPILE_FAILED, "llvm", "LLVM's passes failed: %s", text);
     LLVMDisposeErrorMessage(text);
     return status;
+}
+
+/* Without optimisation LLVM 19 folds loads where it must not: one of four bytes into a blend of sixteen, which reads
+ * beyond the buffer; and shuffles that broadcast elements of one load send it into endless recursion. Volatile ones stay
+ * as they are. */
+static void keep_loads(const compilation *c)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f != NULL; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block != NULL; block = LLVMGetNextBasicBlock(block))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != NULL; i = LLVMGetNextInstruction(i))
+                if (LLVMIsALoadInst(i) != NULL) LLVMSetVolatile(i, true);
 }
 
 static weft_status *emit_text(const compilation *c, weft_bytes *out_bytes)
@@ -127,17 +140,22 @@ static weft_status *compile(compilation *c, const weft_kernel *kernel, const cha
                             weft_bytes *out_bytes)
 {
     WEFT_TRY(create(c));
-    WEFT_TRY(weft_kernel_emit(c->allocator, kernel, symbol, c->gpu, c->module));
+    WEFT_TRY(weft_kernel_emit(c->allocator, kernel, symbol, c->target == WEFT_TARGET_PTX, c->module));
     WEFT_TRY(verify(c));
     WEFT_TRY(run_passes(c));
+    if (c->target == WEFT_TARGET_HOST_QUICK) keep_loads(c);
     if (format == WEFT_LLVM_IR) return emit_text(c, out_bytes);
-    return emit_code(c, format == WEFT_LLVM_OBJECT ? LLVMObjectFile : LLVMAssemblyFile, out_bytes);
+    bool is_object = format == WEFT_LLVM_OBJECT || format == WEFT_LLVM_QUICK_OBJECT;
+    return emit_code(c, is_object ? LLVMObjectFile : LLVMAssemblyFile, out_bytes);
 }
 
 weft_status *weft_llvm_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                             weft_llvm_format format, weft_bytes *out_bytes)
 {
-    compilation c = {.allocator = weft_allocator_or_default(allocator), .gpu = format == WEFT_LLVM_PTX};
+    compilation c = {.allocator = weft_allocator_or_default(allocator),
+                     .target = format == WEFT_LLVM_PTX            ? WEFT_TARGET_PTX
+                               : format == WEFT_LLVM_QUICK_OBJECT ? WEFT_TARGET_HOST_QUICK
+                                                                  : WEFT_TARGET_HOST};
     weft_bytes_init(out_bytes, c.allocator);
     weft_status *status = compile(&c, kernel, symbol, format, out_bytes);
     destroy(&c);

@@ -2,18 +2,23 @@
 #define _GNU_SOURCE /* a lock that prefers writers */
 #include "backends/llvm/runtime.h"
 #include "lib/build/build.h"
+#include "runtime/base/background.h"
 #include "runtime/base/isa.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 /*
  * The half of the backend that lives in libweft: it loads the other half, libweft-llvm.so, when the first program has
  * to be compiled. Hits never pay for LLVM. Once loaded it stays: LLVM does not survive being unloaded.
  *
  * A thread inside LLVM holds the gate; a fork waits until there is none, so that a child finds LLVM in a state between
- * two calls.
+ * two calls, and so does the end of the process.
  */
 
 #define LIBRARY "libweft-llvm.so"
@@ -26,14 +31,65 @@ static _Atomic(const weft_llvm_interface *) loaded;
 static const pthread_rwlock_t open_gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
-static void enter(void)
+/*
+ * When a process ends, LLVM's data end before its threads do, so none may be inside of it then. What LLVM makes at its
+ * first use ends before any function that was registered by then runs, but not before the first thread's own data: when
+ * that thread ends, it may be with the process, and the background waits until somebody else compiles.
+ */
+enum { OPEN, WITHOUT_BACKGROUND, CLOSED };
+static atomic_int state;
+
+static bool enter(void)
 {
     pthread_rwlock_rdlock(&gate);
+    if (atomic_load(&state) == WITHOUT_BACKGROUND && !weft_background_is_here()) atomic_store(&state, OPEN);
+    if (atomic_load(&state) == OPEN) return true;
+    pthread_rwlock_unlock(&gate);
+    return false;
 }
 
 static void leave(void)
 {
     pthread_rwlock_unlock(&gate);
+}
+
+static weft_status *is_closed(void)
+{
+    return weft_status_create(NULL, WEFT_NO_COMPILER, "llvm", "the process is about to end");
+}
+
+/* Waits until no thread is inside, unless it is this one. */
+static void wait_for_gate(void)
+{
+    enum { SECONDS = 1 };
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += SECONDS;
+    if (pthread_rwlock_timedwrlock(&gate, &limit) == 0) pthread_rwlock_unlock(&gate);
+}
+
+static void at_exit(void)
+{
+    atomic_store(&state, CLOSED);
+    wait_for_gate();
+}
+
+static void at_end_of_first_thread(void *unused)
+{
+    (void)unused;
+    int open = OPEN;
+    if (atomic_compare_exchange_strong(&state, &open, WITHOUT_BACKGROUND)) wait_for_gate();
+}
+
+/* glibc's, for the data of threads of C++ */
+extern int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *library);
+extern void *__dso_handle;
+
+static void watch_end(void)
+{
+    static _Thread_local bool watches;
+    if (watches || syscall(SYS_gettid) != getpid()) return;
+    watches = __cxa_thread_atexit_impl(at_end_of_first_thread, NULL, &__dso_handle) == 0;
 }
 
 static void before_fork(void)
@@ -77,7 +133,7 @@ static weft_status *check_memory(const char *task, size_t megabytes)
 
 static const char *target(void)
 {
-    enter();
+    if (!enter()) return ""; /* nothing will be compiled for it */
     const char *name = atomic_load(&loaded)->target();
     leave();
     return name;
@@ -87,7 +143,7 @@ static weft_status *emit_format(const weft_allocator *allocator, const weft_kern
                                 weft_llvm_format format, weft_bytes *out_bytes)
 {
     WEFT_TRY(check_memory("compiling", TO_COMPILE));
-    enter();
+    if (!enter()) return is_closed();
     weft_status *status = atomic_load(&loaded)->emit(allocator, kernel, symbol, format, out_bytes);
     leave();
     return status;
@@ -96,7 +152,7 @@ static weft_status *emit_format(const weft_allocator *allocator, const weft_kern
 static weft_status *load_image(const void *object, size_t size, const char *symbol, weft_image **out_image,
                                weft_kernel_function *out_function)
 {
-    enter();
+    if (!enter()) return is_closed();
     weft_status *status = atomic_load(&loaded)->load(object, size, symbol, out_image, out_function);
     leave();
     return status;
@@ -104,7 +160,7 @@ static weft_status *load_image(const void *object, size_t size, const char *symb
 
 static void unload_image(weft_image *image)
 {
-    enter();
+    if (!enter()) return;
     atomic_load(&loaded)->unload(image);
     leave();
 }
@@ -121,6 +177,7 @@ static weft_status *open_library(void)
     if (interface->size != sizeof *interface)
         return weft_status_create(NULL, WEFT_NO_COMPILER, "llvm", "%s is from a different build than this library",
                                   LIBRARY);
+    if (atexit(at_exit) != 0) return weft_status_out_of_memory();
     atomic_store(&loaded, interface);
     return NULL;
 }
@@ -135,11 +192,12 @@ weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
         pthread_once(&once, watch_forks);
         if (!watched) return weft_status_out_of_memory();
         WEFT_TRY(check_memory("loading the code generator", TO_LOAD));
-        enter();
+        if (!enter()) return is_closed();
         weft_status *status = open_library();
         leave();
         WEFT_TRY(status);
     }
+    watch_end();
     *out_interface = &gated;
     return check_memory("compiling", TO_COMPILE);
 }
@@ -152,9 +210,15 @@ static weft_status *emit(const weft_allocator *allocator, const weft_kernel *ker
     return emit_format(allocator, kernel, symbol, WEFT_LLVM_OBJECT, out_object);
 }
 
+static weft_status *emit_quick(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                               weft_bytes *out_object)
+{
+    return emit_format(allocator, kernel, symbol, WEFT_LLVM_QUICK_OBJECT, out_object);
+}
+
 static weft_status *build(void *self, const weft_build_request *request, weft_variant **out_variant)
 {
-    static const weft_code_generator generator = {target, emit};
+    static const weft_code_generator generator = {target, emit, emit_quick};
     const weft_llvm_interface *interface;
     (void)self;
     WEFT_TRY(weft_llvm_load(&interface));

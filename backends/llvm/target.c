@@ -75,15 +75,18 @@ const weft_processor *weft_processor_find(void)
     return host_found ? &host : NULL;
 }
 
-/* Idle machines of the host, kept for the life of the process; beyond so many they are destroyed. */
+/* Idle machines of each target, kept for the life of the process; beyond so many they are destroyed. */
 static struct {
     pthread_mutex_t lock;
-    LLVMTargetMachineRef machines[16];
-    size_t count;
+    struct {
+        LLVMTargetMachineRef machines[16];
+        size_t count;
+    } of[WEFT_TARGET_PTX + 1];
 } idle = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static weft_status *create_machine(const weft_allocator *allocator, bool gpu, LLVMTargetMachineRef *out_machine)
+static weft_status *create_machine(const weft_allocator *allocator, weft_target kind, LLVMTargetMachineRef *out_machine)
 {
+    bool gpu = kind == WEFT_TARGET_PTX;
     const weft_processor *found = weft_processor_find();
     if (found == NULL) return weft_status_out_of_memory();
     if (!gpu && weft_isa_level() < WEFT_ISA_V2)
@@ -103,27 +106,29 @@ static weft_status *create_machine(const weft_allocator *allocator, bool gpu, LL
     }
     *out_machine =
         LLVMCreateTargetMachine(target, triple, gpu ? PTX_CPU : found->cpu, gpu ? PTX_FEATURES : found->features,
-                                LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+                                kind == WEFT_TARGET_HOST_QUICK ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
+                                LLVMRelocPIC, LLVMCodeModelSmall);
     if (*out_machine != NULL) return NULL;
     return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "LLVM cannot create a target machine for %s",
                               triple);
 }
 
-weft_status *weft_target_machine_acquire(const weft_allocator *allocator, bool gpu, LLVMTargetMachineRef *out_machine)
+weft_status *weft_target_machine_acquire(const weft_allocator *allocator, weft_target kind,
+                                         LLVMTargetMachineRef *out_machine)
 {
     *out_machine = NULL;
     pthread_mutex_lock(&idle.lock);
-    if (!gpu && idle.count > 0) *out_machine = idle.machines[--idle.count];
+    if (idle.of[kind].count > 0) *out_machine = idle.of[kind].machines[--idle.of[kind].count];
     pthread_mutex_unlock(&idle.lock);
-    return *out_machine != NULL ? NULL : create_machine(allocator, gpu, out_machine);
+    return *out_machine != NULL ? NULL : create_machine(allocator, kind, out_machine);
 }
 
-void weft_target_machine_release(bool gpu, LLVMTargetMachineRef machine)
+void weft_target_machine_release(weft_target kind, LLVMTargetMachineRef machine)
 {
     if (machine == NULL) return;
     pthread_mutex_lock(&idle.lock);
-    bool kept = !gpu && idle.count < sizeof idle.machines / sizeof *idle.machines;
-    if (kept) idle.machines[idle.count++] = machine;
+    bool kept = idle.of[kind].count < sizeof idle.of[kind].machines / sizeof *idle.of[kind].machines;
+    if (kept) idle.of[kind].machines[idle.of[kind].count++] = machine;
     pthread_mutex_unlock(&idle.lock);
     if (!kept) LLVMDisposeTargetMachine(machine);
 }

@@ -31,6 +31,16 @@ enum { WEFT_MAX_THREADS = 1024 }; /* of an executor */
 typedef struct weft_runtime weft_runtime;     /* <weft/runtime.h> */
 typedef struct weft_schedules weft_schedules; /* <weft/schedules.h> */
 
+/* What is done to make code of kernels for the CPU fast, and when. The bits of results are the same. */
+typedef enum weft_code_policy {
+    WEFT_CODE_OPTIMIZED, /* all of it, before a kernel runs for the first time */
+    /* A new kernel is compiled without optimisation, in half the time, and runs several times as slow; after the run
+     * has been built, a thread of the executor's own optimises its kernels one after another, and runs switch over as
+     * they become ready. A kernel for which there is no memory then stays as it is. */
+    WEFT_CODE_TIERED,
+    WEFT_CODE_QUICK /* without optimisation: for programs that run once and work little */
+} weft_code_policy;
+
 /* Zero-initialise for the defaults. */
 typedef struct weft_executor_options {
     const weft_allocator *allocator;
@@ -45,6 +55,7 @@ typedef struct weft_executor_options {
     /* Of kernels for the CPU, in place of what the rules choose; outlive the executor; NULL: none. A schedule that does
      * not fit its kernel is INVALID_ARGUMENT when that is built. */
     const weft_schedules *schedules;
+    weft_code_policy code;
 } weft_executor_options;
 
 /*
@@ -54,7 +65,8 @@ typedef struct weft_executor_options {
  * level: x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime "ref" alone, x86-64. It is read once, and may be empty.
  * WEFT_INVALID_ARGUMENT when it names none of these, WEFT_UNSUPPORTED when the processor lacks that level. Runtime
  * "llvm" needs x86-64-v2: below that its runs are WEFT_UNSUPPORTED. WEFT_OUT_OF_RANGE for more threads than
- * WEFT_MAX_THREADS, WEFT_INVALID_ARGUMENT for a machine that weft_machine_check refuses or that is no CPU.
+ * WEFT_MAX_THREADS, WEFT_INVALID_ARGUMENT for a machine that weft_machine_check refuses or that is no CPU, and for a
+ * policy of code that is none.
  */
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
 weft_status *weft_executor_create_standard(const weft_executor_options *options,
@@ -250,11 +262,16 @@ typedef struct weft_executor_counters {
     weft_cache_counters kernels;
     uint64_t kernels_compiled;
     size_t buffer_bytes; /* freed buffers kept for reuse */
+    /* WEFT_CODE_TIERED: those that wait to be optimised, and those that were. */
+    size_t kernels_waiting;
+    uint64_t kernels_optimized;
 } weft_executor_counters;
 
 void weft_executor_counters_read(const weft_executor *executor, weft_executor_counters *out_counters);
-/* Drops everything cached that no run is using. */
+/* Drops everything cached that no run is using. Kernels that wait to be optimised stay as they are. */
 void weft_executor_clear(weft_executor *executor);
+/* Waits until no kernel waits to be optimised. */
+void weft_executor_settle(weft_executor *executor);
 /* Threads of the pool, the caller's included. */
 unsigned weft_executor_threads(const weft_executor *executor);
 

@@ -13,6 +13,9 @@ typedef struct weft_code_generator {
     const char *(*target)(void);
     weft_status *(*emit)(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                          weft_bytes *out_object);
+    /* The same in less time, for slower code of the same bits; NULL: there is no such way. */
+    weft_status *(*emit_quick)(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                               weft_bytes *out_object);
 } weft_code_generator;
 
 /* Builds the variant `request` describes. UNSUPPORTED names an op that no engine here runs. */

@@ -8,7 +8,11 @@
  * Code of kernels: from the executor's cache, or made and loaded, on all threads of its pool. Some may wait in the
  * cache for a kernel that another is making. There is no deadlock, because a thread that makes one takes nothing else
  * from the cache and starts no job.
+ *
+ * Code may be made in haste first; then the background makes it again.
  */
+
+#define SYMBOL "weft_kernel"
 
 typedef struct code_request {
     const weft_build_request *request;
@@ -16,31 +20,107 @@ typedef struct code_request {
     const weft_kernel *kernel;
 } code_request;
 
-static weft_status *make_code(void *context, void **out_value, size_t *out_bytes)
+/* Emits an object and loads it. */
+static weft_status *load_code(const weft_kernel_code *code, const weft_kernel *kernel, bool quick,
+                              const weft_code_generator *generator, weft_image **out_image,
+                              weft_kernel_function *out_function, size_t *out_bytes)
 {
-    code_request *code = context;
-    const weft_build_request *request = code->request;
-    weft_kernel_code *made = weft_allocate_zeroed(request->allocator, sizeof *made);
-    if (made == NULL) return weft_status_out_of_memory();
-    *made = (weft_kernel_code){.allocator = request->allocator, .runtime = request->runtime};
+    const weft_runtime *runtime = code->runtime;
     weft_bytes object;
-    weft_bytes_init(&object, request->allocator);
-    weft_status *status = code->generator->emit(request->allocator, code->kernel, "weft_kernel", &object);
-    if (status == NULL) {
-        const weft_runtime *runtime = request->runtime;
-        status = runtime->driver->load(runtime->self, object.data, object.size, "weft_kernel", &made->image,
-                                       &made->function);
-    }
+    weft_bytes_init(&object, code->allocator);
+    weft_status *status = (quick ? generator->emit_quick : generator->emit)(code->allocator, kernel, SYMBOL, &object);
+    if (status == NULL)
+        status = runtime->driver->load(runtime->self, object.data, object.size, SYMBOL, out_image, out_function);
     *out_bytes = object.size;
     weft_bytes_finish(&object);
+    return status;
+}
+
+static bool is_quick(const weft_build_request *request, const weft_code_generator *generator)
+{
+    return request->code != WEFT_CODE_OPTIMIZED && generator->emit_quick != NULL;
+}
+
+static weft_status *make_code(void *context, void **out_value, size_t *out_bytes)
+{
+    const code_request *code = context;
+    const weft_build_request *request = code->request;
+    bool quick = is_quick(request, code->generator);
+    weft_kernel_function function;
+    weft_kernel_code *made = weft_allocate_zeroed(request->allocator, sizeof *made);
+    if (made == NULL) return weft_status_out_of_memory();
+    made->allocator = request->allocator;
+    made->runtime = request->runtime;
+    weft_status *status = load_code(made, code->kernel, quick, code->generator, &made->image, &function, out_bytes);
     if (status != NULL) {
         weft_free(request->allocator, made, sizeof *made);
         return status;
     }
+    atomic_init(&made->function, function);
+    atomic_init(&made->is_waiting, false);
     atomic_fetch_add(request->kernels_compiled, 1);
     *out_value = made;
     return NULL;
 }
+
+/* ---- optimised in the background ---- */
+
+/* Of code that was made in haste. */
+typedef struct optimization {
+    weft_background_task task;
+    const weft_allocator *allocator;
+    const weft_code_generator *generator;
+    weft_kernel *kernel;
+    weft_cache_handle *handle;
+    _Atomic uint64_t *count;
+} optimization;
+
+/* Where this fails, the code stays as it is. */
+static void optimize(weft_background_task *task)
+{
+    const optimization *o = (optimization *)task;
+    weft_kernel_code *code = weft_cache_value(o->handle);
+    weft_image *image;
+    weft_kernel_function function;
+    size_t bytes;
+    weft_status *status = load_code(code, o->kernel, false, o->generator, &image, &function, &bytes);
+    if (status == NULL) {
+        code->optimized = image;
+        atomic_store_explicit(&code->function, function, memory_order_release);
+        atomic_fetch_add(o->count, 1);
+    }
+    weft_status_destroy(status);
+}
+
+static void destroy_optimization(weft_background_task *task)
+{
+    optimization *o = (optimization *)task;
+    weft_kernel_destroy(o->kernel);
+    weft_cache_release(o->handle);
+    weft_free(o->allocator, o, sizeof *o);
+}
+
+/* Once for each code. Where there is no memory for it, it stays as it is. */
+static void optimize_later(const weft_build_request *request, const weft_code_generator *generator,
+                           const weft_kernel *kernel, weft_cache_handle *handle)
+{
+    weft_kernel_code *code = weft_cache_value(handle);
+    if (atomic_exchange(&code->is_waiting, true)) return;
+    optimization *o = weft_allocate_zeroed(request->allocator, sizeof *o);
+    if (o == NULL) return;
+    *o = (optimization){{.run = optimize, .destroy = destroy_optimization},
+                        request->allocator,
+                        generator,
+                        NULL,
+                        weft_cache_retain(handle),
+                        request->kernels_optimized};
+    weft_status *status = weft_kernel_clone(kernel, &o->kernel);
+    if (status == NULL) weft_background_add(request->background, &o->task);
+    else destroy_optimization(&o->task);
+    weft_status_destroy(status);
+}
+
+/* ---- the cache ---- */
 
 static weft_status *find_code(const code_request *wanted, weft_resolved *out_resolved)
 {
@@ -55,11 +135,10 @@ static weft_status *find_code(const code_request *wanted, weft_resolved *out_res
     if (status == NULL) status = weft_bytes_status(&key);
     if (status == NULL)
         status = weft_cache_acquire(request->kernels, key.data, key.size, make_code, (void *)wanted, request->cancelled,
-                                    &out_resolved->code);
+                                    &out_resolved->handle);
     weft_bytes_finish(&key);
-    if (status != NULL) return status;
-    out_resolved->function = ((weft_kernel_code *)weft_cache_value(out_resolved->code))->function;
-    return NULL;
+    if (status == NULL) out_resolved->code = weft_cache_value(out_resolved->handle);
+    return status;
 }
 
 static weft_status *check_cancelled(const weft_build_request *request)
@@ -119,5 +198,9 @@ weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_ge
         if (variant->steps[s].kind == WEFT_STEP_KERNEL)
             jobs.items[jobs.count++] = (code_job){.kernel = builder->kernels[s], .resolved = &variant->resolved[s]};
     weft_pool_run(builder->request->pool, (int64_t)jobs.count, 1, run_jobs, &jobs);
-    return take_failure(&jobs);
+    WEFT_TRY(take_failure(&jobs));
+    bool tiered = builder->request->code == WEFT_CODE_TIERED && is_quick(builder->request, generator);
+    for (size_t i = 0; i < jobs.count && tiered; i++)
+        optimize_later(builder->request, generator, jobs.items[i].kernel, jobs.items[i].resolved->handle);
+    return NULL;
 }

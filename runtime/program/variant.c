@@ -29,7 +29,7 @@ void weft_variant_destroy(weft_variant *variant)
 {
     if (variant == NULL) return;
     if (variant->destroy_self != NULL) variant->destroy_self(variant->self);
-    for (size_t i = 0; i < variant->step_count; i++) weft_cache_release(variant->resolved[i].code);
+    for (size_t i = 0; i < variant->step_count; i++) weft_cache_release(variant->resolved[i].handle);
     weft_block_release(variant->constants);
     weft_formulas_finish(&variant->formulas);
     weft_arena_finish(&variant->arena);
@@ -80,7 +80,9 @@ void weft_kernel_code_destroy(void *argument)
 {
     weft_kernel_code *code = argument;
     if (code == NULL) return;
-    if (code->image != NULL) code->runtime->driver->unload(code->runtime->self, code->image);
+    const weft_runtime *runtime = code->runtime;
+    if (code->image != NULL) runtime->driver->unload(runtime->self, code->image);
+    if (code->optimized != NULL) runtime->driver->unload(runtime->self, code->optimized);
     weft_free(code->allocator, code, sizeof *code);
 }
 

@@ -8,6 +8,8 @@
  */
 #include <weft/executor.h>
 #include <weft/runtime.h>
+#include <stdatomic.h>
+#include "runtime/base/background.h"
 #include "runtime/base/cache.h"
 #include "runtime/program/formula.h"
 #include "runtime/base/pool.h"
@@ -175,11 +177,31 @@ typedef struct weft_step {
     weft_region_step region;
 } weft_step;
 
+/* Value of an executor's kernel cache: loaded code. Made by a compiler, from the executor's allocator. */
+typedef struct weft_kernel_code {
+    const weft_allocator *allocator;
+    const weft_runtime *runtime; /* whose driver loaded it */
+    weft_image *image;
+    _Atomic(weft_kernel_function) function;
+    /* Where `image` was made in haste: an optimised one may take over at any time. */
+    atomic_bool is_waiting; /* somebody sees to that */
+    weft_image *optimized;
+} weft_kernel_code;
+
+/* What is to be called now. */
+static inline weft_kernel_function weft_kernel_code_function(const weft_kernel_code *code)
+{
+    return atomic_load_explicit(&code->function, memory_order_acquire);
+}
+
+/* Unloads; what the kernel cache does with a value. */
+void weft_kernel_code_destroy(void *code);
+
 /* What a step calls, where it runs. */
 typedef struct weft_resolved {
     /* KERNEL */
-    struct weft_cache_handle *code; /* of a weft_kernel_code, keeps it loaded; NULL when the variant does not own it */
-    weft_kernel_function function;
+    const weft_kernel_code *code;
+    weft_cache_handle *handle; /* on it, keeps it loaded; NULL when the variant does not own it */
     /* HOST: either an extension's op, whose kernel and scratch_size are called ... */
     const weft_op_def *op;
     const weft_extension *extension;
@@ -223,17 +245,6 @@ weft_status *weft_variant_upload(weft_variant *variant, const weft_runtime *runt
 /* Whether the variant has all of `slots`. */
 bool weft_slots_exist(const weft_variant *variant, const uint32_t *slots, size_t count);
 
-/* Value of an executor's kernel cache: loaded code. Made by a compiler, from the executor's allocator. */
-typedef struct weft_kernel_code {
-    const weft_allocator *allocator;
-    const weft_runtime *runtime; /* whose driver loaded it */
-    weft_image *image;
-    weft_kernel_function function;
-} weft_kernel_code;
-
-/* Unloads; what the kernel cache does with a value. */
-void weft_kernel_code_destroy(void *code);
-
 /* What a compiler is asked for. */
 struct weft_build_request {
     const weft_allocator *allocator;
@@ -245,7 +256,10 @@ struct weft_build_request {
     weft_pool *pool;                    /* the executor's */
     weft_cache *kernels;                /* the executor's: weft_kernel_code by canonical text and target */
     const weft_schedules *schedules;    /* the executor's; NULL: none */
+    weft_code_policy code;
+    weft_background *background;        /* the executor's, for TIERED code */
     _Atomic uint64_t *kernels_compiled; /* counted up for each kernel that went through the code generator */
+    _Atomic uint64_t *kernels_optimized; /* and for each that did so again, in the background */
     const volatile bool *cancelled;     /* read between kernels, WEFT_CANCELLED when it is set; NULL: never */
 };
 #endif

@@ -32,6 +32,7 @@ static weft_status *create_parts(weft_executor *executor, const weft_executor_op
     WEFT_TRY(weft_pool_create(allocator, machine, options->threads, &executor->pool));
     WEFT_TRY(weft_block_store_create(allocator, bytes, &executor->blocks));
     WEFT_TRY(weft_queues_create(allocator, &executor->queues));
+    WEFT_TRY(weft_background_create(allocator, &executor->background));
     WEFT_TRY(weft_cache_create(allocator, kernels, SIZE_MAX, weft_kernel_code_destroy, &executor->kernels));
     return weft_cache_create(allocator, variants, SIZE_MAX, weft_variant_entry_destroy, &executor->variants);
 }
@@ -48,10 +49,14 @@ weft_status *weft_executor_create(const weft_executor_options *options, weft_exe
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_executor_create",
                                   "the machine is device %d, not the CPU that an executor runs on",
                                   (int)options->machine->device);
+    if ((unsigned)options->code > WEFT_CODE_QUICK)
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_executor_create",
+                                  "there is no policy %d of code", (int)options->code);
     weft_executor *executor = weft_allocate_zeroed(allocator, sizeof *executor);
     if (executor == NULL) return weft_status_out_of_memory();
     executor->allocator = *allocator;
     executor->schedules = options->schedules;
+    executor->code = options->code;
     pthread_mutex_init(&executor->registering, NULL);
     weft_status *status = create_parts(executor, options);
     if (status == NULL) *out_executor = executor;
@@ -72,6 +77,7 @@ void weft_executor_destroy(weft_executor *executor)
 {
     if (executor == NULL) return;
     weft_fork_guard_finish(&executor->guard);
+    weft_background_destroy(executor->background);
     weft_cache_destroy(executor->variants);
     destroy_states(&executor->extensions);
     weft_cache_destroy(executor->kernels);
@@ -205,11 +211,19 @@ void weft_executor_counters_read(const weft_executor *executor, weft_executor_co
     *out_counters = (weft_executor_counters){.variants = weft_cache_counters_of(executor->variants),
                                              .kernels = weft_cache_counters_of(executor->kernels),
                                              .kernels_compiled = atomic_load(&executor->kernels_compiled),
-                                             .buffer_bytes = weft_block_store_idle(executor->blocks)};
+                                             .buffer_bytes = weft_block_store_idle(executor->blocks),
+                                             .kernels_waiting = weft_background_count(executor->background),
+                                             .kernels_optimized = atomic_load(&executor->kernels_optimized)};
+}
+
+void weft_executor_settle(weft_executor *executor)
+{
+    weft_background_finish(executor->background);
 }
 
 void weft_executor_clear(weft_executor *executor)
 {
+    weft_background_clear(executor->background);
     weft_cache_clear(executor->variants);
     weft_cache_clear(executor->kernels);
     weft_block_store_clear(executor->blocks);

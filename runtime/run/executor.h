@@ -4,6 +4,7 @@
 /* Inside of an executor. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include "runtime/base/background.h"
 #include "runtime/data/block.h"
 #include "runtime/base/cache.h"
 #include "runtime/base/fork.h"
@@ -18,7 +19,9 @@ struct weft_executor {
     weft_cache *variants; /* of weft_variant_entry, by the variant's part of a weft_call_key */
     weft_cache *kernels;
     const weft_schedules *schedules; /* not owned; NULL: none */
-    _Atomic uint64_t kernels_compiled;
+    weft_code_policy code;
+    weft_background *background;
+    _Atomic uint64_t kernels_compiled, kernels_optimized;
     weft_block_store *blocks;
     weft_queues *queues;
     pthread_mutex_t registering;

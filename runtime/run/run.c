@@ -56,7 +56,10 @@ static weft_status *build_variant(const struct build *build, weft_arena *arena, 
                                   .pool = build->executor->pool,
                                   .kernels = build->executor->kernels,
                                   .schedules = build->executor->schedules,
+                                  .code = build->executor->code,
+                                  .background = build->executor->background,
                                   .kernels_compiled = &build->executor->kernels_compiled,
+                                  .kernels_optimized = &build->executor->kernels_optimized,
                                   .cancelled = run->cancelled};
     weft_status *built = call->runtime->compiler->build(call->runtime->self, &request, out_variant);
     WEFT_TRY(weft_status_locate(built, "weft_executor_run"));
@@ -84,7 +87,10 @@ static weft_status *make_entry(void *context, void **out_value, size_t *out_byte
     struct build *build = context;
     weft_variant_entry *entry;
     int64_t begin = weft_clock_now();
-    WEFT_TRY(weft_stack_call(&build->executor->allocator, build_on_stack, build));
+    weft_background_hold(build->executor->background);
+    weft_status *called = weft_stack_call(&build->executor->allocator, build_on_stack, build);
+    weft_background_resume(build->executor->background);
+    WEFT_TRY(called);
     const weft_variant *variant = build->variant;
     build->built = true;
     build->elapsed = weft_clock_now() - begin;
@@ -190,6 +196,7 @@ weft_status *weft_executor_run_until(weft_executor *executor, weft_program *prog
     WEFT_TRY(weft_executor_check_extensions(executor, program));
     weft_call_key key;
     WEFT_TRY(weft_call_key_init(&key, &executor->allocator, &call));
+    weft_background_revive(executor->background);
     weft_float_mode saved = weft_float_mode_enter();
     weft_status *status = run_key(executor, &call, &key);
     weft_float_mode_leave(saved);

@@ -76,7 +76,7 @@ typedef struct weft_bound_step {
     const weft_phases *phases;        /* of the sequence of steps that begins here; NULL: one after another */
     size_t first_pointer, first_view; /* of the step, in a frame */
     /* KERNEL */
-    weft_kernel_function function;
+    const weft_kernel_code *code;
     int64_t *scalars;
     int64_t *dry_run; /* scalars with which it writes nothing; NULL: it is not guarded */
     int64_t iterations;

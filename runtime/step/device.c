@@ -156,12 +156,10 @@ weft_status *weft_device_launch(weft_frame *frame, const weft_bound_step *bound_
                                 int64_t iterations)
 {
     const weft_step *step = bound_step->step;
-    const weft_cache_handle *handle = bound_step->resolved->code;
-    const weft_kernel_code *code = handle == NULL ? NULL : weft_cache_value(handle);
     const weft_launch launch = {.size = sizeof launch,
                                 .name = step->name,
-                                .image = code == NULL ? NULL : code->image,
-                                .function = bound_step->function,
+                                .image = bound_step->code->image,
+                                .function = weft_kernel_code_function(bound_step->code),
                                 .buffer_count = step->buffer_count,
                                 .buffers = frame->pointers + bound_step->first_pointer,
                                 .scalar_count = step->scalar_count,

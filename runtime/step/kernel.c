@@ -11,7 +11,7 @@
 static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
 {
     const uint32_t range[] = {step->iterations, step->work};
-    return (!step->copies || step->buffer_count == 2) && resolved->function != NULL &&
+    return (!step->copies || step->buffer_count == 2) && resolved->code != NULL &&
            weft_slots_exist(variant, range, 2) && weft_slots_exist(variant, step->scalars, step->scalar_count) &&
            (step->accesses == NULL || (weft_slots_exist(variant, step->accesses, step->buffer_count) &&
                                        weft_slots_exist(variant, &step->flops, 1)));
@@ -32,7 +32,7 @@ static bool does_nothing(const weft_bound_variant *bound, const weft_step *step)
 static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
-    bound_step->function = bound_step->resolved->function;
+    bound_step->code = bound_step->resolved->code;
     bound_step->scalars = weft_bound_gather(bound, step->scalars, step->scalar_count);
     if (bound_step->scalars == NULL) return weft_status_out_of_memory();
     if (step->update.guarded) {
@@ -73,7 +73,7 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
 /* ---- running ---- */
 
 struct kernel_run {
-    weft_kernel_function function;
+    const weft_kernel_code *code;
     weft_kernel_frame frame;
     pthread_mutex_t mutex;
     weft_error_slot error;
@@ -90,7 +90,7 @@ static void run_range(void *context, int64_t begin, int64_t end)
     struct kernel_run *run = context;
     weft_error_slot error = {.position = INT64_MAX};
     weft_kernel_frame frame = {.buffers = run->frame.buffers, .scalars = run->frame.scalars, .error = &error};
-    run->function(&frame, begin, end);
+    weft_kernel_code_function(run->code)(&frame, begin, end);
     if (error.position == INT64_MAX) return;
     pthread_mutex_lock(&run->mutex);
     if (comes_before(&error, &run->error)) run->error = error;
@@ -110,7 +110,7 @@ static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bou
 {
     const weft_bound_variant *bound = frame->bound;
     if (frame->device != NULL) return weft_device_launch(frame, bound_step, scalars, iterations);
-    struct kernel_run run = {.function = bound_step->function,
+    struct kernel_run run = {.code = bound_step->code,
                              .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = scalars},
                              .mutex = PTHREAD_MUTEX_INITIALIZER,
                              .error = {.position = INT64_MAX, .site = INT64_MAX}};

@@ -106,8 +106,9 @@ static weft_status *run_step(const strips_run *run, size_t number, const strip *
     if (bound_step->step->kind == WEFT_STEP_GEMM) return multiply(run, number, t, buffers);
     weft_error_slot error = {.position = INT64_MAX}; /* steps of a chain check no data */
     const weft_kernel_frame frame = {buffers, bound_step->scalars, &error};
-    if (step->rows > 0) bound_step->function(&frame, t->begin / step->rows, (t->end + step->rows - 1) / step->rows);
-    else bound_step->function(&frame, t->begin * step->iterations, t->end * step->iterations);
+    weft_kernel_function function = weft_kernel_code_function(bound_step->code);
+    if (step->rows > 0) function(&frame, t->begin / step->rows, (t->end + step->rows - 1) / step->rows);
+    else function(&frame, t->begin * step->iterations, t->end * step->iterations);
     return NULL;
 }
 

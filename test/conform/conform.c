@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [--shard I/N] [--device llvm|ref] [-a] [-b] [-c]. Every
+ * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [--shard I/N] [--device llvm|ref] [-a] [-b] [-c] [-q]. Every
  * case of the files is run by the LLVM backend and by the oracle, and compared, for every binding of its symbols
  *  - over layouts of the inputs and of the outputs, in memory that ends and in memory that begins at a page without
  * access;
@@ -10,7 +10,7 @@
  * case and binding runs once, and a line has a hash of its results and says whether the library for products took part.
  * With --device the same is done on a device whose memory the host cannot read and whose queues do nothing until
  * somebody waits, without threads, specialised variants and static extents; the code is that of a runtime of the CPU.
- * With -c nothing runs: every built-in op must be in the files in every dtype it takes.
+ * With -q code is not optimised. With -c nothing runs: every built-in op must be in the files in every dtype it takes.
  */
 #include "test/conform/case.h"
 #include "test/conform/coverage.h"
@@ -411,10 +411,11 @@ static void run_case(void *context, const weft_test_case *given)
     weft_test_subject_destroy(&subject);
 }
 
-static bool make_executor(unsigned threads, const weft_test_device *device, weft_executor **out_executor)
+static bool make_executor(unsigned threads, const weft_test_device *device, weft_code_policy code,
+                          weft_executor **out_executor)
 {
     const weft_executor_options options = {
-        .allocator = weft_test_guarded_allocator(), .threads = threads, .buffer_capacity = 1};
+        .allocator = weft_test_guarded_allocator(), .threads = threads, .buffer_capacity = 1, .code = code};
     weft_status *status = weft_executor_create_standard(&options, out_executor);
     if (status == NULL && device != NULL)
         status = weft_executor_register_runtime(*out_executor, weft_test_device_runtime(device));
@@ -442,19 +443,21 @@ int main(int argc, char **argv)
 {
     static const unsigned crowds[CROWDS] = {2, 3, 7};
     suite all = {.shards = 1, .judged = "llvm"};
+    weft_code_policy code = WEFT_CODE_OPTIMIZED;
     bool good = true;
     for (int i = 1; i + 1 < argc; i++) {
         if (strcmp(argv[i], "-k") == 0) all.only = argv[i + 1];
         if (strcmp(argv[i], "--shard") == 0) good &= read_shard(argv[i + 1], &all);
         if (strcmp(argv[i], "--device") == 0) good &= make_device(argv[i + 1], &all);
     }
-    good = good && make_executor(1, all.device, &all.executor);
-    for (size_t i = 0; i < CROWDS && good; i++) good = make_executor(crowds[i], all.device, &all.crowds[i]);
     for (int i = 1; i < argc; i++) {
         all.all |= strcmp(argv[i], "-a") == 0;
         all.hashed |= strcmp(argv[i], "-b") == 0;
         all.covered |= strcmp(argv[i], "-c") == 0;
+        if (strcmp(argv[i], "-q") == 0) code = WEFT_CODE_QUICK;
     }
+    good = good && make_executor(1, all.device, code, &all.executor);
+    for (size_t i = 0; i < CROWDS && good; i++) good = make_executor(crowds[i], all.device, code, &all.crowds[i]);
     for (int i = 1; i < argc && good; i++) {
         if (strcmp(argv[i], "-k") == 0 || strcmp(argv[i], "--shard") == 0 || strcmp(argv[i], "--device") == 0) i++;
         else if (argv[i][0] != '-' && !weft_test_cases_read(argv[i], run_case, &all)) good = false;

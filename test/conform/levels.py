@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bits of generated code are the same at every ISA level: levels.py LEVEL-PROGRAM CONFORM ARGUMENT...
+"""Bits of generated code are the same at every ISA level, and unoptimised: levels.py LEVEL-PROGRAM CONFORM ARGUMENT...
 
 Each case runs once at each level that the processor has, and on the processor as it is, which has instructions beyond
-every level. Products of the library may differ where multiplications are not fused, which is below x86-64-v3; nothing
-else may.
+every level, with optimised code and without. Products of the library may differ where multiplications are not fused,
+which is below x86-64-v3; nothing else may.
 """
 import os
 import subprocess
@@ -11,6 +11,7 @@ import sys
 
 LEVELS = ["x86-64-v2", "x86-64-v3", "x86-64-v4"]
 OWN = "the processor"
+QUICK = "unoptimised code"
 SKIPPED = 77
 
 
@@ -19,11 +20,11 @@ def has(runner, level):
     return done.returncode != SKIPPED
 
 
-def hashes(command, level):
+def hashes(command, level, *options):
     """Line without hash -> hash."""
     runner, program, *arguments = command
     start = [] if level == OWN else [runner, level]
-    result = subprocess.run([*start, program, "-b", *arguments], stdout=subprocess.PIPE, text=True)
+    result = subprocess.run([*start, program, "-b", *options, *arguments], stdout=subprocess.PIPE, text=True)
     lines = result.stdout.splitlines()
     if result.returncode != 0 or not lines:
         sys.exit(f"at {level}:\n{result.stdout}")
@@ -36,17 +37,17 @@ def main():
     levels = [level for level in LEVELS if has(command[0], level)]
     own = hashes(command, OWN)
     differ = 0
-    for level in levels:
-        lines = hashes(command, level)
+    for level in [*levels, QUICK]:
+        lines = hashes(command, OWN, "-q") if level == QUICK else hashes(command, level)
         if lines.keys() != own.keys():
             sys.exit(f"{level} and {OWN} have other cases")
-        fused = level >= "x86-64-v3"
+        fused = level == QUICK or level >= "x86-64-v3"
         for name, value in lines.items():
             if value != own[name] and (fused or not name.endswith(" product")):
                 differ += 1
                 print(f"{level} and {OWN} differ: {name}")
     library = sum(name.endswith(" product") for name in own)
-    print(f"{', '.join(levels)}, {OWN}: {len(own)} results, {library} by the library for products; {differ} differ")
+    print(f"{', '.join(levels)}, {QUICK}, {OWN}: {len(own)} results, {library} by the library for products; {differ} differ")
     return 1 if differ else 0
 
 

@@ -15,7 +15,8 @@
 
 enum { EXECUTORS = 3 };
 
-static weft_executor *executors[EXECUTORS]; /* of 1, 2 and 3 threads, which share what they compile */
+static weft_executor *executors[EXECUTORS]; /* of 1, 2 and 3 threads, which share what they compile, as they do it */
+static const weft_code_policy policies[EXECUTORS] = {WEFT_CODE_OPTIMIZED, WEFT_CODE_TIERED, WEFT_CODE_QUICK};
 static weft_test_memory memory;             /* theirs, whose requests may be made to fail */
 static weft_test_device *device;
 static weft_cache *own_kernels[EXECUTORS];
@@ -497,7 +498,7 @@ bool weft_test_trials_begin(void)
     for (unsigned i = 0; i < EXECUTORS; i++) {
         const weft_machine machine = machine_of(i);
         const weft_executor_options options = {
-            .allocator = &memory.allocator, .threads = i + 1, .buffer_capacity = 1, .machine = &machine};
+            .allocator = &memory.allocator, .threads = i + 1, .buffer_capacity = 1, .machine = &machine, .code = policies[i]};
         weft_status *status = weft_executor_create_standard(&options, &executors[i]);
         if (status == NULL) status = weft_executor_register_extension(executors[i], weft_einsum_extension());
         if (status == NULL) status = weft_executor_register_runtime(executors[i], weft_test_device_runtime(device));

@@ -101,8 +101,8 @@ WHOLE(1)
 WHOLE(2)
 WHOLE(3)
 
-static const weft_kernel_function whole[] = {whole_0, whole_1, whole_2, whole_3};
-static const weft_kernel_function split[] = {split_0, split_1, split_2, split_3};
+static const weft_kernel_code whole[] = {{.function = whole_0}, {.function = whole_1}, {.function = whole_2}, {.function = whole_3}};
+static const weft_kernel_code split[] = {{.function = split_0}, {.function = split_1}, {.function = split_2}, {.function = split_3}};
 static const char *const sites[] = {"a step of %" PRId64 " elements fails at %" PRId64};
 
 /* ---- the variant ---- */
@@ -137,7 +137,7 @@ static weft_status *add_kernel(weft_variant *variant, const test_step *step, con
                                       .iterations = iterations,
                                       .work = work,
                                       .sites = sites},
-                          (weft_resolved){.function = (splits ? split : whole)[step->operand_count]});
+                          (weft_resolved){.code = &(splits ? split : whole)[step->operand_count]});
 }
 
 /* Carries its first operand, which has the elements of the target; the others are read in each iteration. */

@@ -16,6 +16,8 @@ static void double_kernel(const weft_kernel_frame *frame, int64_t begin, int64_t
     for (int64_t t = begin; t < end; t++) out[t] = (int32_t)frame->scalars[0] * x[t];
 }
 
+static const weft_kernel_code double_kernel_code = {.function = double_kernel};
+
 static weft_status *add_step(weft_variant *variant, uint32_t out, uint32_t x, int64_t factor)
 {
     uint32_t scalar;
@@ -30,7 +32,7 @@ static weft_status *add_step(weft_variant *variant, uint32_t out, uint32_t x, in
                                       .scalars = &scalar,
                                       .iterations = variant->buffers[0].extents[0],
                                       .work = scalar},
-                          (weft_resolved){.function = double_kernel});
+                          (weft_resolved){.code = &double_kernel_code});
 }
 
 static weft_status *fill_double(const weft_build_request *request, weft_variant *variant)

@@ -24,6 +24,8 @@ static void add_kernel(const weft_kernel_frame *frame, int64_t begin, int64_t en
     }
 }
 
+static const weft_kernel_code add_kernel_code = {.function = add_kernel};
+
 static const float hundred[] = {100};
 
 enum { X, Y, Z, CONSTANT, TEMPORARY }; /* buffers */
@@ -46,7 +48,7 @@ static weft_status *add_step(weft_variant *variant, const uint32_t *buffers, con
                                       .scalars = scalars,
                                       .iterations = count,
                                       .work = work},
-                          (weft_resolved){.function = add_kernel});
+                          (weft_resolved){.code = &add_kernel_code});
 }
 
 static weft_status *fill_add(const weft_build_request *request, weft_variant *variant)

@@ -58,6 +58,8 @@ static void gather_kernel(const weft_kernel_frame *frame, int64_t begin, int64_t
     }
 }
 
+static const weft_kernel_code gather_kernel_code = {.function = gather_kernel};
+
 static const char *const gather_sites[] = {"not this one %" PRId64 " %" PRId64,
                                            "index %" PRId64 " at position %" PRId64 " is out of range"};
 
@@ -77,7 +79,7 @@ static weft_status *fill_gather(const weft_build_request *request, weft_variant 
                                       .iterations = variant->buffers[1].extents[0],
                                       .work = work,
                                       .sites = gather_sites},
-                          (weft_resolved){.function = gather_kernel});
+                          (weft_resolved){.code = &gather_kernel_code});
 }
 
 static void test_data_error_at_the_lowest_position(void **state)
@@ -461,6 +463,8 @@ static void advance_kernel(const weft_kernel_frame *frame, int64_t begin, int64_
     for (int64_t t = begin; t < end; t++) next[t] = 2 * current[t] + (float)index[0];
 }
 
+static const weft_kernel_code advance_kernel_code = {.function = advance_kernel};
+
 /* Buffers of the fold that is made by hand. */
 enum { X, OUT, SPARE, INDEX, CURRENT, NEXT };
 static bool in_place, updated;
@@ -504,7 +508,7 @@ static weft_status *fill_fold(const weft_build_request *request, weft_variant *v
                                       .written = 1,
                                       .iterations = n,
                                       .work = one},
-                          (weft_resolved){.function = advance_kernel});
+                          (weft_resolved){.code = &advance_kernel_code});
 }
 
 static weft_program *fold_program(void)

@@ -50,10 +50,17 @@ static weft_status *check_tuning(const weft_arguments *arguments)
     return weft_output_check(path);
 }
 
+static weft_code_policy code_policy(const weft_arguments *arguments)
+{
+    const char *code = weft_arguments_text(arguments, "--code", "optimized");
+    return strcmp(code, "tiered") == 0 ? WEFT_CODE_TIERED : strcmp(code, "quick") == 0 ? WEFT_CODE_QUICK : WEFT_CODE_OPTIMIZED;
+}
+
 weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments, const weft_plugins *plugins)
 {
     weft_machine machine;
-    weft_executor_options options = {.threads = (unsigned)weft_arguments_count(arguments, "--threads", 0)};
+    weft_executor_options options = {.threads = (unsigned)weft_arguments_count(arguments, "--threads", 0),
+                                     .code = code_policy(arguments)};
     const char *path = weft_arguments_text(arguments, "--machine", NULL);
     *session = (weft_session){0};
     if (path != NULL) {
