@@ -102,8 +102,8 @@ static weft_status *run_passes(compilation *c)
 }
 
 /* Without optimisation LLVM 19 folds loads where it must not: one of four bytes into a blend of sixteen, which reads
- * beyond the buffer; and shuffles that broadcast elements of one load send it into endless recursion. Volatile ones stay
- * as they are. */
+ * beyond the buffer; and shuffles that broadcast elements of one load send it into endless recursion. Volatile ones
+ * stay as they are. */
 static void keep_loads(const compilation *c)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f != NULL; f = LLVMGetNextFunction(f))

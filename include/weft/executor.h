@@ -56,6 +56,11 @@ typedef struct weft_executor_options {
      * not fit its kernel is INVALID_ARGUMENT when that is built. */
     const weft_schedules *schedules;
     weft_code_policy code;
+    /* After so many runs of a program with the same extents and strides, a variant for exactly these is built, as
+     * weft_run.specialize says, by the thread of the executor's own; runs go on meanwhile, and use it when it is ready.
+     * 0: never. */
+    uint32_t specialize_after;
+    size_t specialized_capacity; /* of such variants, the first come; 0: 64 */
 } weft_executor_options;
 
 /*
@@ -262,15 +267,15 @@ typedef struct weft_executor_counters {
     weft_cache_counters kernels;
     uint64_t kernels_compiled;
     size_t buffer_bytes; /* freed buffers kept for reuse */
-    /* WEFT_CODE_TIERED: those that wait to be optimised, and those that were. */
-    size_t kernels_waiting;
-    uint64_t kernels_optimized;
+    size_t background_waiting;     /* kernels and variants that wait for the executor's own thread */
+    uint64_t kernels_optimized;    /* by it: WEFT_CODE_TIERED */
+    uint64_t variants_specialized; /* by it: specialize_after */
 } weft_executor_counters;
 
 void weft_executor_counters_read(const weft_executor *executor, weft_executor_counters *out_counters);
-/* Drops everything cached that no run is using. Kernels that wait to be optimised stay as they are. */
+/* Drops everything cached that no run is using, and what waits for the executor's own thread. */
 void weft_executor_clear(weft_executor *executor);
-/* Waits until no kernel waits to be optimised. */
+/* Waits until nothing is left for the executor's own thread to do. */
 void weft_executor_settle(weft_executor *executor);
 /* Threads of the pool, the caller's included. */
 unsigned weft_executor_threads(const weft_executor *executor);

@@ -14,7 +14,7 @@ struct weft_background {
     weft_fork_guard guard;
     pthread_t thread;
     bool started, ending;
-    bool busy;                    /* with the first task */
+    bool busy; /* with the first task */
     size_t held, count;
     weft_background_task *first, *last;
     atomic_bool orphaned; /* in a forked child: there is no thread yet for what is in the queue */

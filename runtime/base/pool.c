@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "runtime/base/pool.h"
+#include "runtime/base/background.h"
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -61,6 +62,12 @@ struct weft_pool {
 
 /* Whether this thread runs a chunk of a job, of any pool. */
 static _Thread_local bool inside_job;
+
+/* The background leaves the pool to runs. */
+static bool is_alone(void)
+{
+    return inside_job || weft_background_is_here();
+}
 
 /* ---- waiting ---- */
 
@@ -247,7 +254,7 @@ const weft_machine *weft_pool_machine(const weft_pool *pool)
 
 size_t weft_pool_width(const weft_pool *pool)
 {
-    return inside_job ? 1 : pool->size;
+    return is_alone() ? 1 : pool->size;
 }
 
 /* ---- jobs ---- */
@@ -280,7 +287,7 @@ void weft_pool_run(weft_pool *pool, int64_t count, int64_t grain, weft_pool_task
 {
     if (count <= 0) return;
     if (grain < 1) grain = 1;
-    if (count <= grain || pool->size == 1 || inside_job || pthread_mutex_trylock(&pool->busy) != 0) {
+    if (count <= grain || pool->size == 1 || is_alone() || pthread_mutex_trylock(&pool->busy) != 0) {
         task(context, 0, count);
         return;
     }

@@ -2,8 +2,8 @@
 #ifndef WEFT_RUNTIME_BASE_POOL_H
 #define WEFT_RUNTIME_BASE_POOL_H
 /*
- * The one thread pool of an executor. One job at a time: a caller that finds the pool busy, or is inside a
- * job already, runs its range alone, on its own thread. No caller ever waits for the pool, nor for a thread of it
+ * The one thread pool of an executor. One job at a time: a caller that finds the pool busy, is inside a
+ * job already, or is the thread of a background runs its range alone. No caller ever waits for the pool, nor for a thread of it
  * that has not begun: the other threads do its share. So jobs also end in a forked child, where there are none.
  */
 #include <weft/machine.h>

@@ -131,8 +131,8 @@ typedef struct weft_chain {
 } weft_chain;
 
 /* Plain data: names, slots, numbers of buffers. */
-/* Elements of rows that a kernel reads and does not use, such as scores under a causal mask: iteration i of the innermost
- * of its ranges that threads share does not use its row from element i + `from` on. Slots. */
+/* Elements of rows that a kernel reads and does not use, such as scores under a causal mask: iteration i of the
+ * innermost of its ranges that threads share does not use its row from element i + `from` on. Slots. */
 typedef struct weft_hidden {
     bool known;
     uint32_t extent, from; /* of that range; see above */
@@ -253,13 +253,13 @@ struct weft_build_request {
     const uint8_t *input_layouts, *output_layouts; /* layout of each */
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;
-    weft_pool *pool;                    /* the executor's */
-    weft_cache *kernels;                /* the executor's: weft_kernel_code by canonical text and target */
-    const weft_schedules *schedules;    /* the executor's; NULL: none */
+    weft_pool *pool;                 /* the executor's */
+    weft_cache *kernels;             /* the executor's: weft_kernel_code by canonical text and target */
+    const weft_schedules *schedules; /* the executor's; NULL: none */
     weft_code_policy code;
-    weft_background *background;        /* the executor's, for TIERED code */
-    _Atomic uint64_t *kernels_compiled; /* counted up for each kernel that went through the code generator */
+    weft_background *background;         /* the executor's, for TIERED code */
+    _Atomic uint64_t *kernels_compiled;  /* counted up for each kernel that went through the code generator */
     _Atomic uint64_t *kernels_optimized; /* and for each that did so again, in the background */
-    const volatile bool *cancelled;     /* read between kernels, WEFT_CANCELLED when it is set; NULL: never */
+    const volatile bool *cancelled;      /* read between kernels, WEFT_CANCELLED when it is set; NULL: never */
 };
 #endif

@@ -9,7 +9,7 @@
 #include "runtime/base/status.h"
 #include "runtime/program/variant.h"
 
-enum { DEFAULT_VARIANTS = 256, DEFAULT_KERNELS = 1024, DEFAULT_BUFFER_SHARE = 4 };
+enum { DEFAULT_VARIANTS = 256, DEFAULT_KERNELS = 1024, DEFAULT_SPECIALIZED = 64, DEFAULT_BUFFER_SHARE = 4 };
 
 /* ---- create, destroy ---- */
 
@@ -57,6 +57,9 @@ weft_status *weft_executor_create(const weft_executor_options *options, weft_exe
     executor->allocator = *allocator;
     executor->schedules = options->schedules;
     executor->code = options->code;
+    executor->specialize_after = options->specialize_after;
+    executor->specialized_capacity =
+        options->specialized_capacity == 0 ? DEFAULT_SPECIALIZED : options->specialized_capacity;
     pthread_mutex_init(&executor->registering, NULL);
     weft_status *status = create_parts(executor, options);
     if (status == NULL) *out_executor = executor;
@@ -212,8 +215,9 @@ void weft_executor_counters_read(const weft_executor *executor, weft_executor_co
                                              .kernels = weft_cache_counters_of(executor->kernels),
                                              .kernels_compiled = atomic_load(&executor->kernels_compiled),
                                              .buffer_bytes = weft_block_store_idle(executor->blocks),
-                                             .kernels_waiting = weft_background_count(executor->background),
-                                             .kernels_optimized = atomic_load(&executor->kernels_optimized)};
+                                             .background_waiting = weft_background_count(executor->background),
+                                             .kernels_optimized = atomic_load(&executor->kernels_optimized),
+                                             .variants_specialized = atomic_load(&executor->variants_specialized)};
 }
 
 void weft_executor_settle(weft_executor *executor)

@@ -21,7 +21,10 @@ struct weft_executor {
     const weft_schedules *schedules; /* not owned; NULL: none */
     weft_code_policy code;
     weft_background *background;
-    _Atomic uint64_t kernels_compiled, kernels_optimized;
+    uint32_t specialize_after;
+    size_t specialized_capacity;
+    atomic_size_t specialized_count;
+    _Atomic uint64_t kernels_compiled, kernels_optimized, variants_specialized;
     weft_block_store *blocks;
     weft_queues *queues;
     pthread_mutex_t registering;

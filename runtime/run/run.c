@@ -5,6 +5,7 @@
 #include "runtime/run/executor.h"
 #include "runtime/base/float_mode.h"
 #include "runtime/base/memory.h"
+#include "runtime/run/build_variant.h"
 #include "runtime/run/named.h"
 #include "runtime/run/queue.h"
 #include "runtime/run/variant_entry.h"
@@ -23,62 +24,16 @@ struct build {
     weft_variant *variant;
 };
 
-static void fill_layouts(const weft_run *run, uint8_t *out_layouts)
-{
-    for (size_t i = 0; i < run->input_count; i++) out_layouts[i] = weft_call_layout(run->inputs[i]);
-    for (size_t i = 0; i < run->output_count; i++)
-        out_layouts[run->input_count + i] = weft_call_layout(run->outputs[i]);
-}
-
-/* Nothing is built for a call that fails its checks. */
-static weft_status *build_variant(const struct build *build, weft_arena *arena, weft_variant **out_variant)
-{
-    const weft_call *call = build->call;
-    const weft_formulas *formulas = &call->program->formulas;
-    const weft_run *run = call->run;
-    int64_t *symbols = weft_arena_allocate(arena, formulas->symbol_count * sizeof *symbols);
-    int64_t *values = weft_arena_allocate(arena, formulas->count * sizeof *values);
-    uint8_t *layouts = weft_arena_allocate(arena, run->input_count + run->output_count);
-    if (symbols == NULL || values == NULL || layouts == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(weft_call_bind(&build->executor->allocator, call, symbols, values));
-    if (call->runtime->compiler == NULL)
-        return weft_status_create(&build->executor->allocator, WEFT_NO_COMPILER, "weft_executor_run",
-                                  "runtime \"%s\" has no compiler, and nothing compiled fits the program",
-                                  call->runtime->name);
-    fill_layouts(run, layouts);
-    weft_build_request request = {.allocator = &build->executor->allocator,
-                                  .program = call->program,
-                                  .runtime = call->runtime,
-                                  .input_layouts = layouts,
-                                  .output_layouts = layouts + run->input_count,
-                                  .specialized_count = run->specialize ? formulas->symbol_count : 0,
-                                  .specialized = symbols,
-                                  .pool = build->executor->pool,
-                                  .kernels = build->executor->kernels,
-                                  .schedules = build->executor->schedules,
-                                  .code = build->executor->code,
-                                  .background = build->executor->background,
-                                  .kernels_compiled = &build->executor->kernels_compiled,
-                                  .kernels_optimized = &build->executor->kernels_optimized,
-                                  .cancelled = run->cancelled};
-    weft_status *built = call->runtime->compiler->build(call->runtime->self, &request, out_variant);
-    WEFT_TRY(weft_status_locate(built, "weft_executor_run"));
-    if (*out_variant == NULL)
-        return weft_status_create(&build->executor->allocator, WEFT_INTERNAL, "weft_executor_run",
-                                  "the compiler of runtime \"%s\" made no variant", call->runtime->name);
-    weft_status *status = weft_steps_check(*out_variant, call->program);
-    if (status == NULL && weft_device_is_apart(call->runtime))
-        status = weft_variant_upload(*out_variant, call->runtime, build->executor->blocks);
-    if (status != NULL) weft_variant_destroy(*out_variant);
-    return status;
-}
-
 static void build_on_stack(void *context)
 {
     struct build *build = context;
     weft_arena arena;
+    weft_variant_request request;
     weft_arena_init(&arena, &build->executor->allocator);
-    build->status = build_variant(build, &arena, &build->variant);
+    /* Nothing is built for a call that fails its checks. */
+    build->status =
+        weft_variant_request_init(&request, build->executor, build->call, build->call->run->specialize, &arena);
+    if (build->status == NULL) build->status = weft_variant_request_build(&request, &build->variant);
     weft_arena_finish(&arena);
 }
 
@@ -170,7 +125,7 @@ static weft_status *run_key(weft_executor *executor, const weft_call *call, cons
     weft_frame *frame;
     WEFT_TRY(acquire(&build, key, &handle));
     weft_variant_entry *entry = weft_cache_value(handle);
-    weft_status *status = weft_variant_entry_acquire(entry, call, key, &frame);
+    weft_status *status = weft_variant_entry_acquire(handle, call, key, &frame);
     if (status == NULL) {
         status = run_reported(frame, call, &build);
         if (status == NULL && call->event != NULL) {

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "runtime/run/bind_variant.h"
 #include "runtime/run/executor.h"
+#include "runtime/run/specialize.h"
 #include "runtime/base/fork.h"
 #include "runtime/base/memory.h"
 
@@ -38,6 +39,16 @@ weft_status *weft_variant_entry_create(weft_executor *executor, weft_variant *va
     return status;
 }
 
+static void destroy_bound(weft_bound_variant *bound)
+{
+    if (bound == NULL) return;
+    if (bound->specialized != NULL) {
+        weft_variant_entry_destroy(bound->specialized);
+        weft_specialize_forget(bound->executor);
+    }
+    weft_bound_variant_destroy(bound);
+}
+
 void weft_variant_entry_destroy(void *argument)
 {
     weft_variant_entry *entry = argument;
@@ -46,7 +57,7 @@ void weft_variant_entry_destroy(void *argument)
     while (entry->newest != NULL) {
         weft_bound_variant *bound = entry->newest;
         entry->newest = bound->older;
-        weft_bound_variant_destroy(bound);
+        destroy_bound(bound);
     }
     weft_variant_destroy(entry->variant);
     pthread_mutex_destroy(&entry->mutex);
@@ -84,10 +95,12 @@ static weft_bound_variant *drop_oldest(weft_variant_entry *entry)
     return bound->running == 0 ? bound : NULL;
 }
 
-static weft_frame *take_frame(weft_bound_variant *bound)
+/* `*out_due`: this is as late a run of the binding as the executor waits for, to specialise it. */
+static weft_frame *take_frame(weft_bound_variant *bound, uint32_t specialize_after, bool *out_due)
 {
     weft_frame *frame = bound->frames;
     bound->running++;
+    *out_due = ++bound->runs == specialize_after && specialize_after > 0;
     if (frame != NULL) bound->frames = frame->next;
     return frame;
 }
@@ -95,7 +108,8 @@ static weft_frame *take_frame(weft_bound_variant *bound)
 /* ---- bindings ---- */
 
 /* Puts `bound` first, unless another thread was faster: then that one's is used. */
-static weft_bound_variant *keep(weft_variant_entry *entry, weft_bound_variant *bound, weft_frame **out_frame)
+static weft_bound_variant *keep(weft_variant_entry *entry, weft_bound_variant *bound, weft_frame **out_frame,
+                                bool *out_due)
 {
     weft_bound_variant *dropped = NULL;
     pthread_mutex_lock(&entry->mutex);
@@ -109,9 +123,9 @@ static weft_bound_variant *keep(weft_variant_entry *entry, weft_bound_variant *b
         entry->newest = kept;
         if (++entry->count > MOST_BINDINGS) dropped = drop_oldest(entry);
     }
-    *out_frame = take_frame(kept);
+    *out_frame = take_frame(kept, entry->executor->specialize_after, out_due);
     pthread_mutex_unlock(&entry->mutex);
-    weft_bound_variant_destroy(dropped);
+    destroy_bound(dropped);
     return kept;
 }
 
@@ -125,30 +139,81 @@ static void end_run(weft_variant_entry *entry, weft_bound_variant *bound, weft_f
     }
     bool last = --bound->running == 0 && !bound->kept;
     pthread_mutex_unlock(&entry->mutex);
-    if (last) weft_bound_variant_destroy(bound);
+    if (last) destroy_bound(bound);
 }
 
-weft_status *weft_variant_entry_acquire(weft_variant_entry *entry, const weft_call *call, const weft_call_key *key,
-                                        weft_frame **out_frame)
+/* A frame of a variant for exactly the extents of `generic`, a run of which has begun. */
+static weft_status *acquire_specialized(weft_bound_variant *generic, const weft_call *call, const int64_t *words,
+                                        size_t count, weft_frame **out_frame);
+
+/* `out_due` as take_frame has it. */
+static weft_status *acquire(weft_variant_entry *entry, const weft_call *call, const int64_t *words, size_t count,
+                            weft_frame **out_frame, bool *out_due)
 {
-    const int64_t *words = key->words + key->variant_count;
-    size_t count = key->count - key->variant_count;
     weft_frame *frame = NULL;
+    *out_due = false;
     pthread_mutex_lock(&entry->mutex);
     weft_bound_variant *bound = find(entry, words, count);
-    if (bound != NULL) frame = take_frame(bound);
+    bool specialized = bound != NULL && bound->specialized != NULL;
+    if (specialized) bound->running++;
+    else if (bound != NULL) frame = take_frame(bound, entry->executor->specialize_after, out_due);
     pthread_mutex_unlock(&entry->mutex);
     if (bound == NULL) {
         WEFT_TRY(weft_bound_variant_create(entry->executor, entry->variant, call, words, count, &bound));
-        bound = keep(entry, bound, &frame);
+        bound = keep(entry, bound, &frame, out_due);
     }
-    weft_status *status = frame == NULL ? weft_frame_create(bound, &frame) : NULL;
+    weft_status *status = NULL;
+    if (specialized) status = acquire_specialized(bound, call, words, count, &frame);
+    else if (frame == NULL) status = weft_frame_create(bound, &frame);
     if (status == NULL) *out_frame = frame;
     else end_run(entry, bound, NULL);
     return status;
 }
 
+static weft_status *acquire_specialized(weft_bound_variant *generic, const weft_call *call, const int64_t *words,
+                                        size_t count, weft_frame **out_frame)
+{
+    bool due;
+    WEFT_TRY(acquire(generic->specialized, call, words, count, out_frame, &due));
+    (*out_frame)->generic = generic;
+    return NULL;
+}
+
+weft_status *weft_variant_entry_acquire(weft_cache_handle *handle, const weft_call *call, const weft_call_key *key,
+                                        weft_frame **out_frame)
+{
+    weft_variant_entry *entry = weft_cache_value(handle);
+    bool due;
+    WEFT_TRY(acquire(entry, call, key->words + key->variant_count, key->count - key->variant_count, out_frame, &due));
+    if (!due || call->run->specialize || !weft_specialize_pays(entry->variant, call->program)) return NULL;
+    weft_bound_variant *bound = (*out_frame)->bound;
+    pthread_mutex_lock(&entry->mutex);
+    bound->running++; /* until the background is done with it */
+    pthread_mutex_unlock(&entry->mutex);
+    if (!weft_specialize_later(handle, bound, call)) end_run(entry, bound, NULL);
+    return NULL;
+}
+
 void weft_variant_entry_release(weft_variant_entry *entry, weft_frame *frame)
 {
-    end_run(entry, frame->bound, frame);
+    weft_bound_variant *generic = frame->generic;
+    if (generic == NULL) {
+        end_run(entry, frame->bound, frame);
+        return;
+    }
+    frame->generic = NULL;
+    end_run(generic->specialized, frame->bound, frame);
+    end_run(entry, generic, NULL);
+}
+
+void weft_variant_entry_replace(weft_variant_entry *entry, weft_bound_variant *bound, weft_variant_entry *specialized)
+{
+    pthread_mutex_lock(&entry->mutex);
+    bound->specialized = specialized;
+    pthread_mutex_unlock(&entry->mutex);
+}
+
+void weft_variant_entry_end(weft_variant_entry *entry, weft_bound_variant *bound)
+{
+    end_run(entry, bound, NULL);
 }

@@ -134,6 +134,8 @@ typedef struct weft_bound_variant {
     struct weft_bound_variant *older;
     weft_frame *frames; /* idle */
     size_t running;
+    uint32_t runs;                          /* so far, until it is specialised */
+    struct weft_variant_entry *specialized; /* owned; NULL: none yet */
     bool kept;
 } weft_bound_variant;
 

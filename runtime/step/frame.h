@@ -7,6 +7,7 @@
 struct weft_frame {
     weft_frame *next;
     weft_bound_variant *bound;
+    weft_bound_variant *generic; /* of this run, in place of which `bound` is used; NULL: none */
     char *arena;                    /* of this run */
     const weft_profile *profile;    /* of this run; NULL: not requested */
     struct weft_device_run *device; /* of this run; NULL: steps run on the spot */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [--shard I/N] [--device llvm|ref] [-a] [-b] [-c] [-q]. Every
- * case of the files is run by the LLVM backend and by the oracle, and compared, for every binding of its symbols
+ * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [--shard I/N] [--device llvm|ref] [-a] [-b] [-c] [-q].
+ * Every case of the files is run by the LLVM backend and by the oracle, and compared, for every binding of its symbols
  *  - over layouts of the inputs and of the outputs, in memory that ends and in memory that begins at a page without
  * access;
  *  - with the symbols as they are, with a specialised variant, and with their values in place of the symbols.

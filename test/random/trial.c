@@ -17,7 +17,7 @@ enum { EXECUTORS = 3 };
 
 static weft_executor *executors[EXECUTORS]; /* of 1, 2 and 3 threads, which share what they compile, as they do it */
 static const weft_code_policy policies[EXECUTORS] = {WEFT_CODE_OPTIMIZED, WEFT_CODE_TIERED, WEFT_CODE_QUICK};
-static weft_test_memory memory;             /* theirs, whose requests may be made to fail */
+static weft_test_memory memory; /* theirs, whose requests may be made to fail */
 static weft_test_device *device;
 static weft_cache *own_kernels[EXECUTORS];
 
@@ -329,8 +329,7 @@ static bool run_short(trial *t, const arrangement *a, const weft_test_run *how, 
     weft_status_destroy(status);
     for (size_t i = 0; i < t->output_count; i++) {
         if (code != WEFT_OK && outputs[i] != NULL) return fail(t, "%s: output %zu of a run that failed", a->name, i);
-        if (code == WEFT_OK && t->expected_code == WEFT_OK && !compare(t, a->name, i, outputs[i]))
-            return false;
+        if (code == WEFT_OK && t->expected_code == WEFT_OK && !compare(t, a->name, i, outputs[i])) return false;
     }
     return true;
 }
@@ -497,8 +496,12 @@ bool weft_test_trials_begin(void)
     if (device == NULL) return false;
     for (unsigned i = 0; i < EXECUTORS; i++) {
         const weft_machine machine = machine_of(i);
-        const weft_executor_options options = {
-            .allocator = &memory.allocator, .threads = i + 1, .buffer_capacity = 1, .machine = &machine, .code = policies[i]};
+        const weft_executor_options options = {.allocator = &memory.allocator,
+                                               .threads = i + 1,
+                                               .buffer_capacity = 1,
+                                               .machine = &machine,
+                                               .code = policies[i],
+                                               .specialize_after = i == 1};
         weft_status *status = weft_executor_create_standard(&options, &executors[i]);
         if (status == NULL) status = weft_executor_register_extension(executors[i], weft_einsum_extension());
         if (status == NULL) status = weft_executor_register_runtime(executors[i], weft_test_device_runtime(device));
@@ -515,8 +518,11 @@ bool weft_test_trials_begin(void)
 
 bool weft_test_trials_end(void)
 {
-    /* What one has compiled may be kept by the cache of another. */
-    for (unsigned i = 0; i < EXECUTORS; i++) weft_executor_clear(executors[i]);
+    /* What one has compiled, or is compiling, may be kept by the cache of another. */
+    for (unsigned i = 0; i < EXECUTORS; i++) {
+        weft_executor_clear(executors[i]);
+        weft_executor_settle(executors[i]);
+    }
     for (unsigned i = 0; i < EXECUTORS; i++) {
         executors[i]->kernels = own_kernels[i];
         weft_executor_destroy(executors[i]);

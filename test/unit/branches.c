@@ -101,8 +101,10 @@ WHOLE(1)
 WHOLE(2)
 WHOLE(3)
 
-static const weft_kernel_code whole[] = {{.function = whole_0}, {.function = whole_1}, {.function = whole_2}, {.function = whole_3}};
-static const weft_kernel_code split[] = {{.function = split_0}, {.function = split_1}, {.function = split_2}, {.function = split_3}};
+static const weft_kernel_code whole[] = {
+    {.function = whole_0}, {.function = whole_1}, {.function = whole_2}, {.function = whole_3}};
+static const weft_kernel_code split[] = {
+    {.function = split_0}, {.function = split_1}, {.function = split_2}, {.function = split_3}};
 static const char *const sites[] = {"a step of %" PRId64 " elements fails at %" PRId64};
 
 /* ---- the variant ---- */

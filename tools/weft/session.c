@@ -53,7 +53,8 @@ static weft_status *check_tuning(const weft_arguments *arguments)
 static weft_code_policy code_policy(const weft_arguments *arguments)
 {
     const char *code = weft_arguments_text(arguments, "--code", "optimized");
-    return strcmp(code, "tiered") == 0 ? WEFT_CODE_TIERED : strcmp(code, "quick") == 0 ? WEFT_CODE_QUICK : WEFT_CODE_OPTIMIZED;
+    if (strcmp(code, "tiered") == 0) return WEFT_CODE_TIERED;
+    return strcmp(code, "quick") == 0 ? WEFT_CODE_QUICK : WEFT_CODE_OPTIMIZED;
 }
 
 weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments, const weft_plugins *plugins)

@@ -11,7 +11,7 @@
 
 /* Rows of an option table. */
 #define WEFT_SESSION_OPTIONS                                                                                           \
-    {"--backend", WEFT_OPTION_CHOICE, "llvm|ref|ref-ordered", "what runs it (llvm)"},                                              \
+    {"--backend", WEFT_OPTION_CHOICE, "llvm|ref|ref-ordered", "what runs it (llvm)"},                               \
         {"--threads", WEFT_OPTION_THREADS, "N", "threads, at most 1024 (0: as many as processors)"},                   \
         {"--machine", WEFT_OPTION_FILE, "FILE.json",                                                                   \
          "the machine to schedule and plan for, as info --measure writes it"},                                         \
