@@ -290,14 +290,34 @@ static void move_tile(const weft_gemm_block *block, const struct tile *tile, cha
     }
 }
 
-/* Through `buffer` where the kernel cannot write the tile as it lies. */
-static void run_strided(const weft_gemm_block *block, const struct tile *tile, const struct panel *wide,
-                        const struct panel *narrow, int64_t terms, bool add, char *buffer)
+/* Where the panels of the left operand lie that tiles of one column of them read in turn, and their parts of C: so many
+ * of them, and bytes from one to the next. */
+struct column {
+    int64_t count, left_step, c_step;
+};
+
+/* Those from row `i` on, before `end`, that the kernel can take in one go. */
+static struct column column_at(const weft_gemm_block *block, const struct part *left, int64_t i, int64_t end)
+{
+    int64_t rows = panel_count(left->side, left->width), size = (int64_t)block->left.size;
+    int64_t whole = packed_from(left) > i ? packed_from(left) - i : left->count - i;
+    int64_t count = least((end - i + rows - 1) / rows, whole / rows);
+    bool is_joined = block->c_left->rank + block->c_right->rank > 0;
+    if (is_joined || count < 1 || weft_gemm_side_is_joined(left->side)) return (struct column){.count = 1};
+    return (struct column){.count = count,
+                           .left_step = left->packs ? left->bytes : rows * left->side->lines->stride * size,
+                           .c_step = rows * block->c_left->stride * block->c_element};
+}
+
+/* Through `buffer` where the kernel cannot write the tile as it lies. Returns how many tiles of the column are done. */
+static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile, const struct panel *wide,
+                           const struct panel *narrow, const struct column *column, int64_t terms, bool add, char *buffer)
 {
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel);
     int64_t lanes = width / WEFT_GEMM_VECTORS, vectors = tile->along > lanes ? WEFT_GEMM_VECTORS : 1;
     bool direct = tile->along == vectors * lanes && tile->along_stride == size && !tile->is_split;
+    int64_t count = direct ? column->count : 1, left_step = column->left_step / size;
     if (!direct && add) move_tile(block, tile, buffer, false);
     kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
                                         .narrow = narrow->data,
@@ -309,8 +329,13 @@ static void run_strided(const weft_gemm_block *block, const struct tile *tile, c
                                         .narrow_term = narrow->term_stride,
                                         .narrow_stride = narrow->stride,
                                         .c_stride = direct ? tile->across_stride / size : width,
+                                        .count = count,
+                                        .wide_step = kernel->by_columns ? left_step : 0,
+                                        .narrow_step = kernel->by_columns ? 0 : left_step,
+                                        .c_step = column->c_step / size,
                                         .add = add});
     if (!direct) move_tile(block, tile, buffer, true);
+    return count;
 }
 
 /* The same with a kernel for whole tiles of packed operands. */
@@ -361,15 +386,19 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
         int64_t across = least(columns, right->count - j);
         int64_t end = left->count;
         if (block->symmetric) end = least(end, right->first + j + across - left->first);
-        for (int64_t i = 0, x = 0; i < end; i += rows, x++) {
+        for (int64_t i = 0, x = 0, done; i < end; i += done * rows, x += done) {
             struct panel a = panel_at(left, i, x);
             int64_t along = least(rows, left->count - i);
             struct tile tile = tile_at(block, left->first + i, along, right->first + j, across);
             bool whole = packed && !kernel->tile_is_faster && along == rows && across == columns;
-            if (whole || kernel->tile == NULL || left->side->complex)
+            if (whole || kernel->tile == NULL || left->side->complex) {
                 run_packed(block, &tile, a.data, b.data, terms, add, buffer);
-            else if (left->wide) run_strided(block, &tile, &a, &b, terms, add, buffer);
-            else run_strided(block, &tile, &b, &a, terms, add, buffer);
+                done = 1;
+                continue;
+            }
+            struct column column = column_at(block, left, i, end);
+            const struct panel *wide = left->wide ? &a : &b, *narrow = left->wide ? &b : &a;
+            done = run_strided(block, &tile, wide, narrow, &column, terms, add, buffer);
         }
     }
 }

@@ -18,6 +18,8 @@ typedef struct weft_gemm_tile_call {
     int64_t rows, vectors; /* 1 to those of the kernel; 1 or WEFT_GEMM_VECTORS */
     int64_t terms;         /* of one block */
     int64_t wide_term, narrow_term, narrow_stride, c_stride;
+    int64_t count; /* of tiles like this; from one to the next: */
+    int64_t wide_step, narrow_step, c_step;
     bool add;
 } weft_gemm_tile_call;
 

@@ -17,7 +17,7 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = (VECTOR){0};
     if (p->add) UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch((const ELEMENT *)p->c + i * p->c_stride);
     const ELEMENT *wide = p->wide, *narrow = p->narrow;
-    for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term, narrow += p->narrow_term) {
+    _Pragma("GCC unroll 4") for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term, narrow += p->narrow_term) {
         VECTOR across[WEFT_GEMM_VECTORS];
         UNROLL for (int v = 0; v < vectors; v++) across[v] = LOAD((const REAL *)wide + v * NAME(LANES));
         UNROLL for (int i = 0; i < rows; i++)
@@ -33,10 +33,21 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
     }
 }
 
+static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_tile_call *p, int rows, int vectors)
+{
+    weft_gemm_tile_call next = *p;
+    for (int64_t i = 0; i < p->count; i++) {
+        NAME(tile)(&next, rows, vectors);
+        next.wide = (const ELEMENT *)next.wide + p->wide_step;
+        next.narrow = (const ELEMENT *)next.narrow + p->narrow_step;
+        next.c = (ELEMENT *)next.c + p->c_step;
+    }
+}
+
 #define CASE(rows)                                                                                                     \
     case rows:                                                                                                         \
-        if (p->vectors == 1) NAME(tile)(p, rows, 1);                                                                   \
-        else NAME(tile)(p, rows, WEFT_GEMM_VECTORS);                                                                   \
+        if (p->vectors == 1) NAME(tiles)(p, rows, 1);                                                                  \
+        else NAME(tiles)(p, rows, WEFT_GEMM_VECTORS);                                                                  \
         break;
 
 void FUNCTION(const weft_gemm_tile_call *p)
