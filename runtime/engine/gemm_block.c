@@ -314,9 +314,9 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
                            const struct panel *narrow, const struct column *column, int64_t terms, bool add, char *buffer)
 {
     const weft_gemm_kernel *kernel = block->kernel;
-    int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel);
-    int64_t lanes = width / WEFT_GEMM_VECTORS, vectors = tile->along > lanes ? WEFT_GEMM_VECTORS : 1;
-    bool direct = tile->along == vectors * lanes && tile->along_stride == size && !tile->is_split;
+    int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel), parts = parts_of(block);
+    int64_t lanes = width / WEFT_GEMM_VECTORS, vectors = tile->along * parts > lanes ? WEFT_GEMM_VECTORS : 1;
+    bool direct = tile->along * parts == vectors * lanes && tile->along_stride == parts * size && !tile->is_split;
     int64_t count = direct ? column->count : 1, left_step = column->left_step / size;
     if (!direct && add) move_tile(block, tile, buffer, false);
     kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
@@ -324,7 +324,7 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
                                         .c = direct ? tile->c : buffer,
                                         .rows = tile->across,
                                         .vectors = vectors,
-                                        .terms = terms,
+                                        .terms = terms * parts,
                                         .wide_term = wide->term_stride,
                                         .narrow_term = narrow->term_stride,
                                         .narrow_stride = narrow->stride,
@@ -391,7 +391,7 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
             int64_t along = least(rows, left->count - i);
             struct tile tile = tile_at(block, left->first + i, along, right->first + j, across);
             bool whole = packed && !kernel->tile_is_faster && along == rows && across == columns;
-            if (whole || kernel->tile == NULL || left->side->complex) {
+            if (whole || kernel->tile == NULL || (left->side->complex && !kernel->tile_is_faster)) {
                 run_packed(block, &tile, a.data, b.data, terms, add, buffer);
                 done = 1;
                 continue;
