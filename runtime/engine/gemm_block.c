@@ -311,7 +311,8 @@ static struct column column_at(const weft_gemm_block *block, const struct part *
 
 /* Through `buffer` where the kernel cannot write the tile as it lies. Returns how many tiles of the column are done. */
 static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile, const struct panel *wide,
-                           const struct panel *narrow, const struct column *column, int64_t terms, bool add, char *buffer)
+                           const struct panel *narrow, const struct column *column, int64_t terms, bool add,
+                           char *buffer)
 {
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel), parts = parts_of(block);

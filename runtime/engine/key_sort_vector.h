@@ -189,6 +189,31 @@ static KEY NAME(middle)(const KEY *keys, int64_t count)
     return (KEY)(greatest - ((uint64_t)greatest - (uint64_t)least) / 2);
 }
 
+/* Whether keys ascend, or descend. Of those in any order few are looked at. */
+INLINE bool NAME(is_ordered)(const KEY *keys, int64_t count, bool ascending)
+{
+    enum { FEW = 16, BLOCK = 64 };
+    int64_t i = 1;
+    for (; i < FEW && i < count; i++)
+        if (ascending ? keys[i] < keys[i - 1] : keys[i] > keys[i - 1]) return false;
+    for (; i < count; i += BLOCK) {
+        int64_t end = count - i < BLOCK ? count : i + BLOCK;
+        KEY disordered = 0;
+        for (int64_t k = i; k < end; k++) disordered |= ascending ? keys[k] < keys[k - 1] : keys[k] > keys[k - 1];
+        if (disordered) return false;
+    }
+    return true;
+}
+
+static void NAME(reverse)(KEY *keys, int64_t count)
+{
+    for (int64_t i = 0; i < count / 2; i++) {
+        KEY key = keys[i];
+        keys[i] = keys[count - 1 - i];
+        keys[count - 1 - i] = key;
+    }
+}
+
 /*
  * Where a sample's median is the least key, what equals it is split off. Where a sample misled, the next pivot halves
  * the range of keys, which it can only as often as a key has bits.
@@ -196,9 +221,11 @@ static KEY NAME(middle)(const KEY *keys, int64_t count)
 static bool NAME(quicksort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, bool misled,
                             const volatile bool *cancelled)
 {
+    enum { LONG = 1024 };
     while (count > ROWS * LANES) {
         if (wanted <= 0) return true;
         if (weft_is_cancelled(cancelled)) return false;
+        if (count >= LONG && NAME(is_ordered)(keys, count, true)) return true;
         bool few = wanted < count / 16;
         KEY pivot = misled ? NAME(middle)(keys, count) : NAME(pivot)(keys, count, few);
         int64_t low = NAME(partition)(keys, other, count, pivot), least = count / 16;
@@ -220,6 +247,7 @@ static bool NAME(quicksort)(KEY *keys, KEY *other, int64_t count, int64_t wanted
 
 static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, const volatile bool *cancelled)
 {
+    if (NAME(is_ordered)(keys, count, false)) NAME(reverse)(keys, count);
     return NAME(quicksort)(keys, other, count, wanted, false, cancelled);
 }
 

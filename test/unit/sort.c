@@ -161,6 +161,28 @@ static void check_parts(weft_pool *pool, const struct example *x)
         }
 }
 
+/* Rows that are sorted, or the other way round, and then but for their last element. */
+static void check_ordered(weft_pool *pool, const struct example *x, int64_t rows, size_t bytes)
+{
+    struct example y = *x;
+    y.in = malloc(bytes);
+    assert_non_null(y.in);
+    for (int turn = 0; turn < 4; turn++) {
+        size_t size = weft_dtype_size(x->call.dtype);
+        memcpy(y.in, x->elements, bytes);
+        if (turn & 2)
+            memcpy(y.in + (size_t)(x->call.length - 1) * size, y.in + (size_t)(x->call.length / 2) * size, size);
+        y.call.descending = x->call.descending != (turn & 1);
+        run(pool, y.call, y.in, y.positions, true);
+        y.elements = malloc(bytes);
+        assert_non_null(y.elements);
+        run(pool, y.call, y.in, y.elements, false);
+        for (int64_t row = 0; row < rows; row++) check_row(&y, row);
+        free(y.elements);
+    }
+    free(y.in);
+}
+
 static void check(weft_pool *pool, weft_dtype dtype, int64_t rows, int64_t length, bool turned, bool descending)
 {
     size_t size = weft_dtype_size(dtype), count = (size_t)(rows * length) + 1;
@@ -185,6 +207,7 @@ static void check(weft_pool *pool, weft_dtype dtype, int64_t rows, int64_t lengt
     run(pool, x.call, x.in, x.elements, false);
     for (int64_t row = 0; row < rows; row++) check_row(&x, row);
     if (length > 128) check_parts(pool, &x);
+    if (length > 128 && !turned) check_ordered(pool, &x, rows, count * size);
     free(x.in);
     free(x.positions);
     free(x.elements);
