@@ -151,18 +151,20 @@ static int64_t window_columns(const weft_graph *graph, const weft_node *dot)
 /*
  * Whether loops over windows, which read them where they lie, are faster than the library, which packs them. Loops use
  * as much of the time as rows and vectors of their tiles are whole: six rows and two vectors; one vector at a time
- * takes two thirds of the time of two. The library packs as much for a few rows as for many. Both measured on Zen 3.
+ * takes two thirds of the time of two; and a fifth more where what two vectors of columns read does not stay in L1. The
+ * library packs as much for a few rows as for many. All measured on Zen 3.
  */
 static bool has_near_windows(const weft_graph *graph, const weft_node *dot, int64_t terms)
 {
-    enum { ROWS = 6, VECTOR_BYTES = 32, MOST_TERMS = 4096 /* whose places are in a table */ };
-    const double packing = 16, alone = 4.0 / 3;
+    enum { ROWS = 6, VECTOR_BYTES = 32, NEAR_BYTES = 24 << 10, MOST_TERMS = 4096 /* whose places are in a table */ };
+    const double packing = 16, alone = 4.0 / 3, far = 1.2;
     int64_t columns = window_columns(graph, dot), lanes = VECTOR_BYTES / accumulator_size(dot);
     int64_t rows = count_rows(graph, dot, 0), pairs = columns / lanes / 2 * 2;
     if (weft_dtype_is_float16(dot->types[0].dtype) || terms > MOST_TERMS || columns == 0 || rows < 1) return false;
     double taken = (double)pairs + alone * (double)((columns + lanes - 1) / lanes - pairs);
     double used = (double)columns / (double)lanes / taken;
     used *= (double)rows / ((double)(rows / ROWS + (rows % ROWS != 0)) * ROWS);
+    if (terms * 2 * VECTOR_BYTES > NEAR_BYTES) used /= far;
     return used > (double)rows / ((double)rows + packing);
 }
 

@@ -418,35 +418,46 @@ static int64_t find_offsets(weft_gemm_walk *terms, int64_t *done, int64_t most, 
     return count;
 }
 
-/* Rows or columns that are adjacent in each run, of real numbers: terms are found once for all runs of the panel, since
- * those of a convolution come in runs of three. */
-static void pack_adjacent(const struct panel *panel, const weft_gemm_side *side, int64_t first, int64_t term)
+/* So many rows or columns from `first` on, of terms at `offsets`. */
+static void copy_lines_at(const weft_gemm_side *side, int64_t first, int64_t lines, const ptrdiff_t *offsets,
+                          int64_t terms, char *out, size_t pitch)
 {
-    enum { CHUNK = 128 };
-    const size_t size = copied_size(side), pitch = (size_t)panel->width * size;
+    const size_t size = copied_size(side);
+    weft_gemm_walk walk;
+    weft_gemm_walk_start(&walk, side->lines, first);
+    for (int64_t i = 0, run; i < lines; i += run, weft_gemm_walk_next(&walk)) {
+        run = least(walk.length, lines - i);
+        char *to = out + (size_t)i * size;
+        const char *from = side->data + walk.offset * (int64_t)size;
+        if (side->lines->stride != 1) {
+            copy_even_at(to, pitch, from, offsets, terms, run);
+            continue;
+        }
+        switch ((size_t)run * size) {
+        case 32: copy_at(to, pitch, from, offsets, terms, 32); break;
+        case 64: copy_at(to, pitch, from, offsets, terms, 64); break;
+        case 128: copy_at(to, pitch, from, offsets, terms, 128); break;
+        default: copy_at(to, pitch, from, offsets, terms, (size_t)run * size);
+        }
+    }
+}
+
+/* `count` rows or columns that are adjacent in each run, of real numbers: terms are found once for all panels, since
+ * those of a convolution come in runs of three. */
+static void pack_adjacent(const struct panel *panel, const weft_gemm_side *side, int64_t first, int64_t count,
+                          int64_t term)
+{
+    enum { CHUNK = 256 };
+    const size_t pitch = (size_t)panel->width * copied_size(side);
     ptrdiff_t offsets[CHUNK];
-    int64_t done = 0, count;
+    int64_t done = 0, found;
     weft_gemm_walk terms;
     weft_gemm_walk_start(&terms, side->terms, term);
-    for (int64_t t = 0; t < panel->terms; t += count) {
-        weft_gemm_walk lines;
-        count = find_offsets(&terms, &done, least(CHUNK, panel->terms - t), (ptrdiff_t)size, offsets);
-        weft_gemm_walk_start(&lines, side->lines, first);
-        for (int64_t i = 0, run; i < panel->count; i += run, weft_gemm_walk_next(&lines)) {
-            run = least(lines.length, panel->count - i);
-            char *to = panel->out + (size_t)t * pitch + (size_t)i * size;
-            const char *from = side->data + lines.offset * (int64_t)size;
-            if (side->lines->stride != 1) {
-                copy_even_at(to, pitch, from, offsets, count, run);
-                continue;
-            }
-            switch ((size_t)run * size) {
-            case 32: copy_at(to, pitch, from, offsets, count, 32); break;
-            case 64: copy_at(to, pitch, from, offsets, count, 64); break;
-            case 128: copy_at(to, pitch, from, offsets, count, 128); break;
-            default: copy_at(to, pitch, from, offsets, count, (size_t)run * size);
-            }
-        }
+    for (int64_t t = 0; t < panel->terms; t += found) {
+        char *out = panel->out + (size_t)t * pitch;
+        found = find_offsets(&terms, &done, least(CHUNK, panel->terms - t), (ptrdiff_t)copied_size(side), offsets);
+        for (int64_t i = 0; i < count; i += panel->width, out += panel->pitch)
+            copy_lines_at(side, first + i, least(panel->width, count - i), offsets, found, out, pitch);
     }
 }
 
@@ -471,12 +482,15 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
     bool joined = weft_gemm_side_is_joined(side);
     /* 16-bit floats are copied into the last half of their panel, and widened there. */
     int64_t half = side->float16 != NULL ? width * terms * element : 0;
+    bool even = side->lines->stride == 2 && copied_size(side) == sizeof(float);
+    bool adjacent = joined && (side->lines->stride == 1 || even) && !side->complex;
     for (int64_t i = 0, together; i < count; i += together * each) {
         together = side->complex || side->lines->stride != 1 || joined ? 1 : (count - i) / each;
+        if (adjacent) together = i == 0 ? count / each : 1;
         if (together < 1) together = 1;
         char *panel = panels + i / each * pitch;
         struct panel p = {.data = weft_gemm_side_at(side, first + i, term),
-                          .count = count - i < each ? count - i : each,
+                          .count = least(each, count - i),
                           .terms = terms,
                           .width = width,
                           .panels = together,
@@ -485,8 +499,7 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
                           .pitch = pitch,
                           .out = panel + half};
         clear_if_part(&p, side);
-        bool even = side->lines->stride == 2 && copied_size(side) == sizeof(float);
-        if (joined && (side->lines->stride == 1 || even) && !side->complex) pack_adjacent(&p, side, first + i, term);
+        if (adjacent) pack_adjacent(&p, side, first + i, least(count - i, together * each), term);
         else if (joined) pack_joined(&p, side, first + i, term);
         else pack_panels(&p, side);
         for (int64_t k = 0; k < together && half > 0; k++, panel += pitch)
