@@ -79,6 +79,24 @@ static LLVMValueRef extremum_of_number(weft_emitter *e, bool greatest, LLVMValue
     return LLVMBuildSelect(e->builder, better, number, other, "");
 }
 
+/* Where x86 has vectors like these, a > b ? a : b or a < b ? a : b as one instruction, which nothing looks through;
+ * else NULL. */
+static LLVMValueRef emit_x86_extremum(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b)
+{
+    enum { LONG = 32, SHORT = 16 };
+    static const char *const names[2][2][2] = {
+        {{"llvm.x86.sse.min.ps", "llvm.x86.sse.max.ps"}, {"llvm.x86.sse2.min.pd", "llvm.x86.sse2.max.pd"}},
+        {{"llvm.x86.avx.min.ps.256", "llvm.x86.avx.max.ps.256"},
+         {"llvm.x86.avx.min.pd.256", "llvm.x86.avx.max.pd.256"}}};
+    LLVMTypeRef type = LLVMTypeOf(a);
+    if (e->gpu || LLVMGetTypeKind(type) != LLVMVectorTypeKind) return NULL;
+    bool is_double = LLVMGetElementType(type) == e->f64;
+    unsigned bytes = LLVMGetVectorSize(type) * (is_double ? sizeof(double) : sizeof(float));
+    bool is_long = bytes == LONG && weft_isa_level() >= WEFT_ISA_V3;
+    if (!is_long && bytes != SHORT) return NULL;
+    return weft_intrinsic_call(e, names[is_long][is_double][greatest], 0, NULL, 2, (LLVMValueRef[]){a, b});
+}
+
 /* The greater or lesser of both, `b` if they are equal; NaN if either is. */
 static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greatest, LLVMValueRef a, LLVMValueRef b)
 {
@@ -89,8 +107,10 @@ static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greate
     }
     if (is_number(b)) return extremum_of_number(e, greatest, b, a);
     if (is_number(a)) return extremum_of_number(e, greatest, a, b);
-    LLVMValueRef better = LLVMBuildFCmp(e->builder, greatest ? LLVMRealOGT : LLVMRealOLT, a, b, "");
     LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, a, a, "");
+    LLVMValueRef picked = emit_x86_extremum(e, greatest, a, b);
+    if (picked != NULL) return LLVMBuildSelect(e->builder, is_nan, a, picked, "");
+    LLVMValueRef better = LLVMBuildFCmp(e->builder, greatest ? LLVMRealOGT : LLVMRealOLT, a, b, "");
     /* The other way round, is_nan around better, LLVM 19 makes x > 0 ? |x| : 0 of the maximum of |x| and 0. */
     LLVMValueRef rest = LLVMBuildSelect(e->builder, is_nan, a, b, "");
     return LLVMBuildSelect(e->builder, better, a, rest, "");

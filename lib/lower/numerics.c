@@ -99,6 +99,14 @@ static bool has_order(const weft_graph *graph, const weft_node *node)
     return adds && (kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX);
 }
 
+/* Whether what is reduced are windows, which are short: vectors go across them if the order is free. */
+static bool is_of_windows(const weft_graph *graph, const weft_node *node)
+{
+    const weft_node *operand = weft_graph_node(graph, node->inputs[0].node);
+    while (weft_op_id_of(operand->op) == WEFT_OP_permute) operand = weft_graph_node(graph, operand->inputs[0].node);
+    return weft_op_id_of(operand->op) == WEFT_OP_window && !has_order(graph, node);
+}
+
 /* Of a product in order, which is that of the runtime's (gemm.h). */
 static uint32_t block_terms(weft_dtype dtype)
 {
@@ -124,7 +132,8 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
         bound = weft_multiply_bound(bound, high);
         terms = weft_multiply_bound(terms, high);
     }
-    if (axes.count > 0 && is_innermost(graph, node, &reduction) && !(is_dot && bound < WEFT_ORDER_FEWEST_IN_LANES)) {
+    bool in_lanes = axes.count > 0 && is_innermost(graph, node, &reduction) && !is_of_windows(graph, node);
+    if (in_lanes && !(is_dot && bound < WEFT_ORDER_FEWEST_IN_LANES)) {
         weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
         reduction.lanes = virtual_lanes(weft_dtype_size(dtype), bound);
     }
