@@ -73,7 +73,7 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
 /* ---- running ---- */
 
 struct kernel_run {
-    const weft_kernel_code *code;
+    weft_kernel_function function;
     weft_kernel_frame frame;
     pthread_mutex_t mutex;
     weft_error_slot error;
@@ -90,7 +90,7 @@ static void run_range(void *context, int64_t begin, int64_t end)
     struct kernel_run *run = context;
     weft_error_slot error = {.position = INT64_MAX};
     weft_kernel_frame frame = {.buffers = run->frame.buffers, .scalars = run->frame.scalars, .error = &error};
-    weft_kernel_code_function(run->code)(&frame, begin, end);
+    run->function(&frame, begin, end);
     if (error.position == INT64_MAX) return;
     pthread_mutex_lock(&run->mutex);
     if (comes_before(&error, &run->error)) run->error = error;
@@ -110,7 +110,8 @@ static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bou
 {
     const weft_bound_variant *bound = frame->bound;
     if (frame->device != NULL) return weft_device_launch(frame, bound_step, scalars, iterations);
-    struct kernel_run run = {.code = bound_step->code,
+    const weft_kernel_function function = weft_kernel_code_function(bound_step->code);
+    struct kernel_run run = {.function = function,
                              .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = scalars},
                              .mutex = PTHREAD_MUTEX_INITIALIZER,
                              .error = {.position = INT64_MAX, .site = INT64_MAX}};
