@@ -152,7 +152,8 @@ class Einsum(Command):
 
     def test_prints(self):
         for backend in ["llvm", "ref"]:
-            for more in [[], ["--symbolic"], ["--threads", "2"], ["--repeat=3"], ["--optimize", "left"]]:
+            for more in [[], ["--symbolic"], ["--threads", "2"], ["--repeat=3"], ["--optimize", "left"],
+                         ["--code", "quick"], ["--code=tiered", "--repeat=3"]]:
                 with self.subTest(backend=backend, more=more):
                     self.prints(self.product, "einsum", "ij,jk->ik", "a.npy", "b.npy", "--backend", backend, *more)
         self.prints("21.\n", "einsum", "ij->", "a.npy")
