@@ -302,8 +302,8 @@ static struct column column_at(const weft_gemm_block *block, const struct part *
     int64_t rows = panel_count(left->side, left->width), size = (int64_t)block->left.size;
     int64_t whole = packed_from(left) > i ? packed_from(left) - i : left->count - i;
     int64_t count = least((end - i + rows - 1) / rows, whole / rows);
-    bool is_joined = block->c_left->rank + block->c_right->rank > 0;
-    if (is_joined || count < 1 || weft_gemm_side_is_joined(left->side)) return (struct column){.count = 1};
+    count = weft_gemm_axes_run(block->c_left, left->first + i, count * rows) / rows;
+    if (count < 1) return (struct column){.count = 1};
     return (struct column){.count = count,
                            .left_step = left->packs ? left->bytes : rows * left->side->lines->stride * size,
                            .c_step = rows * block->c_left->stride * block->c_element};
