@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 void weft_emitter_fail(weft_emitter *e, weft_status *status)
@@ -105,6 +106,7 @@ void weft_loop_open(weft_emitter *e, size_t count, const LLVMValueRef *initial, 
     LLVMBasicBlockRef header = new_block(e);
     weft_scope_move(e, weft_scope_top(e));
     e->scopes[weft_scope_top(e)].terminator = LLVMBuildBr(e->builder, header);
+    for (uint32_t i = 0; i < e->depth; i++) e->scopes[i].holds_loops = true;
     weft_scope *scope = push(e, header);
     scope->header = header;
     scope->phi_count = count;
@@ -115,12 +117,30 @@ void weft_loop_open(weft_emitter *e, size_t count, const LLVMValueRef *initial, 
     }
 }
 
+/* Asks for the loop that `branch` repeats to begin at a multiple of so many bytes. The metadata of a loop has itself as
+ * its first operand. */
+static void align_loop(weft_emitter *e, LLVMValueRef branch, unsigned bytes)
+{
+    static const char name[] = "llvm.loop.align", kind[] = "llvm.loop";
+    LLVMMetadataRef align[2] = {LLVMMDStringInContext2(e->context, name, sizeof name - 1),
+                                LLVMValueAsMetadata(LLVMConstInt(e->i32, bytes, false))};
+    LLVMMetadataRef self = LLVMTemporaryMDNode(e->context, NULL, 0);
+    LLVMMetadataRef operands[2] = {self, LLVMMDNodeInContext2(e->context, align, 2)};
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(e->context, operands, 2);
+    LLVMMetadataReplaceAllUsesWith(self, loop);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->context, kind, sizeof kind - 1),
+                    LLVMMetadataAsValue(e->context, loop));
+}
+
+/* A short loop that lies across two lines of the instruction cache takes up to 1.6 of the time (Zen 3). */
 void weft_loop_close(weft_emitter *e, LLVMValueRef again, const LLVMValueRef *next)
 {
+    enum { BYTES = 32 };
     weft_scope *loop = &e->scopes[weft_scope_top(e)];
     LLVMBasicBlockRef exit = new_block(e), entry = e->scopes[weft_scope_top(e) - 1].block;
     weft_scope_move(e, weft_scope_top(e));
-    LLVMBuildCondBr(e->builder, again, loop->header, exit);
+    LLVMValueRef branch = LLVMBuildCondBr(e->builder, again, loop->header, exit);
+    if (!loop->holds_loops && !e->gpu) align_loop(e, branch, BYTES);
     for (size_t i = 0; i < loop->phi_count; i++) {
         LLVMValueRef values[2] = {loop->initial[i], next[i]};
         LLVMBasicBlockRef blocks[2] = {entry, loop->block};

@@ -35,6 +35,7 @@ typedef struct weft_scope {
     LLVMValueRef terminator;  /* of `block`, while an inner scope is open */
     LLVMBasicBlockRef header; /* of a loop */
     LLVMBasicBlockRef after;  /* of a guard that may be skipped */
+    bool holds_loops;
     size_t phi_count;
     LLVMValueRef *phis, *initial; /* loops: carried values; guards: `initial` keeps those from before */
 } weft_scope;
