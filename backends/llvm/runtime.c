@@ -32,9 +32,11 @@ static const pthread_rwlock_t open_gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INI
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
 /*
- * When a process ends, LLVM's data end before its threads do, so none may be inside of it then. What LLVM makes at its
- * first use ends before any function that was registered by then runs, but not before the first thread's own data: when
- * that thread ends, it may be with the process, and the background waits until somebody else compiles.
+ * When a process ends, LLVM's data end before its threads do, so none may be inside of it then: a function that exit
+ * calls closes the gate and waits. Data that LLVM makes at their first use end before functions that were registered by
+ * then are called, so it is registered again after early compilations. And a destructor of the first thread's data runs
+ * before all of them: when that thread ends, it may be with the process, so the background may not enter until somebody
+ * else compiles, and what it was at stays undone.
  */
 enum { OPEN, WITHOUT_BACKGROUND, CLOSED };
 static atomic_int state;
@@ -42,7 +44,8 @@ static atomic_int state;
 static bool enter(void)
 {
     pthread_rwlock_rdlock(&gate);
-    if (atomic_load(&state) == WITHOUT_BACKGROUND && !weft_background_is_here()) atomic_store(&state, OPEN);
+    int closed_to_it = WITHOUT_BACKGROUND;
+    if (!weft_background_is_here()) atomic_compare_exchange_strong(&state, &closed_to_it, OPEN);
     if (atomic_load(&state) == OPEN) return true;
     pthread_rwlock_unlock(&gate);
     return false;
@@ -72,6 +75,15 @@ static void at_exit(void)
 {
     atomic_store(&state, CLOSED);
     wait_for_gate();
+}
+
+/* After a compilation: of the first ones each may have made new data. */
+static void register_at_exit(void)
+{
+    enum { FIRST = 64 };
+    static atomic_uint compilations;
+    unsigned count = atomic_fetch_add(&compilations, 1) + 1;
+    if (count <= FIRST || (count & (count - 1)) == 0) (void)atexit(at_exit); /* where this fails, earlier ones stand */
 }
 
 static void at_end_of_first_thread(void *unused)
@@ -145,6 +157,7 @@ static weft_status *emit_format(const weft_allocator *allocator, const weft_kern
     WEFT_TRY(check_memory("compiling", TO_COMPILE));
     if (!enter()) return is_closed();
     weft_status *status = atomic_load(&loaded)->emit(allocator, kernel, symbol, format, out_bytes);
+    register_at_exit();
     leave();
     return status;
 }

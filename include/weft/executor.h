@@ -31,7 +31,8 @@ enum { WEFT_MAX_THREADS = 1024 }; /* of an executor */
 typedef struct weft_runtime weft_runtime;     /* <weft/runtime.h> */
 typedef struct weft_schedules weft_schedules; /* <weft/schedules.h> */
 
-/* What is done to make code of kernels for the CPU fast, and when. The bits of results are the same. */
+/* What is done to make code of kernels for the CPU fast, and when. The bits of results are the same, except for sign
+ * and payload of NaNs. */
 typedef enum weft_code_policy {
     WEFT_CODE_OPTIMIZED, /* all of it, before a kernel runs for the first time */
     /* A new kernel is compiled without optimisation, in half the time, and runs several times as slow; after the run
@@ -58,7 +59,8 @@ typedef struct weft_executor_options {
     weft_code_policy code;
     /* After so many runs of a program with the same extents and strides, a variant for exactly these is built, as
      * weft_run.specialize says, by the thread of the executor's own; runs go on meanwhile, and use it when it is ready.
-     * 0: never. */
+     * Until it is built, or turns out not to be needed, the executor has a reference on the program. It is tried once:
+     * not again where there is no memory, or no room for it. 0: never. */
     uint32_t specialize_after;
     size_t specialized_capacity; /* of such variants, the first come; 0: 64 */
 } weft_executor_options;
@@ -77,7 +79,7 @@ weft_status *weft_executor_create(const weft_executor_options *options, weft_exe
 weft_status *weft_executor_create_standard(const weft_executor_options *options,
                                            weft_executor **out_executor) WEFT_MUST_USE;
 /* No run may be in progress, and its queues must have been destroyed. Arrays and events that it handed out stay
- * valid. */
+ * valid. Waits for the kernel that its own thread is compiling, if it is. */
 void weft_executor_destroy(weft_executor *executor);
 
 /* Registers a runtime, which must outlive the executor and, if it allocates memory, its arrays. The first one
@@ -266,8 +268,8 @@ typedef struct weft_executor_counters {
     weft_cache_counters variants;
     weft_cache_counters kernels;
     uint64_t kernels_compiled;
-    size_t buffer_bytes; /* freed buffers kept for reuse */
-    size_t background_waiting;     /* kernels and variants that wait for the executor's own thread */
+    size_t buffer_bytes;           /* freed buffers kept for reuse */
+    size_t background_waiting;     /* kernels and variants that the executor's own thread has yet to finish */
     uint64_t kernels_optimized;    /* by it: WEFT_CODE_TIERED */
     uint64_t variants_specialized; /* by it: specialize_after */
 } weft_executor_counters;

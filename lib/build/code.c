@@ -38,7 +38,8 @@ static weft_status *load_code(const weft_kernel_code *code, const weft_kernel *k
 
 static bool is_quick(const weft_build_request *request, const weft_code_generator *generator)
 {
-    return request->code != WEFT_CODE_OPTIMIZED && generator->emit_quick != NULL;
+    bool is_called = request->runtime->driver->queues == NULL; /* otherwise the driver keeps the image */
+    return request->code != WEFT_CODE_OPTIMIZED && generator->emit_quick != NULL && is_called;
 }
 
 static weft_status *make_code(void *context, void **out_value, size_t *out_bytes)
@@ -57,7 +58,7 @@ static weft_status *make_code(void *context, void **out_value, size_t *out_bytes
         return status;
     }
     atomic_init(&made->function, function);
-    atomic_init(&made->is_waiting, false);
+    atomic_init(&made->is_settled, !quick);
     atomic_fetch_add(request->kernels_compiled, 1);
     *out_value = made;
     return NULL;
@@ -75,7 +76,7 @@ typedef struct optimization {
     _Atomic uint64_t *count;
 } optimization;
 
-/* Where this fails, the code stays as it is. */
+/* Where this fails, the code stays as it is. A child may find it done before a fork. */
 static void optimize(weft_background_task *task)
 {
     const optimization *o = (optimization *)task;
@@ -83,6 +84,7 @@ static void optimize(weft_background_task *task)
     weft_image *image;
     weft_kernel_function function;
     size_t bytes;
+    if (code->optimized != NULL) return;
     weft_status *status = load_code(code, o->kernel, false, o->generator, &image, &function, &bytes);
     if (status == NULL) {
         code->optimized = image;
@@ -105,7 +107,7 @@ static void optimize_later(const weft_build_request *request, const weft_code_ge
                            const weft_kernel *kernel, weft_cache_handle *handle)
 {
     weft_kernel_code *code = weft_cache_value(handle);
-    if (atomic_exchange(&code->is_waiting, true)) return;
+    if (atomic_exchange(&code->is_settled, true)) return;
     optimization *o = weft_allocate_zeroed(request->allocator, sizeof *o);
     if (o == NULL) return;
     *o = (optimization){{.run = optimize, .destroy = destroy_optimization},

@@ -14,7 +14,9 @@ struct weft_background {
     weft_fork_guard guard;
     pthread_t thread;
     bool started, ending;
-    bool busy; /* with the first task */
+    bool busy;     /* with the first task */
+    bool destroys; /* one that is done */
+    volatile bool cancelled;
     size_t held, count;
     weft_background_task *first, *last;
     atomic_bool orphaned; /* in a forked child: there is no thread yet for what is in the queue */
@@ -26,7 +28,7 @@ static void renew(weft_fork_guard *guard)
     weft_background *background = (weft_background *)((char *)guard - offsetof(weft_background, guard));
     pthread_cond_init(&background->changed, NULL);
     background->started = false;
-    background->busy = false;
+    background->busy = background->destroys = false;
     background->held = 0;
     atomic_store(&background->orphaned, background->count > 0);
 }
@@ -55,13 +57,11 @@ static void append(weft_background *background, weft_background_task *task)
     background->count++;
 }
 
-static weft_background_task *take_first(weft_background *background)
+static void remove_first(weft_background *background)
 {
-    weft_background_task *task = background->first;
-    background->first = task->next;
+    background->first = background->first->next;
+    if (background->first == NULL) background->last = NULL;
     background->count--;
-    task->next = NULL;
-    return task;
 }
 
 /* All that wait, as a list. */
@@ -95,15 +95,18 @@ static void *work(void *argument)
             continue;
         }
         background->busy = true;
+        __atomic_store_n(&background->cancelled, false, __ATOMIC_RELAXED);
         pthread_mutex_unlock(&background->mutex);
         task->run(task);
         pthread_mutex_lock(&background->mutex);
         background->busy = false;
-        take_first(background);
-        pthread_cond_broadcast(&background->changed);
+        background->destroys = true;
+        remove_first(background);
         pthread_mutex_unlock(&background->mutex);
         task->destroy(task);
         pthread_mutex_lock(&background->mutex);
+        background->destroys = false;
+        pthread_cond_broadcast(&background->changed);
     }
     pthread_mutex_unlock(&background->mutex);
     return NULL;
@@ -134,6 +137,7 @@ void weft_background_destroy(weft_background *background)
     if (background == NULL) return;
     pthread_mutex_lock(&background->mutex);
     background->ending = true;
+    __atomic_store_n(&background->cancelled, true, __ATOMIC_RELAXED);
     weft_background_task *waiting = take_waiting(background);
     pthread_cond_broadcast(&background->changed);
     pthread_mutex_unlock(&background->mutex);
@@ -156,9 +160,15 @@ void weft_background_add(weft_background *background, weft_background_task *task
     drop(dropped);
 }
 
+const volatile bool *weft_background_cancelled(const weft_background *background)
+{
+    return &background->cancelled;
+}
+
 void weft_background_clear(weft_background *background)
 {
     pthread_mutex_lock(&background->mutex);
+    __atomic_store_n(&background->cancelled, true, __ATOMIC_RELAXED);
     weft_background_task *waiting = take_waiting(background);
     pthread_cond_broadcast(&background->changed);
     pthread_mutex_unlock(&background->mutex);
@@ -176,9 +186,11 @@ void weft_background_revive(weft_background *background)
 
 void weft_background_finish(weft_background *background)
 {
+    if (is_here) return;
     weft_background_revive(background);
     pthread_mutex_lock(&background->mutex);
-    while (background->first != NULL) pthread_cond_wait(&background->changed, &background->mutex);
+    while (background->first != NULL || background->destroys)
+        pthread_cond_wait(&background->changed, &background->mutex);
     pthread_mutex_unlock(&background->mutex);
 }
 

@@ -17,14 +17,16 @@ typedef struct weft_background_task {
 } weft_background_task;
 
 weft_status *weft_background_create(const weft_allocator *allocator, weft_background **out_background) WEFT_MUST_USE;
-/* Waits for the task that is being run, and drops those that wait. NULL is fine. */
+/* Cancels and waits for the task that is being run, and drops those that wait. NULL is fine. */
 void weft_background_destroy(weft_background *background);
 
 /* Takes the task; drops all when no thread can be started. */
 void weft_background_add(weft_background *background, weft_background_task *task);
-/* Drops those that wait. */
+/* Cancels the task that is being run, and drops those that wait. */
 void weft_background_clear(weft_background *background);
-/* Waits until the queue is empty. */
+/* Whether the task that is being run is cancelled; it may look, or not. */
+const volatile bool *weft_background_cancelled(const weft_background *background);
+/* Waits until the queue is empty; on its own thread it does nothing. */
 void weft_background_finish(weft_background *background);
 /* Tasks in the queue, with the one that is being run. */
 size_t weft_background_count(weft_background *background);

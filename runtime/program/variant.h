@@ -130,7 +130,6 @@ typedef struct weft_chain {
     const uint32_t *intermediates; /* buffers */
 } weft_chain;
 
-/* Plain data: names, slots, numbers of buffers. */
 /* Elements of rows that a kernel reads and does not use, such as scores under a causal mask: iteration i of the
  * innermost of its ranges that threads share does not use its row from element i + `from` on. Slots. */
 typedef struct weft_hidden {
@@ -138,6 +137,7 @@ typedef struct weft_hidden {
     uint32_t extent, from; /* of that range; see above */
 } weft_hidden;
 
+/* Plain data: names, slots, numbers of buffers. */
 typedef struct weft_step {
     weft_step_kind kind;
     const char *name; /* for reports and pictures */
@@ -184,7 +184,7 @@ typedef struct weft_kernel_code {
     weft_image *image;
     _Atomic(weft_kernel_function) function;
     /* Where `image` was made in haste: an optimised one may take over at any time. */
-    atomic_bool is_waiting; /* somebody sees to that */
+    atomic_bool is_settled; /* it is optimised, or somebody sees to that */
     weft_image *optimized;
 } weft_kernel_code;
 

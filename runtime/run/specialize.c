@@ -31,11 +31,14 @@ void weft_specialize_forget(weft_executor *executor)
     atomic_fetch_sub(&executor->specialized_count, 1);
 }
 
-/* Where this fails, runs go on as they are. */
+/* Where this fails, runs go on as they are. A child may find it done before a fork, and a program that nobody else has
+ * will not run again. */
 static void specialize(weft_background_task *task)
 {
     specialization *s = (specialization *)task;
     weft_executor *executor = s->request.executor;
+    bool is_last = atomic_load_explicit(&s->request.program->references, memory_order_acquire) == 1;
+    if (s->bound->specialized != NULL || is_last) return;
     weft_variant *variant;
     weft_variant_entry *entry;
     weft_status *status = weft_variant_request_build(&s->request, &variant);
@@ -79,7 +82,7 @@ bool weft_specialize_later(weft_cache_handle *handle, weft_bound_variant *bound,
     }
     s->task = (weft_background_task){.run = specialize, .destroy = destroy_specialization};
     s->request.program = weft_program_retain(call->program);
-    s->request.cancelled = NULL;
+    s->request.cancelled = weft_background_cancelled(executor->background);
     if (s->request.code == WEFT_CODE_TIERED) s->request.code = WEFT_CODE_OPTIMIZED; /* nobody waits for it */
     s->handle = weft_cache_retain(handle);
     s->bound = bound;

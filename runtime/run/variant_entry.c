@@ -142,56 +142,60 @@ static void end_run(weft_variant_entry *entry, weft_bound_variant *bound, weft_f
     if (last) destroy_bound(bound);
 }
 
-/* A frame of a variant for exactly the extents of `generic`, a run of which has begun. */
-static weft_status *acquire_specialized(weft_bound_variant *generic, const weft_call *call, const int64_t *words,
-                                        size_t count, weft_frame **out_frame);
+/* The key of a binding within its variant. */
+typedef struct binding_key {
+    const int64_t *words;
+    size_t count;
+} binding_key;
 
-/* `out_due` as take_frame has it. */
-static weft_status *acquire(weft_variant_entry *entry, const weft_call *call, const int64_t *words, size_t count,
-                            weft_frame **out_frame, bool *out_due)
+/* A frame of the binding of `key`; or none, but the binding, a run of which has begun, where it has a variant for
+ * exactly its extents. `out_due` as take_frame has it. */
+static weft_status *acquire(weft_variant_entry *entry, const weft_call *call, const binding_key *key,
+                            weft_frame **out_frame, weft_bound_variant **out_generic, bool *out_due)
 {
     weft_frame *frame = NULL;
     *out_due = false;
     pthread_mutex_lock(&entry->mutex);
-    weft_bound_variant *bound = find(entry, words, count);
-    bool specialized = bound != NULL && bound->specialized != NULL;
-    if (specialized) bound->running++;
+    weft_bound_variant *bound = find(entry, key->words, key->count);
+    *out_generic = bound != NULL && bound->specialized != NULL ? bound : NULL;
+    if (*out_generic != NULL) bound->running++;
     else if (bound != NULL) frame = take_frame(bound, entry->executor->specialize_after, out_due);
     pthread_mutex_unlock(&entry->mutex);
+    if (*out_generic != NULL) return NULL;
     if (bound == NULL) {
-        WEFT_TRY(weft_bound_variant_create(entry->executor, entry->variant, call, words, count, &bound));
+        WEFT_TRY(weft_bound_variant_create(entry->executor, entry->variant, call, key->words, key->count, &bound));
         bound = keep(entry, bound, &frame, out_due);
     }
-    weft_status *status = NULL;
-    if (specialized) status = acquire_specialized(bound, call, words, count, &frame);
-    else if (frame == NULL) status = weft_frame_create(bound, &frame);
+    weft_status *status = frame == NULL ? weft_frame_create(bound, &frame) : NULL;
     if (status == NULL) *out_frame = frame;
     else end_run(entry, bound, NULL);
     return status;
 }
 
-static weft_status *acquire_specialized(weft_bound_variant *generic, const weft_call *call, const int64_t *words,
-                                        size_t count, weft_frame **out_frame)
+static void specialize_later(weft_cache_handle *handle, weft_bound_variant *bound, const weft_call *call)
 {
-    bool due;
-    WEFT_TRY(acquire(generic->specialized, call, words, count, out_frame, &due));
-    (*out_frame)->generic = generic;
-    return NULL;
+    weft_variant_entry *entry = weft_cache_value(handle);
+    if (call->run->specialize || !weft_specialize_pays(entry->variant, call->program)) return;
+    pthread_mutex_lock(&entry->mutex);
+    bound->running++; /* until the background is done with it */
+    pthread_mutex_unlock(&entry->mutex);
+    if (!weft_specialize_later(handle, bound, call)) end_run(entry, bound, NULL);
 }
 
 weft_status *weft_variant_entry_acquire(weft_cache_handle *handle, const weft_call *call, const weft_call_key *key,
                                         weft_frame **out_frame)
 {
+    const binding_key words = {key->words + key->variant_count, key->count - key->variant_count};
     weft_variant_entry *entry = weft_cache_value(handle);
+    weft_bound_variant *generic, *none;
     bool due;
-    WEFT_TRY(acquire(entry, call, key->words + key->variant_count, key->count - key->variant_count, out_frame, &due));
-    if (!due || call->run->specialize || !weft_specialize_pays(entry->variant, call->program)) return NULL;
-    weft_bound_variant *bound = (*out_frame)->bound;
-    pthread_mutex_lock(&entry->mutex);
-    bound->running++; /* until the background is done with it */
-    pthread_mutex_unlock(&entry->mutex);
-    if (!weft_specialize_later(handle, bound, call)) end_run(entry, bound, NULL);
-    return NULL;
+    WEFT_TRY(acquire(entry, call, &words, out_frame, &generic, &due));
+    if (due) specialize_later(handle, (*out_frame)->bound, call);
+    if (generic == NULL) return NULL;
+    weft_status *status = acquire(generic->specialized, call, &words, out_frame, &none, &due);
+    if (status == NULL) (*out_frame)->generic = generic;
+    else end_run(entry, generic, NULL);
+    return status;
 }
 
 void weft_variant_entry_release(weft_variant_entry *entry, weft_frame *frame)

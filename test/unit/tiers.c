@@ -237,24 +237,54 @@ static void a_child_goes_on(void **state)
 
 static weft_executor *left; /* where a leak checker finds it */
 
-/* Whatever the background is at then. */
+typedef enum ending { MAIN_RUNS, WORKER_RUNS, WORKER_EXITS, WORKER_FORKS, ENDINGS } ending;
+
+struct end {
+    const bench *b;
+    ending how;
+    weft_status *status;
+};
+
+static void *run_and_end(void *argument)
+{
+    struct end *end = argument;
+    end->status = try_run(end->b, left);
+    if (end->how == WORKER_EXITS) exit(end->status == NULL ? 0 : 1);
+    if (end->how != WORKER_FORKS || end->status != NULL) return NULL;
+    int result = -1;
+    pid_t child = fork();
+    if (child == 0) exit(try_run(end->b, left) == NULL ? 0 : 1);
+    bool fine = waitpid(child, &result, 0) == child && result == 0;
+    if (!fine)
+        end->status = weft_status_create(NULL, WEFT_INTERNAL, "test", "a child of a worker ended with %d", result);
+    return NULL;
+}
+
+static void run_to_the_end(const bench *b, ending how, unsigned microseconds)
+{
+    struct end end = {b, how, NULL};
+    pthread_t worker;
+    alarm(PATIENCE);
+    left = open_executor(WEFT_CODE_TIERED);
+    if (how == MAIN_RUNS) run_and_end(&end);
+    else if (pthread_create(&worker, NULL, run_and_end, &end) != 0 || pthread_join(worker, NULL) != 0) exit(2);
+    if (end.status != NULL) fprintf(stderr, "%s\n", weft_status_message(end.status));
+    usleep(microseconds);
+    exit(end.status == NULL ? 0 : 1);
+}
+
+/* Whichever thread ran, or ends it, and whatever the background is at then. */
 static void a_process_may_end(void **state)
 {
     (void)state;
     if (WEFT_TEST_THREAD) skip(); /* the sanitizer allows no threads in a child */
-    enum { TIMES = 8, MICROSECONDS = 3000 };
+    enum { TIMES = 5, MICROSECONDS = 3000 };
     bench b = open_bench();
-    for (int i = 0; i < TIMES; i++) {
+    for (int i = 0; i < TIMES * ENDINGS; i++) {
         fflush(stdout);
         int result = -1;
         pid_t child = fork();
-        if (child == 0) {
-            alarm(PATIENCE);
-            left = open_executor(WEFT_CODE_TIERED);
-            weft_status *status = try_run(&b, left);
-            usleep((unsigned)i * MICROSECONDS);
-            exit(status == NULL ? 0 : 1);
-        }
+        if (child == 0) run_to_the_end(&b, (ending)(i % ENDINGS), (unsigned)(i / ENDINGS) * MICROSECONDS);
         assert_int_equal(waitpid(child, &result, 0), child);
         assert_int_equal(result, 0);
     }

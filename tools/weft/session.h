@@ -11,13 +11,13 @@
 
 /* Rows of an option table. */
 #define WEFT_SESSION_OPTIONS                                                                                           \
-    {"--backend", WEFT_OPTION_CHOICE, "llvm|ref|ref-ordered", "what runs it (llvm)"},                               \
+    {"--backend", WEFT_OPTION_CHOICE, "llvm|ref|ref-ordered", "what runs it (llvm)"},                                  \
         {"--threads", WEFT_OPTION_THREADS, "N", "threads, at most 1024 (0: as many as processors)"},                   \
         {"--machine", WEFT_OPTION_FILE, "FILE.json",                                                                   \
          "the machine to schedule and plan for, as info --measure writes it"},                                         \
         WEFT_SCHEDULES_OPTION,                                                                                         \
         {"--code", WEFT_OPTION_CHOICE, "optimized|tiered|quick",                                                       \
-         "whether code is optimised: before it runs, in the background, or not (optimized)"},                         \
+         "whether code is optimised: before it runs, in the background, or not (optimized)"},                          \
         {"--repeat", WEFT_OPTION_COUNT, "N", "run it this many times and report the median (1)"},                      \
         {"--profile", WEFT_OPTION_FLAG, NULL, "print what each step took and did"},                                    \
         {"--trace", WEFT_OPTION_FILE, "FILE.json", "write the last run as a trace for Perfetto or chrome://tracing"},  \
