@@ -282,6 +282,8 @@ static void a_process_may_end(void **state)
     enum { TIMES = 5, MICROSECONDS = 3000 };
     kept = open_bench();
     for (int i = 0; i < TIMES * ENDINGS; i++) {
+        /* What the C library has for the first thread is lost in a child of another one. */
+        if (WEFT_TEST_ADDRESS && i % ENDINGS == WORKER_FORKS) continue;
         fflush(stdout);
         int result = -1;
         pid_t child = fork();
