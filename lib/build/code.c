@@ -3,6 +3,7 @@
 #include <string.h>
 #include "runtime/base/cancel.h"
 #include "runtime/base/pool.h"
+#include "runtime/data/device.h"
 
 /*
  * Code of kernels: from the executor's cache, or made and loaded, on all threads of its pool. Some may wait in the
@@ -38,8 +39,8 @@ static weft_status *load_code(const weft_kernel_code *code, const weft_kernel *k
 
 static bool is_quick(const weft_build_request *request, const weft_code_generator *generator)
 {
-    bool is_called = request->runtime->driver->queues == NULL; /* otherwise the driver keeps the image */
-    return request->code != WEFT_CODE_OPTIMIZED && generator->emit_quick != NULL && is_called;
+    if (weft_device_is_apart(request->runtime)) return false; /* its driver keeps the image */
+    return request->code != WEFT_CODE_OPTIMIZED && generator->emit_quick != NULL;
 }
 
 static weft_status *make_code(void *context, void **out_value, size_t *out_bytes)
