@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "runtime/base/pool.h"
-#include "runtime/base/background.h"
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -11,6 +10,7 @@
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
+#include "runtime/base/background.h"
 #include "runtime/base/float_mode.h"
 #include "runtime/base/fork.h"
 #include "runtime/base/memory.h"
