@@ -2,8 +2,8 @@
 #ifndef WEFT_LIB_MATH_CIRCULAR_DATA_H
 #define WEFT_LIB_MATH_CIRCULAR_DATA_H
 /*
- * Polynomials, written by constants.py, constant first. Those called single are for floats, and are evaluated in double
- * too. `error` is relative, of the function built on the polynomial.
+ * Polynomials, written by constants.py, constant first. Those called single are for results that are floats. `error`
+ * is relative, of the function built on the polynomial.
  */
 
 /* (sin(r) / r - 1) / r^2 over r^2, |r| <= 0.884: error 2^-34.1. */

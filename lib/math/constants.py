@@ -3,9 +3,11 @@
 """Writes the polynomials and tables of the math lowerings, *_data.h next to itself and table_data.h of loop.
 
 Polynomials interpolate at the Chebyshev points of the interval, in 400-bit arithmetic; the rest of a row after its
-first coefficient is fitted as (f(center + t) - f(center)) / t, so that the first coefficient stays exact.
+first coefficient is fitted as (f(center + t) - f(center)) / t, so that the first coefficient stays exact. Polynomials
+"of floats" are evaluated in floats: their coefficients are rounded, with nearly the least largest error that allows.
 """
 import os
+import struct
 import sys
 
 from mpmath import mp, mpf, pi, cos, sin, atan, asin, erf, erfc, exp, log, loggamma, digamma, sqrt, matrix, lu_solve, nint, ldexp, floor
@@ -50,6 +52,34 @@ def fitted(f, low, high, count, weight):
     xs = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * i + 1) / (2 * points)) for i in range(points)]
     powers = matrix([[weight(x) * x ** k for k in range(count)] for x in xs])
     return list(lu_solve(powers, matrix([weight(x) * f(x) for x in xs])))
+
+
+def least_largest(f, xs, low_terms, count, weight):
+    """The rest of a polynomial after low_terms: least squares, reweighted after Lawson."""
+    first, shares = len(low_terms), [mpf(1) / len(xs)] * len(xs)
+    goal = [(f(x) - evaluate(low_terms, x)) * weight(x) for x in xs]
+    powers = [[weight(x) * x ** k for k in range(first, count)] for x in xs]
+    best, found = None, None
+    for _ in range(40):
+        roots = [sqrt(share) for share in shares]
+        rest = lu_solve(matrix([[r * p for p in row] for r, row in zip(roots, powers)]),
+                        matrix([r * g for r, g in zip(roots, goal)]))
+        errors = [abs(sum(p * c for p, c in zip(row, rest)) - g) for row, g in zip(powers, goal)]
+        if best is None or max(errors) < best:
+            best, found = max(errors), list(rest)
+        shares = [share * error for share, error in zip(shares, errors)]
+        shares = [share / sum(shares) + SMALL for share in shares]
+    return found
+
+
+def rounded(f, low, high, count, weight):
+    """Coefficients that are floats, rounded one by one from the constant up, each time with the others fitted again."""
+    low, high, points, values = mpf(low), mpf(high), 12 * count, []
+    xs = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * i + 1) / (2 * points)) for i in range(points)]
+    while len(values) < count:
+        c = least_largest(f, xs, values, count, weight)[0]
+        values.append(mpf(struct.unpack("f", struct.pack("f", float(c)))[0]))
+    return values
 
 
 def evaluate(coefficients, x):
@@ -177,8 +207,8 @@ def turns(exponent):
     return value
 
 
-def fit(out, prefix, name, f, low, high, count, weight, what, weighted=False):
-    values = [double(c) for c in (fitted(f, low, high, count, weight) if weighted else interpolate(f, low, high, count))]
+def fit(out, prefix, name, f, low, high, count, weight, what, how=None):
+    values = [double(c) for c in (how(f, low, high, count, weight) if how else interpolate(f, low, high, count))]
     bits = error_bits(f, values, low, high, weight)
     print("%-24s %2d terms 2^%.1f" % (prefix + "_" + name, count, bits))
     out.array(prefix + "_" + name, values, "%s: error 2^%.1f." % (what, bits))
@@ -203,10 +233,14 @@ def write_circular():
 
 def write_inverse():
     out = Writer("inverse_data.h", PROLOGUE)
-    fit_both(out, "atan", root(lambda r: (atan(r) / r - 1) / r ** 2), 0, 1, (11, 22), lambda z: z * mpf("1.28"),
-             "(atan(r) / r - 1) / r^2 over r^2, |r| <= 1")
-    fit_both(out, "asin", root(lambda r: (asin(r) / r - 1) / r ** 2), 0, mpf(1) / 4, (6, 13), lambda z: z,
-             "(asin(r) / r - 1) / r^2 over r^2, |r| <= 1/2")
+    atan_rest = root(lambda r: (atan(r) / r - 1) / r ** 2)
+    asin_rest = root(lambda r: (asin(r) / r - 1) / r ** 2)
+    fit(out, "single", "atan", atan_rest, 0, 1, 10, lambda z: z * sqrt(z) / atan(sqrt(z)),
+        "(atan(r) / r - 1) / r^2 over r^2, |r| <= 1, of floats", rounded)
+    fit(out, "double", "atan", atan_rest, 0, 1, 22, lambda z: z * mpf("1.28"), "The same")
+    fit(out, "single", "asin", asin_rest, 0, mpf(1) / 4, 5, lambda z: z * sqrt(z) / asin(sqrt(z)),
+        "(asin(r) / r - 1) / r^2 over r^2, |r| <= 1/2, of floats", rounded)
+    fit(out, "double", "asin", asin_rest, 0, mpf(1) / 4, 13, lambda z: z, "The same")
     out.write()
 
 
@@ -258,14 +292,14 @@ def write_error():
     def tail(t):
         return sqrt(erfc(mpf(7) / 8 + t))
     fit(out, "single", "erf_tail", tail, 0, mpf(25) / 8, 12, lambda t: 2 * tail(t),
-        "erfc(7/8 + t)^(1/2), t <= 25/8", weighted=True)
+        "erfc(7/8 + t)^(1/2), t <= 25/8", fitted)
     out.write()
 
 
 PROLOGUE = """\
 /*
- * Polynomials, written by constants.py, constant first. Those called single are for floats, and are evaluated in double
- * too. `error` is relative, of the function built on the polynomial.
+ * Polynomials, written by constants.py, constant first. Those called single are for results that are floats. `error`
+ * is relative, of the function built on the polynomial.
  */"""
 
 

@@ -2,8 +2,8 @@
 #ifndef WEFT_LIB_MATH_EXTENDED_DATA_H
 #define WEFT_LIB_MATH_EXTENDED_DATA_H
 /*
- * Polynomials, written by constants.py, constant first. Those called single are for floats, and are evaluated in double
- * too. `error` is relative, of the function built on the polynomial.
+ * Polynomials, written by constants.py, constant first. Those called single are for results that are floats. `error`
+ * is relative, of the function built on the polynomial.
  */
 
 /* (exp(r) - 1 - r) / r^2, |r| <= 0.3467: error 2^-32.5. */

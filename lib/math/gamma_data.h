@@ -2,8 +2,8 @@
 #ifndef WEFT_LIB_MATH_GAMMA_DATA_H
 #define WEFT_LIB_MATH_GAMMA_DATA_H
 /*
- * Polynomials, written by constants.py, constant first. Those called single are for floats, and are evaluated in double
- * too. `error` is relative, of the function built on the polynomial.
+ * Polynomials, written by constants.py, constant first. Those called single are for results that are floats. `error`
+ * is relative, of the function built on the polynomial.
  */
 
 /* ((sin(pi r) / (pi r) - 1) / r^2 + pi^2 / 6) / r^2 over r^2, |r| <= 1/2: error 2^-31.1. */

@@ -1,89 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asin, acos, atan and atan2 */
+/* asin, acos, atan and atan2: one code for both formats, which keeps what roots and quotients lack. */
 #include "lib/math/extended.h"
 #include "lib/math/inverse_data.h"
 
 static const series atan_series[MATH_FORMATS] = WEFT_SERIES(atan);
 static const series asin_series[MATH_FORMATS] = WEFT_SERIES(asin);
 
-#define HALF_PI 0x1.921fb54442d18p+0
-#define HALF_PI_LOW 0x1.1a62633145c07p-54
-
-/* A constant of two doubles. */
-static pair split_real(const writer *w, double high, double low)
+/* A multiple of pi/2: a number of the format, and what that lacks. */
+static pair quarter_turns(const writer *w, double count)
 {
-    pair parts = {real(w, high), 0};
-    if (!is_short(w)) parts.low = real(w, low);
-    return parts;
+    double value = count * 0x1.921fb54442d18p+0, high = w->number == MATH_F32 ? (double)(float)value : value;
+    weft_inst_id first = real(w, high);
+    return (pair){first, real(w, value - high + count * 0x1.1a62633145c07p-54)};
 }
 
-/* base + factor * (x.high + (x.low + tail)), where |base| is zero or larger, and the factor a power of two. */
-static weft_inst_id finish(const writer *w, pair base, weft_inst_id factor, pair x, weft_inst_id tail)
+static pair choose_either(const writer *w, weft_inst_id condition, pair yes, pair no)
 {
-    if (is_short(w)) return fma3(w, factor, add(w, x.high, tail), base.high);
-    weft_inst_id sum = fma3(w, factor, x.high, base.high), taken = sub(w, base.high, sum);
-    weft_inst_id low = add(w, fma3(w, factor, x.high, taken), base.low);
-    tail = add(w, tail, x.low);
-    return add(w, sum, fma3(w, factor, tail, low));
+    weft_inst_id high = choose(w, condition, yes.high, no.high);
+    return (pair){high, choose(w, condition, yes.low, no.low)};
 }
 
-/* base + factor * atan(t), |t| <= 1 */
-static weft_inst_id finish_atan(const writer *w, pair base, weft_inst_id factor, pair t)
+/* The result, with one NaN for all: which of several NaNs an addition returns depends on the order of its operands. */
+static weft_inst_id with_one_nan(const writer *w, weft_inst_id result)
 {
+    weft_inst_id ordered = binary(w, WEFT_SCALAR_eq, result, result);
+    return choose(w, ordered, result, real(w, (double)NAN));
+}
+
+/*
+ * The number whose bits are 2^fraction times `exponent`, plus the bias, less those of x shifted right: bits read as an
+ * integer are nearly a logarithm. Without a shift that is 1 / x within 1/19, shifted by one 1 / sqrt(x) within 1/29,
+ * with exponents that make these errors least: enough for what a result lacks. x is neither tiny nor huge.
+ */
+static weft_inst_id roughly(const writer *w, weft_inst_id x, unsigned shift, double exponent)
+{
+    double biased = exponent + w->format->bias * (shift == 0 ? 2.0 : 1.5);
+    weft_inst_id bits = shift_right(w, as_integer(w, x), shift);
+    return as_real(w, sub(w, integer(w, (uint64_t)ldexp(biased, (int)w->format->fraction)), bits));
+}
+
+/* base + atan(t), |t| <= 1, |base| zero or larger than |t|. Both sums keep what they lose. */
+static weft_inst_id finish_atan(const writer *w, pair base, pair t)
+{
+    const series *s = &atan_series[w->number];
     weft_inst_id z = mul(w, t.high, t.high), cube = mul(w, t.high, z);
-    weft_inst_id tail = mul(w, cube, weft_math_series(w, z, atan_series));
+    /* In pairs the terms of floats would be rounded where they are larger. */
+    weft_inst_id p = is_short(w) ? polynomial(w, z, s->terms, s->count) : weft_math_series(w, z, atan_series);
     /* The derivative 1 / (1 + z), nearly. */
-    if (!is_short(w)) t.low = fma3(w, times(w, t.low, -0.5), z, t.low);
-    return finish(w, base, factor, t, tail);
+    weft_inst_id low = fma3(w, t.low, fma3(w, z, real(w, -0.5), real(w, 1.0)), base.low);
+    pair sum = fast_two_sum(w, base.high, t.high);
+    weft_inst_id angle = fma3(w, cube, p, sum.high), taken = sub(w, sum.high, angle);
+    weft_inst_id rest = add(w, fma3(w, cube, p, taken), add(w, sum.low, low));
+    return add(w, angle, rest);
 }
 
 /* atan(a) = pi/2 + atan(-1 / a) */
-weft_inst_id weft_math_atan(const writer *narrow_writer, const weft_inst_id *operands)
+weft_inst_id weft_math_atan(const writer *w, const weft_inst_id *operands)
 {
-    writer wide = widened(narrow_writer), *w = &wide;
-    weft_inst_id x = widen(w, operands[0]), a = at_most(w, absolute(w, x), 0x1p70);
+    weft_inst_id x = operands[0], a = at_most(w, absolute(w, x), 0x1p70);
     weft_inst_id one = real(w, 1.0), zero = real(w, 0.0), great = less(w, one, a);
     weft_inst_id over = choose(w, great, minus(w, one), a), under = choose(w, great, a, one);
-    pair t = {quotient(w, over, under), 0}, half_pi = split_real(w, HALF_PI, HALF_PI_LOW);
-    if (!is_short(w)) t.low = mul(w, subtract_product(w, t.high, under, over), absolute(w, t.high));
-    pair base = choose_pair(w, great, half_pi, (pair){zero, zero});
-    return narrow(w, with_sign(w, finish_atan(w, base, one, t), x));
+    pair t = {.high = quotient(w, over, under)};
+    t.low = mul(w, subtract_product(w, t.high, under, over), absolute(w, t.high));
+    pair base = choose_either(w, great, quarter_turns(w, 1), (pair){zero, zero});
+    return with_one_nan(w, with_sign(w, finish_atan(w, base, t), x));
 }
 
 /* The smaller of |y| and |x| divided by the larger. Zeros count as 0 / 1, infinities as one. */
 static pair bounded_ratio(const writer *w, weft_inst_id smaller, weft_inst_id larger)
 {
+    int bias = w->format->bias;
     weft_inst_id zero = real(w, 0.0), one = real(w, 1.0);
     weft_inst_id under = choose(w, binary(w, WEFT_SCALAR_le, larger, zero), one, larger);
     weft_inst_id t = quotient(w, smaller, under);
     t = choose(w, binary(w, WEFT_SCALAR_eq, smaller, under), one, t);
-    if (is_short(w)) return (pair){t, 0};
-    weft_inst_id low = quotient(w, subtract_product(w, t, under, smaller), under);
+    /* Powers of two keep what is left, and the inverse, from being too small. */
+    weft_inst_id huge = less(w, real(w, ldexp(1.0, bias / 2)), under);
+    weft_inst_id power = choose_real(w, huge, ldexp(1.0, -bias / 2), ldexp(1.0, bias / 4));
+    weft_inst_id scaled = mul(w, under, power), left = subtract_product(w, t, scaled, mul(w, smaller, power));
+    weft_inst_id low = mul(w, left, roughly(w, scaled, 0, -0x1.9dbp-4));
     return (pair){t, choose(w, below(w, under, HUGE_VAL), low, zero)};
 }
 
 /* The angle of (|x|, |y|) below the diagonal is a, above it pi/2 - a; of (-|x|, |y|) it is pi - a or pi/2 + a. */
-weft_inst_id weft_math_atan2(const writer *narrow_writer, const weft_inst_id *operands)
+weft_inst_id weft_math_atan2(const writer *w, const weft_inst_id *operands)
 {
-    writer wide = widened(narrow_writer), *w = &wide;
-    weft_inst_id y = widen(w, operands[0]), x = widen(w, operands[1]), a = absolute(w, y), b = absolute(w, x);
+    weft_inst_id y = operands[0], x = operands[1], a = absolute(w, y), b = absolute(w, x);
     weft_inst_id steep = less(w, b, a), sign = as_integer(w, x), back = less(w, sign, integer(w, 0));
     weft_inst_id smaller = choose(w, steep, b, a), larger = choose(w, steep, a, b);
-    pair t = bounded_ratio(w, smaller, larger), half_pi = split_real(w, HALF_PI, HALF_PI_LOW);
-    pair pi = split_real(w, 2 * HALF_PI, 2 * HALF_PI_LOW);
-    weft_inst_id zero = real(w, 0.0);
-    pair flat = choose_pair(w, back, pi, (pair){zero, zero});
-    pair base = choose_pair(w, steep, half_pi, flat);
-    weft_inst_id opposite = binary(w, WEFT_SCALAR_xor, steep, back);
-    return narrow(w, with_sign(w, finish_atan(w, base, choose_real(w, opposite, -1.0, 1.0), t), y));
+    weft_inst_id factor = choose_real(w, binary(w, WEFT_SCALAR_xor, steep, back), -1.0, 1.0), zero = real(w, 0.0);
+    pair t = bounded_ratio(w, smaller, larger), half_pi = quarter_turns(w, 1), pi = quarter_turns(w, 2);
+    t = (pair){mul(w, t.high, factor), mul(w, t.low, factor)};
+    pair flat = choose_either(w, back, pi, (pair){zero, zero});
+    pair base = choose_either(w, steep, half_pi, flat);
+    return with_one_nan(w, with_sign(w, finish_atan(w, base, t), y));
 }
 
-/* u (1 + z p(z)) is asin(u) where z = u^2; `low` is what u lacks. For |x| > 1/2, u is the sine of half the angle
- * between x and 1: z = (1 - |x|) / 2. */
+/* base + factor * (high + low), where |base| is zero or larger than |high|, and the factor a power of two. */
+static weft_inst_id finish(const writer *w, pair base, weft_inst_id factor, weft_inst_id high, weft_inst_id low)
+{
+    weft_inst_id sum = fma3(w, factor, high, base.high), taken = sub(w, base.high, sum);
+    weft_inst_id rest = add(w, fma3(w, factor, high, taken), base.low);
+    return add(w, sum, fma3(w, factor, low, rest));
+}
+
+/* u (1 + z p(z)) is asin(u) where z = u^2; `low` is what that lacks, and u. For |x| > 1/2, u is the sine of half the
+ * angle between x and 1: z = (1 - |x|) / 2. */
 typedef struct arc {
     weft_inst_id great; /* |x| > 1/2 */
-    pair u;
-    weft_inst_id tail;
+    weft_inst_id u, low;
 } arc;
 
 static arc find_arc(const writer *w, weft_inst_id x)
@@ -91,37 +116,30 @@ static arc find_arc(const writer *w, weft_inst_id x)
     weft_inst_id a = absolute(w, x), half = real(w, 0.5), great = less(w, half, a);
     weft_inst_id complement = fma3(w, a, real(w, -0.5), half);
     weft_inst_id z = choose(w, great, complement, mul(w, a, a)), root = unary(w, WEFT_SCALAR_sqrt, complement);
-    arc result = {.great = great, .u.high = choose(w, great, root, x)};
-    if (!is_short(w)) {
-        weft_inst_id rest = subtract_product(w, root, root, complement), doubled = times(w, root, 2.0);
-        weft_inst_id low = quotient(w, rest, at_least(w, doubled, 0x1p-200));
-        result.u.low = choose(w, great, low, real(w, 0.0));
-    }
-    weft_inst_id cube = mul(w, result.u.high, z);
-    result.tail = mul(w, cube, weft_math_series(w, z, asin_series));
-    return result;
+    weft_inst_id half_inverse = roughly(w, complement, 1, -0x1.13bp-4 - 1);
+    weft_inst_id lost = mul(w, subtract_product(w, root, root, complement), half_inverse);
+    weft_inst_id u = choose(w, great, root, x), low = choose(w, great, lost, real(w, 0.0));
+    return (arc){great, u, fma3(w, mul(w, u, z), weft_math_series(w, z, asin_series), low)};
 }
 
 /* asin(x), or pi/2 - 2 asin(u) with the sign of x */
-weft_inst_id weft_math_asin(const writer *narrow_writer, const weft_inst_id *operands)
+weft_inst_id weft_math_asin(const writer *w, const weft_inst_id *operands)
 {
-    writer wide = widened(narrow_writer), *w = &wide;
-    weft_inst_id x = widen(w, operands[0]), zero = real(w, 0.0);
+    weft_inst_id x = operands[0], zero = real(w, 0.0);
     arc found = find_arc(w, absolute(w, x));
-    pair base = choose_pair(w, found.great, split_real(w, HALF_PI, HALF_PI_LOW), (pair){zero, zero});
+    pair base = choose_either(w, found.great, quarter_turns(w, 1), (pair){zero, zero});
     weft_inst_id factor = choose_real(w, found.great, -2.0, 1.0);
-    return narrow(w, with_sign(w, finish(w, base, factor, found.u, found.tail), x));
+    return with_one_nan(w, with_sign(w, finish(w, base, factor, found.u, found.low), x));
 }
 
 /* pi/2 - asin(x); 2 asin(u) for x > 1/2, pi - 2 asin(u) for x < -1/2 */
-weft_inst_id weft_math_acos(const writer *narrow_writer, const weft_inst_id *operands)
+weft_inst_id weft_math_acos(const writer *w, const weft_inst_id *operands)
 {
-    writer wide = widened(narrow_writer), *w = &wide;
-    weft_inst_id x = widen(w, operands[0]), zero = real(w, 0.0), negative = less(w, x, zero);
+    weft_inst_id x = operands[0], zero = real(w, 0.0), negative = less(w, x, zero);
     arc found = find_arc(w, x);
-    pair far = choose_pair(w, negative, split_real(w, 2 * HALF_PI, 2 * HALF_PI_LOW), (pair){zero, zero});
-    pair base = choose_pair(w, found.great, far, split_real(w, HALF_PI, HALF_PI_LOW));
+    pair far = choose_either(w, negative, quarter_turns(w, 2), (pair){zero, zero});
+    pair base = choose_either(w, found.great, far, quarter_turns(w, 1));
     weft_inst_id doubled = choose_real(w, negative, -2.0, 2.0);
     weft_inst_id factor = choose(w, found.great, doubled, real(w, -1.0));
-    return narrow(w, finish(w, base, factor, found.u, found.tail));
+    return with_one_nan(w, finish(w, base, factor, found.u, found.low));
 }

@@ -2,15 +2,13 @@
 #ifndef WEFT_LIB_MATH_INVERSE_DATA_H
 #define WEFT_LIB_MATH_INVERSE_DATA_H
 /*
- * Polynomials, written by constants.py, constant first. Those called single are for floats, and are evaluated in double
- * too. `error` is relative, of the function built on the polynomial.
+ * Polynomials, written by constants.py, constant first. Those called single are for results that are floats. `error`
+ * is relative, of the function built on the polynomial.
  */
 
-/* (atan(r) / r - 1) / r^2 over r^2, |r| <= 1: error 2^-31.8. */
-static const double single_atan[] = {-0x1.5555554e74b35p-2, 0x1.99998c8c70e06p-3,  -0x1.249035356f79fp-3,
-                                     0x1.c6d94a4e392f4p-4,  -0x1.72251c83739b9p-4, 0x1.2fd217ccc6a7ap-4,
-                                     -0x1.d7eaf8f924fc4p-5, 0x1.39fa7ae12ac35p-5,  -0x1.3b92d4977ae5p-6,
-                                     0x1.96cc733874da8p-8,  -0x1.eae3fce3e9b57p-11};
+/* (atan(r) / r - 1) / r^2 over r^2, |r| <= 1, of floats: error 2^-31.1. */
+static const double single_atan[] = {-0x1.555552p-2, 0x1.99981cp-3,  -0x1.24762p-3, 0x1.c5117p-4,   -0x1.6953bcp-4,
+                                     0x1.150ap-4,    -0x1.7080bap-5, 0x1.75304p-6,  -0x1.e6a0ecp-8, 0x1.29687ep-10};
 
 /* The same: error 2^-55.2. */
 static const double double_atan[] = {
@@ -20,9 +18,8 @@ static const double double_atan[] = {
     0x1.198ad7e0bd0c6p-6,   -0x1.552f78ddf9b3p-7,  0x1.50ea3497605b5p-8,  -0x1.0110cfd66bd22p-9, 0x1.19e6b726893dp-11,
     -0x1.890e58e18ff08p-14, 0x1.04a3628aee536p-17};
 
-/* (asin(r) / r - 1) / r^2 over r^2, |r| <= 1/2: error 2^-29.8. */
-static const double single_asin[] = {0x1.555554e435732p-3, 0x1.333430fcff28ep-4, 0x1.6d5bb95f8e653p-5,
-                                     0x1.fd8da2554dd34p-6, 0x1.18f91e79712c6p-6, 0x1.13fed3dd245c1p-5};
+/* (asin(r) / r - 1) / r^2 over r^2, |r| <= 1/2, of floats: error 2^-27.6. */
+static const double single_asin[] = {0x1.5555c8p-3, 0x1.33020cp-4, 0x1.747aa4p-5, 0x1.8c4a44p-6, 0x1.5951aep-5};
 
 /* The same: error 2^-57.4. */
 static const double double_asin[] = {

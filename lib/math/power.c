@@ -16,43 +16,52 @@ weft_inst_id weft_math_rsqrt(const writer *w, const weft_inst_id *x)
     return choose(w, binary(w, WEFT_SCALAR_and, finite, positive), refined, y);
 }
 
-/* m^(-1/3) on [sqrt(1/2), sqrt(2)]: error 2^-14.6. */
-static const double inverse_root[] = {0x1.dfd594p+0, -0x1.dc784cp+0, 0x1.8f7a38p+0, -0x1.675d52p-1, 0x1.06ad0cp-3};
-
-/* cbrt(m), m = 2^third s with s in [sqrt(1/2), sqrt(2)), third -1, 0 or 1: z ~ m^(-1/3) by Newton's method, then
- * y = m z^2 corrected by what m - y^3 says. */
-static weft_inst_id small_cbrt(const writer *w, weft_inst_id s, weft_inst_id third)
+/*
+ * x^(-1/3) to a tenth: the exponent and fraction of x, read as one integer, are nearly log2(x), of which the result has
+ * minus a third. The bits are those of a number between 2^fraction and twice that, whose last place is one, so that the
+ * third is rounded as they need it. The constant is that which leaves 1 - x r^3 within -0.1014 and 0.1026.
+ */
+static weft_inst_id guess_inverse_cbrt(const writer *w, weft_inst_id x)
 {
-    weft_inst_id zero = real(w, 0.0), below = less(w, third, zero), above = less(w, zero, third);
-    weft_inst_id z = polynomial(w, s, inverse_root, sizeof inverse_root / sizeof *inverse_root);
-    weft_inst_id up = choose_real(w, above, 2.0, 1.0), factor = choose(w, below, real(w, 0.5), up);
-    weft_inst_id z_up = choose_real(w, above, 0x1.965fea53d6e3dp-1, 1.0);
-    weft_inst_id z_factor = choose(w, below, real(w, 0x1.428a2f98d728bp+0), z_up);
-    weft_inst_id m = mul(w, s, factor), square;
-    z = mul(w, z, z_factor);
-    for (unsigned correct = 14; correct < w->format->fraction; correct *= 2) {
-        square = mul(w, z, z);
-        weft_inst_id product = mul(w, m, square), minus = negative_of(w, z);
-        weft_inst_id left = fma3(w, minus, product, real(w, 1.0));
-        z = fma3(w, mul(w, z, real(w, 1.0 / 3.0)), left, z);
-    }
-    square = mul(w, z, z);
-    weft_inst_id y = mul(w, m, square), y2 = mul(w, y, y), y2_low = product_error(w, y2, y, y);
-    weft_inst_id minus = negative_of(w, y), left = fma3(w, minus, y2, m);
-    left = fma3(w, minus, y2_low, left);
-    return fma3(w, mul(w, square, real(w, 1.0 / 3.0)), left, y);
+    const math_format *format = w->format;
+    uint64_t bits = weft_dtype_size(format->real) * 8, kept = bits - format->fraction;
+    double unit = (double)((uint64_t)1 << format->fraction), octave = ldexp(1.0, (int)(format->fraction - kept));
+    double mirror = unit * 4 / 3 + octave * (format->bias * 4 / 3.0 - 0x1.1838p-4);
+    weft_inst_id logarithm = binary(w, WEFT_SCALAR_shr, as_integer(w, x), integer(w, kept));
+    logarithm = as_real(w, binary(w, WEFT_SCALAR_or, logarithm, as_integer(w, real(w, unit))));
+    weft_inst_id third = fma3(w, logarithm, real(w, -1.0 / 3.0), real(w, mirror));
+    return as_real(w, binary(w, WEFT_SCALAR_shl, as_integer(w, third), integer(w, kept)));
 }
 
-weft_inst_id weft_math_cbrt(const writer *w, const weft_inst_id *x)
+/* ((1 - e)^(-1/3) - 1) / e on [-0.1014, 0.1026]: error 2^-18.4 of the root. */
+static const double inverse_cbrt[] = {0x1.555376p-2, 0x1.c9aaep-3, 0x1.667a08p-3};
+
+/* 1 - x z^3 */
+static weft_inst_id cubic_residual(const writer *w, weft_inst_id x, weft_inst_id z)
 {
-    weft_inst_id a = absolute(w, x[0]), m, k, shifted;
-    weft_math_split(w, a, &m, &k);
-    weft_inst_id n = weft_math_round_scaled(w, k, 1.0 / 3.0, w->format->bias, &shifted);
-    weft_inst_id root = small_cbrt(w, m, fma3(w, n, real(w, -3.0), k));
-    weft_inst_id result = mul(w, root, weft_math_power(w, as_integer(w, shifted)));
-    weft_inst_id finite = less(w, a, real(w, HUGE_VAL)), positive = less(w, real(w, 0.0), a);
-    result = choose(w, binary(w, WEFT_SCALAR_and, finite, positive), result, a);
-    return with_sign(w, result, x[0]);
+    weft_inst_id product = mul(w, mul(w, x, z), z);
+    return fma3(w, negative_of(w, product), z, real(w, 1.0));
+}
+
+/* z = x^(-1/3) from a guess, then y = x z^2 corrected by what x - y^3 says. */
+weft_inst_id weft_math_cbrt(const writer *w, const weft_inst_id *operands)
+{
+    int lift = (int)(w->format->fraction + 3) / 3; /* a third of the exponent that makes all numbers normal, */
+    double least = ldexp(w->format->smallest_normal, 3 * lift); /* and x - y^3 */
+    weft_inst_id a = absolute(w, operands[0]), tiny = less(w, a, real(w, least));
+    weft_inst_id x = mul(w, a, choose_real(w, tiny, ldexp(1.0, 3 * lift), 1.0));
+    weft_inst_id z = guess_inverse_cbrt(w, x), e = cubic_residual(w, x, z);
+    weft_inst_id growth = polynomial(w, e, inverse_cbrt, sizeof inverse_cbrt / sizeof *inverse_cbrt);
+    z = fma3(w, mul(w, z, e), growth, z);
+    if (w->number == MATH_F64) {
+        e = cubic_residual(w, x, z);
+        z = fma3(w, mul(w, z, e), real(w, 1.0 / 3.0), z);
+    }
+    weft_inst_id y = mul(w, mul(w, x, z), z), square = mul(w, y, y), minus = negative_of(w, y);
+    weft_inst_id left = fma3(w, minus, product_error(w, square, y, y), fma3(w, minus, square, x));
+    weft_inst_id slope = mul(w, mul(w, z, z), real(w, 1.0 / 3.0));
+    y = mul(w, fma3(w, slope, left, y), choose_real(w, tiny, ldexp(1.0, -lift), 1.0));
+    return with_sign(w, choose(w, less(w, a, real(w, HUGE_VAL)), y, a), operands[0]);
 }
 
 /* ---- pow: 2^(y log2|x|), where the logarithm is a sum high + low ---- */
