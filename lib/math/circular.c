@@ -6,6 +6,8 @@
 static const series sin_series[MATH_FORMATS] = WEFT_SERIES(sin);
 static const series cos_series[MATH_FORMATS] = WEFT_SERIES(cos);
 
+enum { SINGLE_TERMS = sizeof single_half_turn / sizeof *single_half_turn };
+
 /* x = n pi/2 + r, |r| <= pi/4 or a little more; `turns` has n modulo 4 in its low bits. */
 typedef struct reduced {
     pair r;
@@ -18,18 +20,46 @@ typedef struct reduced {
  * in its place; both scalings are in the table.
  *
  * For floats a row is a chunk of so few bits that its product is exact, and the 53 bits after it: no float comes
- * nearer to a multiple of pi/2 than 2^-30.
+ * nearer to a multiple of pi/2 than 2^-30. The exact part is `high`; with x times `factor` it is the whole.
  */
-static reduced reduce_single(const writer *w, weft_inst_id x)
+typedef struct single_turns {
+    weft_inst_id x; /* as a double */
+    weft_inst_id high, factor;
+} single_turns;
+
+static single_turns find_turns(const writer *narrow_writer, weft_inst_id operand)
 {
-    weft_inst_id a = at_least(w, absolute(w, x), 0x1p23);
-    weft_inst_id row = shift_right(w, plus_bits(w, as_integer(w, a), -((uint64_t)(1023 + 23) << 52)), 52);
-    weft_inst_id product = mul(w, x, look_up(w, WEFT_TABLE_single_turns, 0, row));
-    weft_inst_id magic = real(w, 0x1.8p52), shifted = add(w, product, magic);
-    weft_inst_id rest = sub(w, product, sub(w, shifted, magic));
-    rest = fma3(w, x, look_up(w, WEFT_TABLE_single_turns, 1, row), rest);
-    weft_inst_id r = times(w, rest, 0x1.921fb54442d18p+0);
-    return (reduced){{r, 0}, as_integer(w, shifted)};
+    const writer *n = narrow_writer;
+    writer wide = widened(n), *w = &wide;
+    weft_inst_id bits = as_integer(n, at_least(n, absolute(n, operand), 0x1p23));
+    weft_inst_id row = shift_right(n, sub(n, bits, integer(n, (127 + 23) << 23)), 23), x = widen(w, operand);
+    weft_inst_id high = mul(w, x, look_up(w, WEFT_TABLE_single_turns, 0, row));
+    return (single_turns){x, high, look_up(w, WEFT_TABLE_single_turns, 1, row)};
+}
+
+static reduced reduce_single(const writer *narrow_writer, weft_inst_id operand)
+{
+    writer wide = widened(narrow_writer), *w = &wide;
+    single_turns turns = find_turns(narrow_writer, operand);
+    weft_inst_id magic = real(w, 0x1.8p52), shifted = add(w, turns.high, magic);
+    weft_inst_id rest = fma3(w, turns.x, turns.factor, sub(w, turns.high, sub(w, shifted, magic)));
+    return (reduced){{times(w, rest, 0x1.921fb54442d18p+0), 0}, as_integer(w, shifted)};
+}
+
+/*
+ * The sine or cosine of a float: from the nearest zero, which is an even or odd number of quarter turns away, it is the
+ * sine of what is left, or minus that. A double next to 1.5 2^53 rounds to even numbers.
+ */
+static weft_inst_id single_wave(const writer *narrow_writer, weft_inst_id operand, bool is_cosine)
+{
+    writer wide = widened(narrow_writer), *w = &wide;
+    single_turns turns = find_turns(narrow_writer, operand);
+    weft_inst_id magic = real(w, 0x1.8p53), shifted = add(w, is_cosine ? plus(w, turns.high, 1.0) : turns.high, magic);
+    weft_inst_id left = sub(w, turns.high, sub(w, shifted, magic));
+    weft_inst_id t = fma3(w, turns.x, turns.factor, is_cosine ? plus(w, left, 1.0) : left);
+    weft_inst_id wave = mul(w, t, polynomial(w, mul(w, t, t), single_half_turn, SINGLE_TERMS));
+    weft_inst_id sign = shift_left(w, as_integer(w, shifted), 63);
+    return narrow(w, as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, wave), sign)));
 }
 
 /* x minus the nearest multiple of four */
@@ -68,11 +98,6 @@ static reduced reduce_double(const writer *w, weft_inst_id x)
     return (reduced){r, as_integer(w, shifted)};
 }
 
-static reduced reduce(const writer *w, weft_inst_id x)
-{
-    return is_short(w) ? reduce_single(w, x) : reduce_double(w, x);
-}
-
 /* Sine and cosine of r, the low parts not added yet; a float has none. */
 static void evaluate(const writer *w, pair r, pair *out_sin, pair *out_cos)
 {
@@ -104,14 +129,13 @@ static weft_inst_id is_odd(const writer *w, weft_inst_id n)
     return less(w, sign, integer(w, 0));
 }
 
-/* sin(r + n pi/2) */
+/* sin(r + n pi/2) of doubles */
 static weft_inst_id sine_of(const writer *w, reduced x)
 {
     pair sine, cosine;
     evaluate(w, x.r, &sine, &cosine);
-    weft_inst_id odd = is_odd(w, x.turns);
-    weft_inst_id high = choose(w, odd, cosine.high, sine.high), result = high;
-    if (!is_short(w)) result = add(w, high, choose(w, odd, cosine.low, sine.low));
+    weft_inst_id odd = is_odd(w, x.turns), high = choose(w, odd, cosine.high, sine.high);
+    weft_inst_id result = add(w, high, choose(w, odd, cosine.low, sine.low));
     weft_inst_id sign = mask(w, bit_as_sign(w, x.turns, 1), (uint64_t)1 << 63);
     return as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, result), sign));
 }
@@ -119,32 +143,30 @@ static weft_inst_id sine_of(const writer *w, reduced x)
 /* Products of smaller numbers would underflow; a number so small is its own sine and tangent. */
 static weft_inst_id unless_tiny(const writer *w, weft_inst_id x, weft_inst_id result)
 {
-    if (is_short(w)) return result;
     weft_inst_id tiny = below(w, absolute(w, x), 0x1p-27);
     return choose(w, tiny, x, result);
 }
 
-weft_inst_id weft_math_sin(const writer *narrow_writer, const weft_inst_id *operands)
+weft_inst_id weft_math_sin(const writer *w, const weft_inst_id *x)
 {
-    writer w = widened(narrow_writer);
-    weft_inst_id x = widen(&w, operands[0]);
-    return narrow(&w, unless_tiny(&w, x, sine_of(&w, reduce(&w, x))));
+    if (is_short(w)) return single_wave(w, x[0], false);
+    return narrow(w, unless_tiny(w, x[0], sine_of(w, reduce_double(w, x[0]))));
 }
 
-weft_inst_id weft_math_cos(const writer *narrow_writer, const weft_inst_id *operands)
+weft_inst_id weft_math_cos(const writer *w, const weft_inst_id *x)
 {
-    writer w = widened(narrow_writer);
-    reduced x = reduce(&w, widen(&w, operands[0]));
-    x.turns = add(&w, x.turns, integer(&w, 1));
-    return narrow(&w, sine_of(&w, x));
+    if (is_short(w)) return single_wave(w, x[0], true);
+    reduced parts = reduce_double(w, x[0]);
+    parts.turns = add(w, parts.turns, integer(w, 1));
+    return narrow(w, sine_of(w, parts));
 }
 
 /* s / c, or -c / s after an odd number of quarter turns. */
 weft_inst_id weft_math_tan(const writer *narrow_writer, const weft_inst_id *operands)
 {
     writer writer_of_doubles = widened(narrow_writer), *w = &writer_of_doubles;
-    weft_inst_id x = widen(w, operands[0]);
-    reduced parts = reduce(w, x);
+    weft_inst_id x = operands[0];
+    reduced parts = is_short(w) ? reduce_single(narrow_writer, x) : reduce_double(w, x);
     pair sine, cosine;
     evaluate(w, parts.r, &sine, &cosine);
     weft_inst_id odd = is_odd(w, parts.turns);
