@@ -10,8 +10,8 @@
  * nothing else. Sums, products and dots have pairs of accumulators from the start.
  *
  * (a + bi)(c + di) = (ac - bd) + (ad + bc)i, every operation rounded on its own, infinities and NaN as that formula has
- * them. Quotients, roots, sizes and functions of c64 are computed in f64, where nothing overflows on the way; those of
- * c128 on operands that are scaled first.
+ * them. Quotients, roots and functions of c64 are computed in f64, where nothing overflows on the way; those of c128,
+ * and sizes, on operands that are scaled first.
  */
 #include "lib/math/complex_write.h"
 #include "lib/math/math.h"
@@ -62,21 +62,36 @@ static weft_inst_id sum_of_squares(const writer *w, pair z)
     return add(w, mul(w, z.re, z.re), square);
 }
 
-/* Of an f64 pair; with `scaled` nothing overflows on the way. */
-static weft_inst_id size_of(const writer *w, pair z, bool scaled)
+/* Of an f64 pair with parts of f32: nothing overflows on the way. */
+static weft_inst_id size_of(const writer *w, pair z)
 {
-    weft_inst_id exponent = scaled ? exponent_of(w, z) : 0;
-    pair small = scaled ? reduce(w, z, exponent) : z;
-    weft_inst_id size = unary(w, WEFT_SCALAR_sqrt, sum_of_squares(w, small));
-    if (scaled) size = mul(w, size, power(w, exponent));
-    return or_infinite(w, z, size);
+    return or_infinite(w, z, unary(w, WEFT_SCALAR_sqrt, sum_of_squares(w, z)));
 }
 
+/* The power of two of the exponent of x >= 0, as far as its inverse is a normal number too; *out_inverse is that. */
+static weft_inst_id power_within(const writer *w, weft_inst_id x, weft_inst_id *out_inverse)
+{
+    const math_format *format = w->format;
+    uint64_t bias = (uint64_t)format->bias, infinity = (2 * bias + 1) << format->fraction;
+    weft_inst_id whole = as_real(w, binary(w, WEFT_SCALAR_and, as_integer(w, x), integer(w, infinity)));
+    whole = at_least(w, at_most(w, whole, ldexp(1.0, format->bias - 1)), format->smallest_normal);
+    *out_inverse = as_real(w, sub(w, integer(w, 2 * bias << format->fraction), as_integer(w, whole)));
+    return whole;
+}
+
+/* The root of the sum of squares with what they and the root lack, of parts that are divided by a power of two. */
 static weft_inst_id expand_abs(const writer *w, pair z)
 {
-    if (w->format->real == WEFT_F64) return size_of(w, z, true);
-    writer wide = writer_of(w->list, WEFT_F64);
-    return given(w, WEFT_SCALAR_cast, WEFT_F32, size_of(&wide, cast_pair(w, z, WEFT_F64), false));
+    weft_inst_id re = absolute(w, z.re), im = absolute(w, z.im), swapped = less(w, re, im), inverse;
+    weft_inst_id great = choose(w, swapped, im, re), little = choose(w, swapped, re, im);
+    weft_inst_id unit = power_within(w, great, &inverse);
+    great = mul(w, great, inverse);
+    little = mul(w, little, inverse);
+    weft_inst_id square = mul(w, great, great), sum = fma3(w, little, little, square), taken = sub(w, square, sum);
+    weft_inst_id lost = add(w, fma3(w, little, little, taken), product_error(w, square, great, great));
+    weft_inst_id root = unary(w, WEFT_SCALAR_sqrt, sum), left = add(w, fma3(w, negative_of(w, root), root, sum), lost);
+    weft_inst_id size = fma3(w, left, half_inverse_root(w, sum), root);
+    return or_infinite(w, z, mul(w, size, unit));
 }
 
 /* ---- arithmetic ---- */
@@ -131,7 +146,7 @@ static pair by_parts(const writer *w, weft_scalar_op op, pair a, pair b)
  */
 static weft_inst_id larger_part(const writer *w, pair z)
 {
-    weft_inst_id size = size_of(w, z, false);
+    weft_inst_id size = size_of(w, z);
     return unary(w, WEFT_SCALAR_sqrt, mul(w, add(w, size, absolute(w, z.re)), real(w, 0.5)));
 }
 

@@ -27,18 +27,6 @@ static weft_inst_id with_one_nan(const writer *w, weft_inst_id result)
     return choose(w, ordered, result, real(w, (double)NAN));
 }
 
-/*
- * The number whose bits are 2^fraction times `exponent`, plus the bias, less those of x shifted right: bits read as an
- * integer are nearly a logarithm. Without a shift that is 1 / x within 1/19, shifted by one 1 / sqrt(x) within 1/29,
- * with exponents that make these errors least: enough for what a result lacks. x is neither tiny nor huge.
- */
-static weft_inst_id roughly(const writer *w, weft_inst_id x, unsigned shift, double exponent)
-{
-    double biased = exponent + w->format->bias * (shift == 0 ? 2.0 : 1.5);
-    weft_inst_id bits = shift_right(w, as_integer(w, x), shift);
-    return as_real(w, sub(w, integer(w, (uint64_t)ldexp(biased, (int)w->format->fraction)), bits));
-}
-
 /* base + atan(t), |t| <= 1, |base| zero or larger than |t|. Both sums keep what they lose. */
 static weft_inst_id finish_atan(const writer *w, pair base, pair t)
 {
@@ -78,7 +66,7 @@ static pair bounded_ratio(const writer *w, weft_inst_id smaller, weft_inst_id la
     weft_inst_id huge = less(w, real(w, ldexp(1.0, bias / 2)), under);
     weft_inst_id power = choose_real(w, huge, ldexp(1.0, -bias / 2), ldexp(1.0, bias / 4));
     weft_inst_id scaled = mul(w, under, power), left = subtract_product(w, t, scaled, mul(w, smaller, power));
-    weft_inst_id low = mul(w, left, roughly(w, scaled, 0, -0x1.9dbp-4));
+    weft_inst_id low = mul(w, left, rough_inverse(w, scaled));
     return (pair){t, choose(w, below(w, under, HUGE_VAL), low, zero)};
 }
 
@@ -116,8 +104,7 @@ static arc find_arc(const writer *w, weft_inst_id x)
     weft_inst_id a = absolute(w, x), half = real(w, 0.5), great = less(w, half, a);
     weft_inst_id complement = fma3(w, a, real(w, -0.5), half);
     weft_inst_id z = choose(w, great, complement, mul(w, a, a)), root = unary(w, WEFT_SCALAR_sqrt, complement);
-    weft_inst_id half_inverse = roughly(w, complement, 1, -0x1.13bp-4 - 1);
-    weft_inst_id lost = mul(w, subtract_product(w, root, root, complement), half_inverse);
+    weft_inst_id lost = mul(w, subtract_product(w, root, root, complement), half_inverse_root(w, complement));
     weft_inst_id u = choose(w, great, root, x), low = choose(w, great, lost, real(w, 0.0));
     return (arc){great, u, fma3(w, mul(w, u, z), weft_math_series(w, z, asin_series), low)};
 }

@@ -184,4 +184,27 @@ static inline weft_inst_id with_sign(const writer *w, weft_inst_id result, weft_
     weft_inst_id sign = binary(w, WEFT_SCALAR_and, bits, sign_bit);
     return as_real(w, binary(w, WEFT_SCALAR_or, as_integer(w, result), sign));
 }
+
+/*
+ * Bits read as an integer are nearly a logarithm, so constants less those of a number are powers of it, nearly: good
+ * enough for what a result lacks. The constants are those that make the largest errors least: 1/19 and 1/29. Numbers
+ * must be normal, and so must be the results.
+ */
+static inline weft_inst_id rough_power(const writer *w, weft_inst_id x, unsigned shift, double exponent)
+{
+    weft_inst_id bits = binary(w, WEFT_SCALAR_shr, as_integer(w, x), integer(w, shift));
+    return as_real(w, sub(w, integer(w, (uint64_t)ldexp(exponent, (int)w->format->fraction)), bits));
+}
+
+/* 1 / x */
+static inline weft_inst_id rough_inverse(const writer *w, weft_inst_id x)
+{
+    return rough_power(w, x, 0, 2 * w->format->bias - 0x1.9dbp-4);
+}
+
+/* 1 / (2 sqrt(x)) */
+static inline weft_inst_id half_inverse_root(const writer *w, weft_inst_id x)
+{
+    return rough_power(w, x, 1, 1.5 * w->format->bias - 1 - 0x1.13bp-4);
+}
 #endif
