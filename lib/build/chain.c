@@ -10,7 +10,8 @@
  *
  * A chain begins with a step that writes an intermediate; the steps that read it belong to it, and those that read what
  * these hand on. Steps in between that need nothing of it, such as a cast of weights, are moved before it. A chain has
- * at most two products: with more, strips would read more operands again.
+ * at most two products: with more, strips would read more operands again. Chains with products are found first; of what
+ * is left, kernels that follow each other are chains too, such as a pad and the windows over it.
  */
 
 enum { MOST_PRODUCTS = 2, FARTHEST = 16 /* steps from the first to the last one, those in between included */ };
@@ -19,6 +20,9 @@ typedef struct chain_finder {
     weft_variant *variant;
     const weft_kernel **kernels; /* of each step */
     uint32_t *uses;              /* of each buffer, by all steps */
+    bool *taken;                 /* steps: by a chain */
+    bool *rowless;               /* buffers: a kernel uses them in a way that has no rows */
+    bool has_products;           /* whether chains must have some */
     size_t end;                  /* of the sequence */
 } chain_finder;
 
@@ -31,15 +35,27 @@ typedef struct chain {
 
 /* ---- which elements an iteration touches ---- */
 
-/* Whether the element belongs to the iteration: pitch * iteration <= index < pitch * (iteration + 1). *pitch is found
+/* The number of iterations that differ only in the `inner` innermost of the ranges that threads share. */
+static weft_expr group_of(const weft_kernel *kernel, uint32_t inner)
+{
+    weft_expr group = weft_expr_constant(kernel->exprs, 1);
+    for (uint32_t i = kernel->range_count; i-- > 0 && inner > 0;) {
+        if (kernel->ranges[i].bind != WEFT_BIND_THREAD) continue;
+        group = weft_expr_mul(kernel->exprs, group, kernel->ranges[i].extent);
+        inner--;
+    }
+    return group;
+}
+
+/* Whether the element belongs to the group of iterations: pitch * group <= index < pitch * (group + 1). *pitch is found
  * from the first index. */
-static bool belongs(const weft_kernel *kernel, weft_expr index, weft_expr *pitch)
+static bool belongs(const weft_kernel *kernel, weft_expr index, uint32_t inner, weft_expr *pitch)
 {
     weft_expr_context *x = kernel->exprs;
     weft_expr coefficient, step = WEFT_EXPR_NONE;
     for (uint32_t i = kernel->range_count; i-- > 0;) {
         const weft_range *range = &kernel->ranges[i];
-        if (range->bind != WEFT_BIND_THREAD) continue;
+        if (range->bind != WEFT_BIND_THREAD || (inner > 0 && inner-- > 0)) continue;
         if (!weft_expr_affine(x, index, range->variable, &coefficient, &index)) return false;
         if (step == WEFT_EXPR_NONE) {
             if (*pitch == WEFT_EXPR_NONE) *pitch = coefficient;
@@ -53,21 +69,34 @@ static bool belongs(const weft_kernel *kernel, weft_expr index, weft_expr *pitch
            weft_expr_always_nonnegative(x, weft_expr_sub(x, weft_expr_sub(x, *pitch, one), index));
 }
 
-/* How many elements of the buffer each iteration has for itself; NONE: not known. */
-static weft_expr pitch_of(const weft_kernel *kernel, uint32_t buffer)
+/* How many elements of the buffer each group of iterations has for itself; NONE: not known. */
+static weft_expr pitch_of(const weft_kernel *kernel, uint32_t buffer, uint32_t inner)
 {
     weft_expr pitch = WEFT_EXPR_NONE;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
         if (inst->op != WEFT_SCALAR_load || inst->buffer != buffer) continue;
-        if (inst->arg_count > 0 || !belongs(kernel, inst->index, &pitch)) return WEFT_EXPR_NONE;
+        if (inst->arg_count > 0 || !belongs(kernel, inst->index, inner, &pitch)) return WEFT_EXPR_NONE;
     }
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) {
             const weft_store *store = &kernel->stages[s].stores[i];
             if (store->buffer != buffer) continue;
-            if (store->is_indirect || !belongs(kernel, store->index, &pitch)) return WEFT_EXPR_NONE;
+            if (store->is_indirect || !belongs(kernel, store->index, inner, &pitch)) return WEFT_EXPR_NONE;
         }
+    }
+    return pitch;
+}
+
+/* The same of groups as small as they can be; *out_group has the iterations of one. */
+static weft_expr find_pitch(const weft_kernel *kernel, uint32_t buffer, weft_expr *out_group)
+{
+    uint32_t shared = 0;
+    weft_expr pitch = WEFT_EXPR_NONE;
+    for (uint32_t i = 0; i < kernel->range_count; i++) shared += kernel->ranges[i].bind == WEFT_BIND_THREAD;
+    for (uint32_t inner = 0; inner < shared && pitch == WEFT_EXPR_NONE; inner++) {
+        pitch = pitch_of(kernel, buffer, inner);
+        *out_group = group_of(kernel, inner);
     }
     return pitch;
 }
@@ -79,25 +108,29 @@ static bool is_intermediate(const chain *c, uint32_t buffer)
     return i < c->intermediate_count;
 }
 
-/* Slots of the kernel's pitches; *out_fine: those of all intermediates are known. */
+/* Slots of the kernel's pitches; *out_fine becomes false, and the buffer rowless, where one is not known. */
 static weft_status *fill_pitches(const chain_finder *f, const chain *c, size_t number, bool *out_fine)
 {
     weft_step *step = &f->variant->steps[number];
     const weft_kernel *kernel = f->kernels[number];
     uint32_t *pitches = weft_arena_allocate(&f->variant->arena, step->buffer_count * sizeof *pitches);
-    if (pitches == NULL) return weft_status_out_of_memory();
+    uint32_t *groups = weft_arena_allocate(&f->variant->arena, step->buffer_count * sizeof *groups);
+    if (pitches == NULL || groups == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < step->buffer_count; i++) {
-        pitches[i] = 0;
+        pitches[i] = groups[i] = 0;
         if (!is_intermediate(c, step->buffers[i])) continue;
-        weft_expr pitch = pitch_of(kernel, (uint32_t)i);
+        weft_expr group, pitch = find_pitch(kernel, (uint32_t)i, &group);
         WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
         if (pitch == WEFT_EXPR_NONE) {
+            f->rowless[step->buffers[i]] = true;
             *out_fine = false;
             return NULL;
         }
         WEFT_TRY(weft_expr_compile(kernel->exprs, pitch, &f->variant->formulas, &pitches[i]));
+        WEFT_TRY(weft_expr_compile(kernel->exprs, group, &f->variant->formulas, &groups[i]));
     }
     step->pitches = pitches;
+    step->groups = groups;
     return NULL;
 }
 
@@ -155,7 +188,7 @@ static bool add_member(const chain_finder *f, chain *c, size_t number)
 {
     size_t i = c->count;
     c->products += f->variant->steps[number].kind == WEFT_STEP_GEMM;
-    if (c->count == WEFT_CHAIN_STEPS || c->products > MOST_PRODUCTS) return false;
+    if (c->count == WEFT_CHAIN_STEPS || c->products > MOST_PRODUCTS || f->taken[number]) return false;
     for (; i > 0 && c->members[i - 1] > number; i--) c->members[i] = c->members[i - 1];
     c->members[i] = number;
     c->count++;
@@ -169,7 +202,7 @@ static void take_in(const chain_finder *f, chain *c, size_t number)
     const weft_step *steps = f->variant->steps;
     const chain before = *c;
     uint32_t buffer = written_by(&steps[number]), left = f->uses[buffer] - uses_in(&steps[number], buffer);
-    bool fine = f->variant->buffers[buffer].kind == WEFT_BUFFER_TEMPORARY && left > 0;
+    bool fine = f->variant->buffers[buffer].kind == WEFT_BUFFER_TEMPORARY && left > 0 && !f->rowless[buffer];
     for (size_t s = number + 1; fine && left > 0; s++) {
         fine = s < f->end && s - c->members[0] < FARTHEST && steps[s].kind != WEFT_STEP_REGION;
         uint32_t uses = fine ? uses_in(&steps[s], buffer) : 0;
@@ -254,10 +287,15 @@ static weft_status *try_chain(const chain_finder *f, size_t first, size_t *out_n
     *out_next = first + 1;
     if (!can_belong(&steps[first]) || !add_member(f, &c, first)) return NULL;
     for (size_t i = 0; i < c.count; i++) take_in(f, &c, c.members[i]);
-    if (c.count == 1 || c.products == 0 || !is_closed(f, &c) || !can_hoist(f, &c)) return NULL;
+    bool adjacent = c.members[c.count - 1] - first + 1 == c.count;
+    if (c.count == 1 || (f->has_products ? c.products == 0 : !adjacent)) return NULL;
+    if (!is_closed(f, &c) || !can_hoist(f, &c)) return NULL;
     for (size_t i = 0; i < c.count && fine; i++)
         if (steps[c.members[i]].kind == WEFT_STEP_KERNEL) WEFT_TRY(fill_pitches(f, &c, c.members[i], &fine));
-    if (!fine) return NULL;
+    if (!fine) {
+        *out_next = first; /* once more, without that buffer */
+        return NULL;
+    }
     for (size_t i = 0; i < c.count; i++)
         if (steps[c.members[i]].kind == WEFT_STEP_KERNEL) WEFT_TRY(fill_hidden(f, &c, c.members[i]));
     uint32_t *intermediates =
@@ -265,6 +303,7 @@ static weft_status *try_chain(const chain_finder *f, size_t first, size_t *out_n
     if (intermediates == NULL) return weft_status_out_of_memory();
     hoist_others(f, &c);
     steps[c.members[0]].chain = (weft_chain){(uint32_t)(c.count - 1), c.intermediate_count, intermediates};
+    for (size_t i = 0; i < c.count; i++) f->taken[c.members[i]] = true;
     *out_next = c.members[c.count - 1] + 1;
     return NULL;
 }
@@ -303,8 +342,15 @@ weft_status *weft_builder_find_chains(variant_builder *builder, const weft_kerne
     weft_variant *variant = builder->variant;
     chain_finder f = {.variant = variant, .kernels = kernels};
     f.uses = weft_arena_allocate(builder->arena, (variant->buffer_count + 1) * sizeof *f.uses);
-    if (f.uses == NULL) return weft_status_out_of_memory();
+    f.taken = weft_arena_allocate(builder->arena, (variant->step_count + 1) * sizeof *f.taken);
+    f.rowless = weft_arena_allocate(builder->arena, (variant->buffer_count + 1) * sizeof *f.rowless);
+    if (f.uses == NULL || f.taken == NULL || f.rowless == NULL) return weft_status_out_of_memory();
+    memset(f.rowless, 0, (variant->buffer_count + 1) * sizeof *f.rowless);
     memset(f.uses, 0, (variant->buffer_count + 1) * sizeof *f.uses);
+    memset(f.taken, 0, (variant->step_count + 1) * sizeof *f.taken);
     for (size_t s = 0; s < variant->step_count; s++) count_uses(&variant->steps[s], f.uses);
+    f.has_products = true;
+    WEFT_TRY(find_in(&f, 0, variant->step_count));
+    f.has_products = false;
     return find_in(&f, 0, variant->step_count);
 }

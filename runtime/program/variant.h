@@ -159,9 +159,9 @@ typedef struct weft_step {
      * buffer; `accesses` NULL: neither is known. */
     uint32_t flops;
     const uint32_t *accesses;
-    /* In a chain. Slots: elements of each buffer that is an intermediate, from pitch * i on, that iteration i has for
-     * itself. */
-    const uint32_t *pitches;
+    /* In a chain. Slots: elements of each buffer that is an intermediate, from pitch * (i / group) on, that iteration i
+     * has for itself, with the others of its group. */
+    const uint32_t *pitches, *groups;
     const weft_hidden *hidden; /* of each buffer */
     const char *const
         *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64); NULL: none */

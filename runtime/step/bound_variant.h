@@ -46,8 +46,11 @@ typedef struct weft_phases {
 /* How one of the steps has the rows of a strip. */
 typedef struct weft_strip_step {
     int64_t rows, iterations; /* KERNEL: rows of each iteration; 0: iterations of each row */
-    bool by_columns;          /* GEMM: rows run over n, otherwise over m, inside of the batch axes of C */
-    size_t cut;               /* GEMM: the batch axis that is cut, or batch_rank: n or m is */
+    /* GEMM: rows run over the batch axes of C up to this one, or, if it is batch_rank, over all and over one side
+     * inside of them: n or m. Those of the other axes are all of a row. */
+    size_t innermost;
+    bool by_columns; /* GEMM: that side is n; B has rows, A none unless they run over batch axes alone */
+    size_t cut;      /* GEMM: the batch axis that is cut, or batch_rank: n or m is */
     /* GEMM: row i of the axis that is cut is not used, in C, from column i + `hidden` on; and zero, in A, from term
      * i + `zero` on, unless numbers are not finite. INT64_MAX: all are used, none is known to be zero. */
     int64_t hidden, zero;

@@ -5,8 +5,8 @@
 
 /*
  * Steps of a chain run in strips if they all have the same rows. A product has one for each index of the batch axes
- * along which its result moves and of one side, m or n; a kernel runs so many iterations for each, or each iteration
- * has so many. An intermediate holds them one after another.
+ * along which its result moves and of one side, m or n, or of the outer ones of these; a kernel runs so many iterations
+ * for each, or each iteration has so many. An intermediate holds them one after another.
  */
 
 enum {
@@ -16,7 +16,7 @@ enum {
     BALANCED = 4, /* strips of each thread, from which on it matters little who has one more */
 };
 
-/* Batch axes of a product that run over rows, outermost first, then the side that does. */
+/* Axes of a product that run over rows, outermost first: batch axes, and after all of them the side that does. */
 typedef struct row_axes {
     size_t count;
     int64_t extents[WEFT_MAX_RANK + 1];
@@ -90,6 +90,11 @@ static row_axes axes_of(const weft_gemm_call *call, bool by_columns)
     return axes;
 }
 
+static size_t innermost_of(const row_axes *axes)
+{
+    return axes->batch[axes->count - 1];
+}
+
 static int64_t rows_of(const row_axes *axes)
 {
     int64_t rows = 1;
@@ -98,34 +103,42 @@ static int64_t rows_of(const row_axes *axes)
     return rows;
 }
 
-/* An operand of a product: strides along the batch axes, along the side that has rows, and along its other axis. */
+/* An operand of a product: strides along the batch axes, along the side that may have rows, and along its other axis;
+ * indices of both. */
 typedef struct operand {
     const int64_t *batch;
-    int64_t side, other, extent, offset;
+    int64_t side, other, count, extent, offset;
 } operand;
 
-/* Operand 0, 1 or 2 (A, B, C); false for the one that has no rows. */
+/* Operand 0, 1 or 2 (A, B, C); false for the one whose side has no rows. */
 static bool operand_of(const weft_gemm_call *call, size_t i, bool by_columns, operand *out)
 {
     switch (i) {
-    case 0: *out = (operand){call->a_batch, call->a_row, call->a_column, call->k, call->a_offset}; return !by_columns;
-    case 1: *out = (operand){call->b_batch, call->b_column, call->b_row, call->k, call->b_offset}; return by_columns;
+    case 0:
+        *out = (operand){call->a_batch, call->a_row, call->a_column, call->m, call->k, call->a_offset};
+        return !by_columns;
+    case 1:
+        *out = (operand){call->b_batch, call->b_column, call->b_row, call->n, call->k, call->b_offset};
+        return by_columns;
     default:
-        *out = by_columns ? (operand){call->c_batch, call->c_column, call->c_row, call->m, call->c_offset}
-                          : (operand){call->c_batch, call->c_row, call->c_column, call->n, call->c_offset};
+        *out = by_columns ? (operand){call->c_batch, call->c_column, call->c_row, call->n, call->m, call->c_offset}
+                          : (operand){call->c_batch, call->c_row, call->c_column, call->m, call->n, call->c_offset};
         return true;
     }
 }
 
-/* Whether the operand's rows lie one after another, each within `pitch` elements. */
-static bool has_rows(const weft_gemm_call *call, const operand *o, bool by_columns, int64_t pitch)
+/* Whether the operand's rows, which run over axes up to `innermost`, lie one after another, each within `pitch`
+ * elements. */
+static bool has_rows(const weft_gemm_call *call, const operand *o, size_t innermost, int64_t pitch)
 {
-    int64_t last = o->offset, step = pitch, side = by_columns ? call->n : call->m;
-    if (o->offset < 0 || o->other < 0 || (side != 1 && o->side != pitch)) return false;
-    step *= side;
+    int64_t last = o->offset, step = pitch, side = o->count;
+    bool side_has_rows = innermost == call->batch_rank;
+    if (o->offset < 0 || o->other < 0 || (side_has_rows ? side != 1 && o->side != pitch : o->side < 0)) return false;
+    if (side_has_rows) step *= side;
+    else last += (side - 1) * o->side;
     for (size_t i = call->batch_rank; i-- > 0;) {
         if (call->batch[i] == 1) continue;
-        if (call->c_batch[i] == 0) {
+        if (call->c_batch[i] == 0 || i > innermost) {
             if (o->batch[i] < 0) return false;
             last += (call->batch[i] - 1) * o->batch[i];
             continue;
@@ -136,19 +149,39 @@ static bool has_rows(const weft_gemm_call *call, const operand *o, bool by_colum
     return last + (o->extent - 1) * o->other < pitch;
 }
 
-static bool product_fits(const chain_view *v, size_t s, bool by_columns)
+/* Whether all intermediates that a product uses have rows that run over `axes`. */
+static bool operands_fit(const chain_view *v, size_t s, bool by_columns, const row_axes *axes)
 {
     const weft_gemm_call *call = &v->bound_steps[s].gemm;
-    row_axes axes = axes_of(call, by_columns);
-    if (rows_of(&axes) != v->rows) return false;
+    size_t innermost = innermost_of(axes);
     for (size_t i = 0; i < 3; i++) {
         operand o;
         uint32_t buffer = v->steps[s].buffers[i];
         if (!is_intermediate(v, buffer)) continue;
-        if (!operand_of(call, i, by_columns, &o)) return false;
-        if (!has_rows(call, &o, by_columns, elements_of(v, buffer) / v->rows)) return false;
+        if (!operand_of(call, i, by_columns, &o) && innermost == call->batch_rank) return false;
+        if (!has_rows(call, &o, innermost, elements_of(v, buffer) / v->rows)) return false;
     }
     return true;
+}
+
+/* Whether the product has so many rows, over m, n, or batch axes alone; their axes. */
+static bool product_fits(chain_view *v, size_t s, row_axes *out_axes)
+{
+    weft_strip_step *found = &v->found[s];
+    const weft_gemm_call *call = &v->bound_steps[s].gemm;
+    row_axes axes = axes_of(call, false);
+    found->innermost = call->batch_rank;
+    for (int by_columns = 0; by_columns < 2; by_columns++) {
+        *out_axes = axes_of(call, by_columns);
+        found->by_columns = by_columns;
+        if (rows_of(out_axes) == v->rows && operands_fit(v, s, by_columns, out_axes)) return true;
+    }
+    while (--axes.count > 0 && rows_of(&axes) != v->rows) continue;
+    *out_axes = axes;
+    if (axes.count == 0) return false;
+    found->innermost = innermost_of(&axes);
+    found->by_columns = is_intermediate(v, v->steps[s].buffers[1]);
+    return operands_fit(v, s, found->by_columns, &axes);
 }
 
 /* Iterations have whole rows, only the last one perhaps fewer, or rows whole iterations, the same of each intermediate.
@@ -160,24 +193,61 @@ static bool kernel_fits(chain_view *v, size_t s)
     for (size_t i = 0; i < step->buffer_count; i++) {
         if (!is_intermediate(v, step->buffers[i])) continue;
         int64_t pitch = v->bound->values[step->pitches[i]], row = elements_of(v, step->buffers[i]) / v->rows;
-        if (pitch <= 0 || (rows >= 0 && rows != pitch / row)) return false;
-        rows = pitch / row;
-        if (rows > 0 ? pitch % row != 0 : row % pitch != 0 || row / pitch != iterations / v->rows) return false;
+        int64_t group = v->bound->values[step->groups[i]], whole = pitch <= 0 || group > 1 ? 0 : pitch / row;
+        if (pitch <= 0 || (rows >= 0 && rows != whole)) return false;
+        rows = whole;
+        if (rows > 0 ? pitch % row != 0 : row % pitch != 0 || row / pitch * group != iterations / v->rows) return false;
     }
     v->found[s] = (weft_strip_step){.rows = rows, .iterations = iterations / v->rows};
     return rows > 0 ? iterations == (v->rows + rows - 1) / rows : iterations % v->rows == 0;
 }
 
-/* The rows of the first product. */
+/* How many rows the intermediates have where no product says so: as many as the step with the longest ones. */
+static int64_t kernel_rows(const chain_view *v)
+{
+    int64_t rows = INT64_MAX;
+    for (size_t s = 0; s < v->count; s++) {
+        for (size_t i = 0; i < v->steps[s].buffer_count; i++) {
+            uint32_t buffer = v->steps[s].buffers[i];
+            if (!is_intermediate(v, buffer)) continue;
+            int64_t pitch = v->bound->values[v->steps[s].pitches[i]];
+            if (pitch <= 0 || elements_of(v, buffer) % pitch != 0) return 0;
+            if (elements_of(v, buffer) / pitch < rows) rows = elements_of(v, buffer) / pitch;
+        }
+    }
+    return rows;
+}
+
+/* Whether all intermediates have `rows` rows, and the products too: those of the first are the axes of all. */
+static bool try_rows(chain_view *v, int64_t rows)
+{
+    v->rows = rows;
+    v->axes = (row_axes){.count = 1, .extents = {rows}};
+    bool fits = rows > 0, any = false;
+    for (size_t i = 0; i < v->intermediate_count && fits; i++) fits = elements_of(v, v->intermediates[i]) % rows == 0;
+    for (size_t s = 0; s < v->count && fits; s++) {
+        row_axes axes;
+        if (v->steps[s].kind != WEFT_STEP_GEMM) continue;
+        fits = product_fits(v, s, &axes);
+        if (!any) v->axes = axes;
+        any = true;
+    }
+    return fits;
+}
+
+/* As many rows as there can be: those of the first product, over m, n or ever fewer batch axes. */
 static bool find_rows(chain_view *v)
 {
     size_t s = 0;
     while (s < v->count && v->steps[s].kind != WEFT_STEP_GEMM) s++;
-    for (int by_columns = 0; s < v->count && by_columns < 2; by_columns++) {
-        v->axes = axes_of(&v->bound_steps[s].gemm, by_columns);
-        v->rows = rows_of(&v->axes);
-        if (v->rows > 0 && product_fits(v, s, by_columns)) return true;
+    if (s == v->count) return try_rows(v, kernel_rows(v));
+    for (int by_columns = 0; by_columns < 2; by_columns++) {
+        row_axes axes = axes_of(&v->bound_steps[s].gemm, by_columns);
+        if (try_rows(v, rows_of(&axes))) return true;
     }
+    row_axes axes = axes_of(&v->bound_steps[s].gemm, false);
+    while (--axes.count > 0)
+        if (try_rows(v, rows_of(&axes))) return true;
     return false;
 }
 
@@ -196,17 +266,12 @@ static bool is_connected(const chain_view *v)
     return true;
 }
 
-static bool all_fit(chain_view *v)
+/* The kernels of a chain whose products fit. */
+static bool kernels_fit(chain_view *v)
 {
     v->grain = 1;
-    for (size_t i = 0; i < v->intermediate_count; i++)
-        if (elements_of(v, v->intermediates[i]) % v->rows != 0) return false;
     for (size_t s = 0; s < v->count; s++) {
-        if (v->steps[s].kind == WEFT_STEP_GEMM) {
-            v->found[s].by_columns = !product_fits(v, s, false);
-            if (v->found[s].by_columns && !product_fits(v, s, true)) return false;
-            continue;
-        }
+        if (v->steps[s].kind == WEFT_STEP_GEMM) continue;
         if (!kernel_fits(v, s)) return false;
         int64_t rows = v->found[s].rows > 1 ? v->found[s].rows : 1;
         if (v->grain % rows != 0 && rows % v->grain != 0) return false;
@@ -254,6 +319,7 @@ static bool find_cuts(chain_view *v, const weft_strips *strips)
         if (v->steps[s].kind != WEFT_STEP_GEMM) continue;
         row_axes axes = axes_of(&v->bound_steps[s].gemm, v->found[s].by_columns);
         int64_t inner = 1;
+        while (innermost_of(&axes) != v->found[s].innermost) axes.count--;
         size_t i = axes.count;
         for (; i > 0 && (inner != strips->inner || axes.extents[i - 1] != strips->extent); i--)
             inner *= axes.extents[i - 1];
@@ -472,7 +538,7 @@ static weft_status *find_strips(weft_bound_variant *bound, size_t number, int64_
     for (size_t count = all; count > 1; count--) {
         for (size_t begin = 0; begin + count <= all; begin++) {
             chain_view v = view_of(bound, number, begin, begin + count);
-            if (!is_connected(&v) || !find_rows(&v) || !all_fit(&v) || !decide(&v, threads, &strips)) continue;
+            if (!is_connected(&v) || !find_rows(&v) || !kernels_fit(&v) || !decide(&v, threads, &strips)) continue;
             int64_t saved = intermediate_bytes(&v) - strips.bytes * strips.threads;
             if (saved <= most) continue;
             most = saved;

@@ -72,11 +72,12 @@ static weft_status *multiply(const strips_run *run, size_t number, const strip *
     const weft_bound_variant *bound = run->frame->bound;
     const weft_strip_step *step = &run->strips->steps[number];
     weft_gemm_call call = run->steps[number].gemm;
-    int64_t batch[WEFT_MAX_RANK + 1], side = step->by_columns ? call.n : call.m, index = t->begin / side;
+    int64_t batch[WEFT_MAX_RANK + 1], side = step->by_columns ? call.n : call.m;
+    int64_t index = step->innermost == call.batch_rank ? t->begin / side : t->begin;
     if (step->cut == call.batch_rank) narrow(&call, step->by_columns, t->begin % side, t->count);
     for (size_t i = call.batch_rank; i-- > 0;) {
         batch[i] = call.batch[i];
-        if (call.c_batch[i] == 0) continue;
+        if (call.c_batch[i] == 0 || i > step->innermost) continue;
         int64_t at = index % call.batch[i];
         index /= call.batch[i];
         if (step->cut < i) continue;

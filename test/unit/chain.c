@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
+#include <weft/conv.h>
 #include <weft/elementwise.h>
 #include <weft/executor.h>
 #include <weft/linear.h>
@@ -219,6 +220,49 @@ static void trace_sums_of_columns(traced *t)
     put_out(t, layer(t, weft_mul(h, weft_reduce_sum(h, WEFT_INTS(0), true)), "u", 65, 41));
 }
 
+/* What rows consist of is not what iterations have: windows overlap, and a strip is some images, or channels. */
+static void trace_pool(traced *t)
+{
+    weft_pool_options options = {
+        .size = WEFT_INTS(3, 3), .stride = WEFT_INTS(2, 2), .low = WEFT_INTS(1, 1), .high = WEFT_INTS(1, 2)};
+    put_out(t, weft_max_pool(input(t, "x", WEFT_SHAPE(3, 13, 37, 41)), &options));
+}
+
+static void put_convolution(traced *t, weft_shape images, weft_shape kernels, int64_t stride, int64_t groups)
+{
+    weft_conv_options options = {
+        .stride = WEFT_INTS(stride, 1), .low = WEFT_INTS(1, 2), .high = WEFT_INTS(1, 0), .groups = groups};
+    put_out(t, weft_conv(input(t, "x", images), input(t, "w", kernels), &options));
+}
+
+static void trace_images(traced *t)
+{
+    put_convolution(t, WEFT_SHAPE(7, 24, 29, 23), WEFT_SHAPE(31, 24, 3, 3), 1, 1);
+}
+
+static void trace_strided_images(traced *t)
+{
+    put_convolution(t, WEFT_SHAPE(t->rows, 24, 29, 23), WEFT_SHAPE(31, 24, 3, 3), 2, 1);
+}
+
+static void trace_groups(traced *t)
+{
+    put_convolution(t, WEFT_SHAPE(2, 60, 29, 23), WEFT_SHAPE(48, 20, 3, 3), 1, 3);
+}
+
+static void trace_depthwise(traced *t)
+{
+    put_convolution(t, WEFT_SHAPE(2, 30, 29, 23), WEFT_SHAPE(30, 1, 3, 3), 1, 30);
+}
+
+static void trace_two_layers_of_images(traced *t)
+{
+    weft_conv_options options = {.low = WEFT_INTS(1, 1), .high = WEFT_INTS(1, 1)};
+    weft_tensor w = input(t, "w", WEFT_SHAPE(20, 24, 3, 3)), u = input(t, "u", WEFT_SHAPE(28, 20, 3, 3));
+    weft_tensor h = weft_conv(input(t, "x", WEFT_SHAPE(9, 24, 19, 23)), w, &options);
+    put_out(t, weft_conv(weft_relu(h), u, &options));
+}
+
 static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, true},
                                    {"attention, f64", trace_attention, WEFT_F64, 0, true},
                                    {"attention, bf16", trace_attention, WEFT_BF16, 0, true},
@@ -244,6 +288,14 @@ static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, t
                                    {"loop", trace_loop, WEFT_F32, 0, false},
                                    {"update in between", trace_update_between, WEFT_F32, 0, false},
                                    {"result in between", trace_result_in_between, WEFT_F32, 0, true},
+                                   {"pool", trace_pool, WEFT_F32, 0, true},
+                                   {"pool, bf16", trace_pool, WEFT_BF16, 0, true},
+                                   {"images", trace_images, WEFT_F32, 0, true},
+                                   {"images, c64", trace_images, WEFT_C64, 0, true},
+                                   {"n images", trace_strided_images, WEFT_F64, 11, true},
+                                   {"groups", trace_groups, WEFT_F32, 0, true},
+                                   {"depthwise", trace_depthwise, WEFT_F32, 0, true},
+                                   {"two layers of images", trace_two_layers_of_images, WEFT_F32, 0, true},
                                    {"reversed rows", trace_reversed_rows, WEFT_F32, 0, true},
                                    {"sums of columns", trace_sums_of_columns, WEFT_F32, 0, false}};
 enum { CASES = sizeof cases / sizeof *cases };
