@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting of keys with AVX2. It compresses by a table: for each set of eight lanes of 4 bytes, their numbers. */
+/* Sorting of keys with AVX2. It compresses by a table: for each set of eight lanes of 4 bytes, their numbers, then
+ * those of the others. */
 #include <immintrin.h>
 #include <string.h>
 #include "runtime/base/cancel.h"
 #include "runtime/engine/key_sort.h"
 
-/* Lane i of set m, moved past the lanes of m below it. */
-#define LANE(m, i) ((m) >> (i)&1 ? (uint64_t)(i) << 8 * __builtin_popcount((m) & ((1 << (i)) - 1)) : 0)
+/* Lane i, moved to its place among those of set m, or after all of these among the others. */
+#define BEFORE(m, i) __builtin_popcount((m) & ((1 << (i)) - 1))
+#define PLACE(m, i) ((m) >> (i)&1 ? BEFORE(m, i) : __builtin_popcount((m)&255) + BEFORE(~(m), i))
+#define LANE(m, i) ((uint64_t)(i) << 8 * PLACE(m, i))
 #define SET(m) LANE(m, 0) | LANE(m, 1) | LANE(m, 2) | LANE(m, 3) | LANE(m, 4) | LANE(m, 5) | LANE(m, 6) | LANE(m, 7)
 #define SETS4(m) SET(m), SET(m + 1), SET(m + 2), SET(m + 3)
 #define SETS16(m) SETS4(m), SETS4(m + 4), SETS4(m + 8), SETS4(m + 12)
@@ -48,7 +51,6 @@ static inline __m256i choose(__m256i low, __m256i high, uint32_t distance, uint3
 #define NAME(x) x##32
 #define MASK uint32_t
 #define LANES 8
-#define ROWS 8
 #define LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
 #define STORE(p, v) _mm256_storeu_si256((__m256i *)(p), v)
 #define LOAD_SOME(p, n) _mm256_blendv_epi8(SPLAT(KEY_MAX), _mm256_maskload_epi32(p, lanes_before(n)), lanes_before(n))
@@ -61,8 +63,8 @@ static inline __m256i choose(__m256i low, __m256i high, uint32_t distance, uint3
 #define ZIP_LOW(a, b) _mm256_permute2x128_si256(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b), 0x20)
 #define ZIP_HIGH(a, b) _mm256_permute2x128_si256(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b), 0x31)
 #define COMPRESS compress
+#define STORE_OTHERS(p, v, m) STORE((p)-LANES, compress(v, m))
 #define COUNT __builtin_popcount
-#define OTHERS(m) (~(m)&255)
 #include "runtime/engine/key_sort_vector.h"
 
 static inline __m256i min64(__m256i a, __m256i b)
@@ -82,7 +84,6 @@ static inline __m256i max64(__m256i a, __m256i b)
 #define NAME(x) x##64
 #define MASK uint32_t /* two bits a lane */
 #define LANES 4
-#define ROWS 8
 #define LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
 #define STORE(p, v) _mm256_storeu_si256((__m256i *)(p), v)
 #define LOAD_SOME(p, n)                                                                                                \
@@ -97,12 +98,12 @@ static inline __m256i max64(__m256i a, __m256i b)
 #define ZIP_LOW(a, b) _mm256_permute2x128_si256(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b), 0x20)
 #define ZIP_HIGH(a, b) _mm256_permute2x128_si256(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b), 0x31)
 #define COMPRESS compress
+#define STORE_OTHERS(p, v, m) STORE((p)-LANES, compress(v, m))
 #define COUNT(m) (__builtin_popcount(m) / 2)
-#define OTHERS(m) (~(m)&255)
 #include "runtime/engine/key_sort_vector.h"
 
 #include "runtime/engine/key_map_vector.h"
 
-const weft_key_sort weft_key_sort_v3 = {8,      4,      sort32, sort64, sort_rows32, sort_rows64, take16,
-                                        take32, take64, put16,  put32,  put64,       skip16,      skip32,
-                                        skip64, take_pairs, put_positions};
+const weft_key_sort weft_key_sort_v3 = {8,      4,      sort32, sort64,     sort_rows32,  sort_rows64,
+                                        take16, take32, take64, put16,      put32,        put64,
+                                        skip16, skip32, skip64, take_pairs, put_positions};

@@ -12,7 +12,6 @@
 #define NAME(x) x##32
 #define MASK __mmask16
 #define LANES 16
-#define ROWS 16
 #define LOAD _mm512_loadu_si512
 #define STORE _mm512_storeu_si512
 #define FIRST(n) ((__mmask16)((1u << (n)) - 1))
@@ -30,6 +29,7 @@
 #define ZIP_HIGH(a, b)                                                                                                 \
     _mm512_permutex2var_epi32(a, _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8), b)
 #define COMPRESS(v, m) _mm512_maskz_compress_epi32(m, v)
+#define STORE_OTHERS(p, v, m) STORE_SOME((p)-COUNT(OTHERS(m)), COMPRESS(v, OTHERS(m)), COUNT(OTHERS(m)))
 #define COUNT(m) __builtin_popcount(m)
 #define OTHERS(m) ((__mmask16) ~(m))
 
@@ -39,6 +39,7 @@ static inline __m512i choose32(__m512i v, __m512i p, __mmask16 upper)
 }
 #include "runtime/engine/key_sort_vector.h"
 #undef FIRST
+#undef OTHERS
 #undef IOTA
 #undef UPPER
 
@@ -49,7 +50,6 @@ static inline __m512i choose32(__m512i v, __m512i p, __mmask16 upper)
 #define NAME(x) x##64
 #define MASK __mmask8
 #define LANES 8
-#define ROWS 16
 #define LOAD _mm512_loadu_si512
 #define STORE _mm512_storeu_si512
 #define FIRST(n) ((__mmask8)((1u << (n)) - 1))
@@ -65,6 +65,7 @@ static inline __m512i choose32(__m512i v, __m512i p, __mmask16 upper)
 #define ZIP_LOW(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), b)
 #define ZIP_HIGH(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b)
 #define COMPRESS(v, m) _mm512_maskz_compress_epi64(m, v)
+#define STORE_OTHERS(p, v, m) STORE_SOME((p)-COUNT(OTHERS(m)), COMPRESS(v, OTHERS(m)), COUNT(OTHERS(m)))
 #define COUNT(m) __builtin_popcount(m)
 #define OTHERS(m) ((__mmask8) ~(m))
 
@@ -76,6 +77,6 @@ static inline __m512i choose64(__m512i v, __m512i p, __mmask8 upper)
 
 #include "runtime/engine/key_map_vector.h"
 
-const weft_key_sort weft_key_sort_v4 = {16,     8,      sort32, sort64, sort_rows32, sort_rows64, take16,
-                                        take32, take64, put16,  put32,  put64,       skip16,      skip32,
-                                        skip64, take_pairs, put_positions};
+const weft_key_sort weft_key_sort_v4 = {16,     8,      sort32, sort64,     sort_rows32,  sort_rows64,
+                                        take16, take32, take64, put16,      put32,        put64,
+                                        skip16, skip32, skip64, take_pairs, put_positions};

@@ -5,14 +5,14 @@
  *
  *     KEY, KEY_MAX, NAME(x)    the type of a key, its greatest value, the name of a function for it
  *     VECTOR, MASK, LANES      a register of LANES keys; a set of lanes
- *     ROWS                     registers of the largest network: 8 or 16
  *     SPLAT, LOAD, STORE       of unaligned memory
  *     LOAD_SOME, STORE_SOME    the first `n` lanes, 1 to LANES; others are loaded as KEY_MAX
  *     SWAP(v, d)               lane i has what lane i ^ d had
  *     EXCHANGE(v, p, d)        max of both in lanes i with i & d, min in others
  *     MIN, MAX, BELOW          by lane; the lanes where a < b
  *     ZIP_LOW, ZIP_HIGH        a0 b0 a1 b1 ...: the first half, the second
- *     COMPRESS(v, m), COUNT(m), OTHERS(m)   the lanes of m moved to the front; their number; all others
+ *     COMPRESS(v, m), COUNT(m) the lanes of m moved to the front; their number
+ *     STORE_OTHERS(p, v, m)    the lanes that are not of m, before p
  *
  * A network sorts a matrix of `rows` registers: first its columns, without a shuffle, then neighbouring columns are
  * merged (Batcher's bitonic merge: one of both is reversed, and halves are exchanged at ever smaller distances), until
@@ -20,6 +20,7 @@
  */
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
+#define ROWS 16 /* registers of the largest network: twice as many spill too much with AVX2 */
 
 /* ---- networks ---- */
 
@@ -93,7 +94,7 @@ INLINE void NAME(transpose)(VECTOR *v, uint32_t rows)
 }
 
 /* `count` keys, more than half of what `rows` registers hold. */
-INLINE void NAME(run_network)(KEY *keys, int64_t count, uint32_t rows)
+INLINE void NAME(run_network)(const KEY *keys, KEY *to, int64_t count, uint32_t rows)
 {
     VECTOR v[ROWS];
     UNROLL for (uint32_t r = 0; r < rows; r++)
@@ -110,19 +111,19 @@ INLINE void NAME(run_network)(KEY *keys, int64_t count, uint32_t rows)
     UNROLL for (uint32_t r = 0; r < rows; r++)
     {
         int64_t rest = count - (int64_t)r * LANES;
-        if (rest >= LANES) STORE(keys + r * LANES, v[r]);
-        else if (rest > 0) STORE_SOME(keys + r * LANES, v[r], rest);
+        if (rest >= LANES) STORE(to + r * LANES, v[r]);
+        else if (rest > 0) STORE_SOME(to + r * LANES, v[r], rest);
     }
 }
 
 /* As many keys as a network takes, at most. */
-static void NAME(sort_block)(KEY *keys, int64_t count)
+static void NAME(sort_block)(const KEY *keys, KEY *to, int64_t count)
 {
-    if (count <= LANES) NAME(run_network)(keys, count, 1);
-    else if (count <= 2 * LANES) NAME(run_network)(keys, count, 2);
-    else if (count <= 4 * LANES) NAME(run_network)(keys, count, 4);
-    else if (count <= 8 * LANES) NAME(run_network)(keys, count, 8);
-    else NAME(run_network)(keys, count, ROWS);
+    if (count <= LANES) NAME(run_network)(keys, to, count, 1);
+    else if (count <= 2 * LANES) NAME(run_network)(keys, to, count, 2);
+    else if (count <= 4 * LANES) NAME(run_network)(keys, to, count, 4);
+    else if (count <= 8 * LANES) NAME(run_network)(keys, to, count, 8);
+    else NAME(run_network)(keys, to, count, ROWS);
 }
 
 /* LANES rows, or fewer, each in a register, become columns and back. */
@@ -143,39 +144,54 @@ static void NAME(sort_rows)(KEY *keys, int64_t rows, int64_t length)
 
 /* ---- quicksort ---- */
 
-/* Moves keys below `pivot` to the front, in their order, and the others after them; returns how many are below. */
-static int64_t NAME(partition)(KEY *keys, KEY *other, int64_t count, KEY pivot)
+/* The keys of `count` registers: those below the bound to *low, the others before *high. */
+INLINE void NAME(move)(const KEY *keys, int64_t count, VECTOR bound, KEY **low, KEY **high)
 {
-    VECTOR bound = SPLAT(pivot);
-    int64_t low = 0, high = 0, i = 0;
-    for (; i + LANES <= count; i += LANES) {
-        VECTOR v = LOAD(keys + i);
-        MASK below = BELOW(v, bound);
-        int64_t found = COUNT(below);
-        STORE(keys + low, COMPRESS(v, below)); /* over what is read already */
-        STORE(other + high, COMPRESS(v, OTHERS(below)));
-        low += found;
-        high += LANES - found;
+    VECTOR v[4];
+    MASK below[4];
+    UNROLL for (int64_t r = 0; r < count; r++)
+    {
+        v[r] = LOAD(keys + r * LANES);
+        below[r] = BELOW(v[r], bound);
     }
+    UNROLL for (int64_t r = 0; r < count; r++)
+    {
+        int64_t found = COUNT(below[r]);
+        STORE(*low, COMPRESS(v[r], below[r]));
+        STORE_OTHERS(*high, v[r], below[r]);
+        *low += found;
+        *high -= LANES - found;
+    }
+}
+
+/* Keys below `pivot` go to the front of `to`, the others to its end; returns how many are below. Whole registers are
+ * stored, over what is free, as long as there is room for two. */
+static int64_t NAME(partition)(const KEY *keys, KEY *to, int64_t count, KEY pivot)
+{
+    enum { STEP = 4 };
+    VECTOR bound = SPLAT(pivot);
+    KEY *low = to, *high = to + count;
+    int64_t i = 0;
+    for (; i + (STEP + 1) * LANES <= count; i += STEP * LANES) NAME(move)(keys + i, STEP, bound, &low, &high);
+    for (; i + 2 * LANES <= count; i += LANES) NAME(move)(keys + i, 1, bound, &low, &high);
     for (; i < count; i++) {
         KEY key = keys[i];
-        keys[low] = other[high] = key;
+        *low = high[-1] = key;
         low += key < pivot;
-        high += key >= pivot;
+        high -= key >= pivot;
     }
-    memcpy(keys + low, other, (size_t)high * sizeof *keys);
-    return low;
+    return low - to;
 }
 
 /* The median of a sample, or its first eighth where few keys are wanted, so that the first pass leaves few. */
 static KEY NAME(pivot)(const KEY *keys, int64_t count, bool few)
 {
-    enum { SAMPLE = 4 * LANES };
+    enum { SAMPLE = 4 * LANES, SHORT = 64 * LANES };
     KEY sample[SAMPLE];
-    int64_t step = count / SAMPLE;
-    for (int64_t i = 0; i < SAMPLE; i++) sample[i] = keys[i * step + step / 2];
-    NAME(sort_block)(sample, SAMPLE);
-    return sample[few ? SAMPLE / 8 : SAMPLE / 2];
+    int64_t size = count < SHORT ? SAMPLE / 2 : SAMPLE, step = count / size;
+    for (int64_t i = 0; i < size; i++) sample[i] = keys[i * step + step / 2];
+    NAME(sort_block)(sample, sample, size);
+    return sample[few ? size / 8 : size / 2];
 }
 
 /* Half the way from the least key to the greatest, which differ; *least where they do not. */
@@ -215,40 +231,48 @@ static void NAME(reverse)(KEY *keys, int64_t count)
 }
 
 /*
- * Where a sample's median is the least key, what equals it is split off. Where a sample misled, the next pivot halves
- * the range of keys, which it can only as often as a key has bits.
+ * The keys of `at`, in `at` or, if `moved`, in `other`; each pass moves them from one to the other. Where a sample's
+ * median is the least key, what equals it is split off. Where a sample misled, the next pivot halves the range of keys,
+ * which it can only as often as a key has bits.
  */
-static bool NAME(quicksort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, bool misled,
+static bool NAME(quicksort)(KEY *at, KEY *other, bool moved, int64_t count, int64_t wanted, bool misled,
                             const volatile bool *cancelled)
 {
     enum { LONG = 1024 };
     while (count > ROWS * LANES) {
         if (wanted <= 0) return true;
         if (weft_is_cancelled(cancelled)) return false;
-        if (count >= LONG && NAME(is_ordered)(keys, count, true)) return true;
+        if (count >= LONG && NAME(is_ordered)(at, count, true)) {
+            if (moved) memcpy(other, at, (size_t)count * sizeof *at);
+            return true;
+        }
         bool few = wanted < count / 16;
-        KEY pivot = misled ? NAME(middle)(keys, count) : NAME(pivot)(keys, count, few);
-        int64_t low = NAME(partition)(keys, other, count, pivot), least = count / 16;
+        KEY pivot = misled ? NAME(middle)(at, count) : NAME(pivot)(at, count, few);
+        int64_t low = NAME(partition)(at, other, count, pivot), least = count / 16;
         if (low == 0) {
-            if (pivot == KEY_MAX) return true;
-            low = NAME(partition)(keys, other, count, pivot + 1);
+            if (pivot == KEY_MAX) return true; /* both have nothing else */
+            low = NAME(partition)(at, other, count, pivot + 1);
+            if (!moved) memcpy(at, other, (size_t)low * sizeof *at);
             misled = false;
         } else {
             misled = !misled && (low < (few ? least / 4 : least) || low > count - least);
-            if (!NAME(quicksort)(keys, other, low, wanted, misled, cancelled)) return false;
+            if (!NAME(quicksort)(other, at, !moved, low, wanted, misled, cancelled)) return false;
         }
-        keys += low;
+        KEY *rest = at + low;
+        at = other + low;
+        other = rest;
+        moved = !moved;
         count -= low;
         wanted -= low;
     }
-    NAME(sort_block)(keys, count);
+    NAME(sort_block)(at, moved ? other : at, count);
     return true;
 }
 
 static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, const volatile bool *cancelled)
 {
     if (NAME(is_ordered)(keys, count, false)) NAME(reverse)(keys, count);
-    return NAME(quicksort)(keys, other, count, wanted, false, cancelled);
+    return NAME(quicksort)(keys, other, false, count, wanted, false, cancelled);
 }
 
 #undef INLINE
@@ -273,5 +297,5 @@ static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, con
 #undef ZIP_LOW
 #undef ZIP_HIGH
 #undef COMPRESS
+#undef STORE_OTHERS
 #undef COUNT
-#undef OTHERS
