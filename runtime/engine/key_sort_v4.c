@@ -77,6 +77,6 @@ static inline __m512i choose64(__m512i v, __m512i p, __mmask8 upper)
 
 #include "runtime/engine/key_map_vector.h"
 
-const weft_key_sort weft_key_sort_v4 = {16,     8,      sort32, sort64,     sort_rows32,  sort_rows64,
-                                        take16, take32, take64, put16,      put32,        put64,
-                                        skip16, skip32, skip64, take_pairs, put_positions};
+const weft_key_sort weft_key_sort_v4 = {sort32, sort64, sort_rows32, sort_rows64, take16,
+                                        take32, take64, put16,       put32,       put64,
+                                        skip16, skip32, skip64,      take_pairs,  put_positions};

@@ -20,7 +20,7 @@
  */
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
-#define ROWS 16 /* registers of the largest network: twice as many spill too much with AVX2 */
+#define ROWS WEFT_KEY_SHORT /* registers of the largest network: twice as many spill too much with AVX2 */
 
 /* ---- networks ---- */
 
@@ -126,19 +126,37 @@ static void NAME(sort_block)(const KEY *keys, KEY *to, int64_t count)
     else NAME(run_network)(keys, to, count, ROWS);
 }
 
-/* LANES rows, or fewer, each in a register, become columns and back. */
+/* LANES rows, or fewer, each in `parts` registers, become columns and back. */
+INLINE void NAME(sort_some_rows)(KEY *keys, int64_t rows, int64_t length, uint32_t parts)
+{
+    VECTOR v[ROWS];
+    UNROLL for (uint32_t i = 0; i < parts * LANES; i++)
+    {
+        const KEY *at = keys + i % LANES * length + i / LANES * LANES;
+        int64_t rest = i % LANES < rows ? length - i / LANES * LANES : 0;
+        v[i] = rest >= LANES ? LOAD(at) : rest > 0 ? LOAD_SOME(at, rest) : SPLAT(KEY_MAX);
+    }
+    UNROLL for (uint32_t p = 0; p < parts; p++) NAME(transpose)(v + p * LANES, LANES);
+    NAME(sort_columns)(v, parts * LANES);
+    UNROLL for (uint32_t p = 0; p < parts; p++) NAME(transpose)(v + p * LANES, LANES);
+    UNROLL for (uint32_t i = 0; i < parts * LANES; i++)
+    {
+        KEY *at = keys + i % LANES * length + i / LANES * LANES;
+        int64_t rest = i % LANES < rows ? length - i / LANES * LANES : 0;
+        if (rest >= LANES) STORE(at, v[i]);
+        else if (rest > 0) STORE_SOME(at, v[i], rest);
+    }
+}
+
+/* Of up to WEFT_KEY_SHORT keys. */
 static void NAME(sort_rows)(KEY *keys, int64_t rows, int64_t length)
 {
     for (int64_t first = 0; first < rows; first += LANES) {
-        VECTOR v[ROWS];
         KEY *at = keys + first * length;
         int64_t count = rows - first < LANES ? rows - first : LANES;
-        UNROLL for (int64_t r = 0; r < LANES; r++) v[r] =
-            r < count ? LOAD_SOME(at + r * length, length) : SPLAT(KEY_MAX);
-        NAME(transpose)(v, LANES);
-        NAME(sort_columns)(v, LANES);
-        NAME(transpose)(v, LANES);
-        UNROLL for (int64_t r = 0; r < LANES; r++) if (r < count) STORE_SOME(at + r * length, v[r], length);
+        if (length <= LANES) NAME(sort_some_rows)(at, count, length, 1);
+        else if (length <= 2 * LANES) NAME(sort_some_rows)(at, count, length, LANES == ROWS ? 1 : 2);
+        else NAME(sort_some_rows)(at, count, length, ROWS / LANES);
     }
 }
 

@@ -586,8 +586,8 @@ static void choose_method(sorter *s, size_t cache_bytes)
     if (s->map.size == 1 && !call->positions) s->method = COUNTED;
     else if (s->vectors == NULL || (call->positions && !packed)) s->method = call->positions ? ITEM_PAIRS : ITEMS;
     else s->method = wide ? VECTORS_64 : VECTORS_32;
-    int64_t lanes = s->method == VECTORS_32 ? s->vectors->lanes32 : s->method == VECTORS_64 ? s->vectors->lanes64 : 0;
-    s->together = call->length <= lanes ? SHORT_ROWS : 1;
+    bool has_vectors = s->method == VECTORS_32 || s->method == VECTORS_64;
+    s->together = has_vectors && call->length <= WEFT_KEY_SHORT ? SHORT_ROWS : 1;
     s->room = call->length;
     s->take = call->in_step == 1 ? find_take(s) : NULL;
     s->put = call->out_step == 1 ? find_put(s) : NULL;
