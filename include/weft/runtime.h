@@ -91,6 +91,7 @@ typedef struct weft_gemm_call {
     const int64_t *a_batch, *b_batch, *c_batch; /* strides */
     int64_t a_row, a_column, b_row, b_column, c_row, c_column;
     int64_t a_offset, b_offset, c_offset; /* of element (0, 0) */
+    bool packed; /* on the host: by the kernels of BLIS alone, on packed operands (WEFT_PRODUCTS_LIBRARY) */
 } weft_gemm_call;
 
 /* Rows sorted: stable in both directions, -0 and +0 being equal, NaNs last in both. Strides, steps and offsets count

@@ -6,7 +6,6 @@
 #include "runtime/base/float_bits.h"
 #include "runtime/base/machine.h"
 #include "runtime/engine/gemm_float16.h"
-#include "runtime/engine/gemm_rows.h"
 #include "runtime/engine/gemm_transpose.h"
 
 /*
@@ -345,7 +344,7 @@ static enum few find_few(const struct grid *grid)
 {
     const struct matrices *m = grid->matrices;
     weft_dtype dtype = grid->call->dtype;
-    if (weft_gemm_rows_find() == NULL || is_joined(m) || weft_dtype_is_float16(dtype)) return FEW_NONE;
+    if (grid->kernel->few == 0 || is_joined(m) || weft_dtype_is_float16(dtype)) return FEW_NONE;
     if (is_few(grid, m->c_rows.count, &m->b_columns, &m->b_terms)) return FEW_ROWS;
     return !is_complex(dtype) && is_few(grid, m->c_columns.count, &m->a_rows, &m->a_terms) ? FEW_COLUMNS : FEW_NONE;
 }
@@ -481,7 +480,7 @@ weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_
                         .b = b,
                         .c = c,
                         .store = store};
-    grid.kernel = weft_gemm_kernel_find(real_size(call->dtype));
+    grid.kernel = weft_gemm_kernel_find(real_size(call->dtype), call->packed);
     grid.few = find_few(&grid);
     find_units(&grid);
     int64_t threads = (int64_t)weft_pool_width(pool), batch = matrices.batch;

@@ -45,13 +45,16 @@ static void multiply_f64(dim_t m, dim_t n, dim_t terms, double *alpha, double *l
 /* ---- the table ---- */
 
 typedef struct kernel_set {
-    const char *name; /* as BLIS calls the configuration */
-    weft_gemm_kernel f32, f64;
+    const char *name;                /* as BLIS calls the configuration */
+    weft_gemm_kernel f32[2], f64[2]; /* the second ones for packed operands alone */
 } kernel_set;
 
 #define KERNEL(rows, columns, by_columns, far, run, few, function, tile, tile_is_faster)                               \
     {                                                                                                                  \
-        rows, columns, by_columns, WEFT_GEMM_TERMS, far, run, few, (void (*)(void))function, tile, tile_is_faster      \
+        {rows, columns, by_columns, WEFT_GEMM_TERMS, far, run, few, (void (*)(void))function, tile, tile_is_faster},   \
+        {                                                                                                              \
+            rows, columns, by_columns, WEFT_GEMM_TERMS, 0, 0, 0, (void (*)(void))function, NULL, false                 \
+        }                                                                                                              \
     }
 
 #define PORTABLE                                                                                                       \
@@ -76,13 +79,14 @@ static const kernel_set sets[] = {
 
 static bool is_f32(const weft_gemm_kernel *kernel)
 {
-    return kernel == &sets[weft_isa_level()].f32;
+    const kernel_set *set = &sets[weft_isa_level()];
+    return kernel == &set->f32[0] || kernel == &set->f32[1];
 }
 
-const weft_gemm_kernel *weft_gemm_kernel_find(size_t size)
+const weft_gemm_kernel *weft_gemm_kernel_find(size_t size, bool packed)
 {
     const kernel_set *set = &sets[weft_isa_level()];
-    return size == sizeof(float) ? &set->f32 : &set->f64;
+    return size == sizeof(float) ? &set->f32[packed] : &set->f64[packed];
 }
 
 const char *weft_gemm_configuration(void)

@@ -17,9 +17,9 @@ typedef struct weft_gemm_kernel {
     int64_t terms;   /* as many are added up in registers before they are added to C */
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
     int64_t run;     /* if that copies so many bytes of a line at once */
-    int64_t few;     /* rows or columns up to which the other operand may be read in place, see gemm_rows.h */
+    int64_t few;     /* rows or columns up to which the other operand may be read in place, see gemm_rows.h; 0: never */
     void (*function)(void);
-    weft_gemm_tile_function *tile; /* the same for operands that lie anywhere; NULL: the ISA level has none */
+    weft_gemm_tile_function *tile; /* the same for operands that lie anywhere; NULL: operands are always packed */
     bool tile_is_faster;           /* for packed operands too */
 } weft_gemm_kernel;
 
@@ -29,8 +29,8 @@ static inline int64_t weft_gemm_vector(const weft_gemm_kernel *kernel)
     return kernel->by_columns ? kernel->rows : kernel->columns;
 }
 
-/* For real numbers of `size` bytes, 4 or 8. Static. */
-const weft_gemm_kernel *weft_gemm_kernel_find(size_t size);
+/* For real numbers of `size` bytes, 4 or 8; `packed`: `function` alone, without `tile` and `few`. Static. */
+const weft_gemm_kernel *weft_gemm_kernel_find(size_t size, bool packed);
 
 /*
  * tile = left * right, or tile += left * right. `left` holds `rows` numbers for each term, `right` holds `columns`,

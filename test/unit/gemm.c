@@ -269,7 +269,7 @@ static struct product with_columns(struct product product, bool a, bool b)
 static void check_blocks(weft_dtype dtype, int64_t width, int64_t other)
 {
     const weft_machine *machine = weft_machine_reference();
-    int64_t terms = weft_gemm_kernel_find(weft_dtype_size(dtype))->terms;
+    int64_t terms = weft_gemm_kernel_find(weft_dtype_size(dtype), false)->terms;
     int64_t fit = (int64_t)(machine->cache_bytes[1] / 4 / weft_dtype_size(dtype)) / terms;
     int64_t apart = (2 * (fit / width) + 1) * width, together = fit / other * other;
     for (int layout = 0; layout < 4; layout += sparsity > 1 ? 3 : 1) {
@@ -282,7 +282,7 @@ static void test_blocks_about_the_cache(void **state)
 {
     (void)state;
     for (size_t d = 0; d < 2; d++) {
-        const weft_gemm_kernel *kernel = weft_gemm_kernel_find(weft_dtype_size(dtypes[d]));
+        const weft_gemm_kernel *kernel = weft_gemm_kernel_find(weft_dtype_size(dtypes[d]), false);
         check_blocks(dtypes[d], kernel->rows, kernel->columns);
         check_blocks(dtypes[d], kernel->columns, kernel->rows);
     }
@@ -333,6 +333,21 @@ static struct product product_of_form(weft_dtype dtype, int64_t m, int64_t n, in
     return product;
 }
 
+/* The same once more on packed operands, bit for bit, over `before` or, where that is NULL, over ones. */
+static void check_packed(struct product *product, const char *before, size_t threads)
+{
+    size_t size = product->count[2] * weft_dtype_size(product->call.dtype);
+    char *expected = malloc(size);
+    assert_non_null(expected);
+    memcpy(expected, product->data[2], size);
+    if (before != NULL) memcpy(product->data[2], before, size);
+    else memset(product->data[2], 0xff, size);
+    product->call.packed = true;
+    product_run(product, threads);
+    assert_memory_equal(expected, product->data[2], size);
+    free(expected);
+}
+
 static void check_forms(char *const *memory, weft_dtype dtype, int64_t m, int64_t n, int64_t k)
 {
     for (int form = 0; form < 32; form++) {
@@ -344,6 +359,7 @@ static void check_forms(char *const *memory, weft_dtype dtype, int64_t m, int64_
         product_draw(&product);
         product_run(&product, 1);
         check_product(&product);
+        check_packed(&product, NULL, 1);
     }
 }
 
@@ -415,6 +431,7 @@ static void check_spread(char *const *memory, char *before, weft_dtype dtype, in
     memcpy(before, product.data[2], product.count[2] * weft_dtype_size(dtype));
     product_run(&product, (size_t)(1 + form % 3));
     check_product(&product);
+    check_packed(&product, before, (size_t)(1 + form % 3));
     assert_true(gaps_are_kept(&product, before, product.data[2]));
 }
 
