@@ -47,7 +47,7 @@ static void *put_ints(void *at, weft_ints ints)
 static size_t key_size(const einsum_call *call)
 {
     size_t size = strlen(call->text) + strlen(call->order) + strlen(call->planner) + 3;
-    size += sizeof call->dtype + sizeof call->room + sizeof call->copies + 2 * sizeof(size_t) +
+    size += sizeof call->dtype + sizeof call->products + sizeof call->room + sizeof call->copies + 2 * sizeof(size_t) +
             (call->path.count + call->sliced.count) * sizeof(int64_t);
     for (size_t i = 0; i < call->operand_count; i++) size += sizeof(size_t) + call->shapes[i].count * sizeof(int64_t);
     return size;
@@ -55,8 +55,8 @@ static size_t key_size(const einsum_call *call)
 
 static void fill_key(const einsum_call *call, void *at)
 {
-    at = put(put(at, &call->dtype, sizeof call->dtype), &call->room, sizeof call->room);
-    at = put(at, &call->copies, sizeof call->copies);
+    at = put(put(at, &call->dtype, sizeof call->dtype), &call->products, sizeof call->products);
+    at = put(put(at, &call->room, sizeof call->room), &call->copies, sizeof call->copies);
     at = put_ints(put_ints(at, call->path), call->sliced);
     for (size_t i = 0; i < call->operand_count; i++) at = put_ints(at, call->shapes[i]);
     at = put_text(at, call->text);
@@ -184,9 +184,10 @@ static EINSUM_PLAIN_FUNCTION(weft_status *, compile, (compilation * c, weft_prog
     einsum_expression_init(&c->x, c->state->allocator);
     weft_status *status = trace(c, &result);
     einsum_expression_finish(&c->x);
+    const weft_policy policy = {.size = sizeof policy, .products = c->call->products};
     if (status == NULL)
         status =
-            weft_compile_named(c->graph, (weft_tensors){1, &result}, (const char *[]){"result"}, NULL, out_program);
+            weft_compile_named(c->graph, (weft_tensors){1, &result}, (const char *[]){"result"}, &policy, out_program);
     weft_graph_destroy(c->graph);
     return status;
 }

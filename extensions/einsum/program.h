@@ -24,6 +24,7 @@ typedef struct einsum_call {
     weft_status *(*read)(const struct einsum_call *call, einsum_expression *expression, const weft_shape *shapes,
                          einsum_policy *out_policy);
     const void *source; /* for `read` */
+    weft_product_policy products;
 } einsum_call;
 
 /*

@@ -44,7 +44,8 @@ static weft_status *fill_call(const weft_kernel_context *context, einsum_arena *
                               .limit = planner.limit,
                               .cancelled = context->cancelled,
                               .read = read_node,
-                              .source = attrs};
+                              .source = attrs,
+                              .products = context->policy->products};
     return NULL;
 }
 

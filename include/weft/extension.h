@@ -123,6 +123,9 @@ typedef struct weft_kernel_context {
     /* Where a kernel that runs programs leaves the peak_bytes of the largest, which the report of the outer run adds to
      * its own; NULL if not requested. */
     size_t *nested_bytes;
+    /* For programs that a kernel compiles: what of the policy of the program that has the op is to hold for those too.
+     * Never NULL; it lives as long as the call. */
+    const struct weft_policy *policy;
 } weft_kernel_context;
 
 /* ---- ops ---- */

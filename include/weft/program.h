@@ -8,11 +8,27 @@
 extern "C" {
 #endif
 
+/*
+ * What computes products: dots, and what is made of them. GENERATED chooses for each between generated loops and the
+ * library, an engine around kernels of BLIS and our own, by what takes less time. LIBRARY leaves all to the library, on
+ * operands that are packed for the kernels of BLIS (below x86-64-v3 for one in C): a yardstick for generated code, and
+ * less to compile, since a product takes no code generation. What is computed before or after a product is a kernel by
+ * itself then, so that programs are mostly slower.
+ *
+ * Results are the same bits, except for sign and payload of NaNs: both add up in one order. Left to loops are products
+ * that the library does not have: those of integers and bools, those without a contracted axis, and those whose order
+ * is that of a sum: of vectors, and of one row or column, as far as extents are known, with adjacent terms in the
+ * matrix. Contractions that the einsum extension compiles in a run follow the program that they belong to;
+ * weft_einsum_arrays is always GENERATED. The policy is for runtime "llvm"; others compute all by themselves.
+ */
+typedef enum weft_product_policy { WEFT_PRODUCTS_GENERATED, WEFT_PRODUCTS_LIBRARY } weft_product_policy;
+
 /* How to compile; zero-initialise for the defaults. Part of every cache key. */
 typedef struct weft_policy {
     size_t size;                   /* sizeof(weft_policy); 0 stands for it */
     bool keep_symbolic_extensions; /* do not lower extension nodes whose extents are symbolic */
     const char *passes; /* names in order, between commas or blanks; NULL: the standard pipeline (weft_pass_names) */
+    weft_product_policy products;
 } weft_policy;
 
 /*
@@ -20,7 +36,8 @@ typedef struct weft_policy {
  * NULL, and so may single names: then outputs are called "out0", "out1", ... Names must differ and not be empty
  * (INVALID_ARGUMENT). The inputs are those that the outputs need as traced, even if a pass finds that they do not
  * matter, in the order in which they were made; inputs of which only the shape or dtype is used, as by weft_full_like,
- * are not among them. Reports the graph's sticky error if there is one.
+ * are not among them. INVALID_ARGUMENT for a value of policy->products that there is not. Reports the graph's sticky
+ * error if there is one.
  */
 weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
                                 const weft_policy *policy, weft_program **out_program) WEFT_MUST_USE;

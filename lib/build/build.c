@@ -316,7 +316,7 @@ weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_en
                               weft_variant **out_variant)
 {
     weft_fusion fusion;
-    WEFT_TRY(weft_fusion_init(&fusion, request->allocator, request->program->graph));
+    WEFT_TRY(weft_fusion_init(&fusion, request->allocator, request->program->graph, request->program->policy.products));
     weft_status *status = request->specialized_count > 0 ? decide(request, &fusion) : NULL;
     if (status == NULL) status = attempt_until_through(request, &fusion, end, context, out_variant);
     weft_fusion_finish(&fusion);

@@ -37,7 +37,7 @@ static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t numb
     weft_compiled *body = weft_arena_allocate(&fusion->arena, sizeof *body);
     if (inner == NULL || body == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_compiled_open(region, &fusion->arena, body));
-    WEFT_TRY(weft_fusion_init(inner, fusion->allocator, body));
+    WEFT_TRY(weft_fusion_init(inner, fusion->allocator, body, fusion->product_policy));
     inner->node = node;
     inner->region = number;
     inner->next = fusion->regions;
@@ -76,10 +76,11 @@ static void find_readers(weft_fusion *fusion)
     }
 }
 
-weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled)
+weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
+                              weft_product_policy product_policy)
 {
     size_t count = compiled->graph->node_count + 1;
-    *fusion = (weft_fusion){.allocator = allocator, .compiled = compiled};
+    *fusion = (weft_fusion){.allocator = allocator, .compiled = compiled, .product_policy = product_policy};
     weft_arena_init(&fusion->arena, allocator);
     fusion->roles = weft_allocate_zeroed(allocator, count);
     fusion->materialized = weft_allocate_zeroed(allocator, count);
@@ -238,10 +239,11 @@ static weft_role role_of_root(const weft_fusion *fusion, uint32_t n)
     if (node->op->op_class == WEFT_CLASS_OPAQUE) return WEFT_ROLE_HOST;
     if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
     if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
-    bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
-    if (is_dot && weft_product_is_library(graph, node, has_far_rows(fusion, n) || is_one_of_many(fusion, n)))
-        return WEFT_ROLE_GEMM;
-    return WEFT_ROLE_KERNEL;
+    if (weft_op_id_of(node->op) != WEFT_OP_dot) return WEFT_ROLE_KERNEL;
+    bool is_library = fusion->product_policy == WEFT_PRODUCTS_LIBRARY
+                          ? weft_product_may_be_library(graph, n)
+                          : weft_product_is_library(graph, n, has_far_rows(fusion, n) || is_one_of_many(fusion, n));
+    return is_library ? WEFT_ROLE_GEMM : WEFT_ROLE_KERNEL;
 }
 
 /* Whether the reduction may be a stage of the kernel that reads it. */

@@ -3,9 +3,10 @@
 #define WEFT_LIB_LOWER_FUSION_H
 /*
  * Fusion: which nodes of a program get memory, which engine computes each of those, and which are fused into the
- * kernels that read them. It depends on the graph alone, never on layouts, threads or specialised extents, so that
- * every variant of a program computes the same bits.
+ * kernels that read them. It depends on the graph and the policy alone, never on layouts, threads or specialised
+ * extents, so that every variant of a program computes the same bits.
  */
+#include <weft/program.h>
 #include "lib/pass/compile.h"
 
 typedef enum weft_role {
@@ -23,6 +24,7 @@ typedef enum weft_role {
 typedef struct weft_fusion {
     const weft_allocator *allocator;
     const weft_compiled *compiled;
+    weft_product_policy product_policy;
     uint8_t *roles;        /* weft_role of each node */
     uint8_t *materialized; /* nodes that must have memory; grows, see weft_fusion_materialize */
     uint8_t *keeps_order;  /* permutes that are not computed with the product they permute; grows, see below */
@@ -45,8 +47,8 @@ typedef struct weft_fusion {
     uint32_t node, region; /* of a region's fusion plan: the node, and which of its regions, counted from 0 */
 } weft_fusion;
 
-weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator,
-                              const weft_compiled *compiled) WEFT_MUST_USE;
+weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
+                              weft_product_policy product_policy) WEFT_MUST_USE;
 void weft_fusion_finish(weft_fusion *fusion);
 /* Assigns the roles, in regions too. */
 weft_status *weft_fusion_fill(weft_fusion *fusion) WEFT_MUST_USE;

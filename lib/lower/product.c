@@ -186,12 +186,20 @@ static bool is_small(const weft_graph *graph, const weft_node *dot, bool in_doub
     return has_few_rows(graph, dot, 0, size.terms) || has_few_rows(graph, dot, 1, size.terms);
 }
 
-bool weft_product_is_library(const weft_graph *graph, const weft_node *node, bool in_doubt)
+bool weft_product_may_be_library(const weft_graph *graph, uint32_t dot)
 {
-    if (!weft_gemm_supports(node->types[0].dtype)) return false;
-    weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
-    size_t batch = node->attrs[0].ints.count, contract = node->attrs[2].ints.count;
-    if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
+    const weft_node *node = weft_graph_node(graph, dot);
+    weft_reduction reduction;
+    if (!weft_gemm_supports(node->types[0].dtype) || node->attrs[2].ints.count == 0) return false;
+    if (weft_dot_has_one_row(graph, node, 0) && weft_dot_has_one_row(graph, node, 1)) return false;
+    weft_reduction_fill(graph, dot, &reduction);
+    return reduction.lanes == 1;
+}
+
+bool weft_product_is_library(const weft_graph *graph, uint32_t dot, bool in_doubt)
+{
+    const weft_node *node = weft_graph_node(graph, dot);
+    if (!weft_product_may_be_library(graph, dot)) return false;
     /* Loops read the matrix once too, and compute what follows in the same kernel. */
     if (weft_dot_has_one_row(graph, node, 0) || weft_dot_has_one_row(graph, node, 1)) return false;
     return !is_small(graph, node, in_doubt);

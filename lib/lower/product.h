@@ -23,7 +23,10 @@ bool weft_product_copies_b(const weft_graph *graph, const weft_node *dot);
 /* Whether a batch axis of real numbers lies innermost in both operands: loops have it along the lanes, if it is last in
  * the result too. */
 bool weft_product_has_inner_batch(const weft_graph *graph, const weft_node *dot);
-/* Whether the library computes the product: it has one of the library's dtypes, and is too large for loops.
+/* Whether the library can compute product `dot`: it has one of the library's dtypes, adds something up, has more than
+ * one row or column, and its order of sums is the library's, not that of lanes. */
+bool weft_product_may_be_library(const weft_graph *graph, uint32_t dot);
+/* Whether the library computes it, where that is a matter of time: it can, and the product is too large for loops.
  * `in_doubt`: the library is better unless the product is small. */
-bool weft_product_is_library(const weft_graph *graph, const weft_node *dot, bool in_doubt);
+bool weft_product_is_library(const weft_graph *graph, uint32_t dot, bool in_doubt);
 #endif

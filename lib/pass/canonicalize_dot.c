@@ -5,7 +5,8 @@
  * result is only wanted with the free axes of b in front is the dot of b and a. A product of a matrix and a vector has
  * the vector first where a free axis of the matrix lies innermost, and last where a contracted one does: sums run
  * across or along what lies in memory then. Permutes of operands are read through. A dot of 16-bit floats is summed in
- * f32 anyhow; a small one becomes a dot of f32 between casts, any other one is left to the backend. requires: nothing.
+ * f32 anyhow; a small one becomes a dot of f32 between casts, unless all are the library's, any other one is left to
+ * the backend. requires: nothing.
  * maintains: values except for the order of sums, guards. breaks: nothing; no permute it adds can be merged away.
  */
 #include <string.h>
@@ -161,10 +162,11 @@ static bool is_better_widened(weft_tensor a, weft_tensor b, weft_dot_axes axes)
     return terms <= FEW_TERMS || rows * columns * terms <= MOST_WIDENED;
 }
 
-static weft_tensor widened_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
+static weft_tensor widened_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes, weft_product_policy policy)
 {
     weft_dtype dtype = weft_tensor_dtype(a), wide = weft_accumulator_dtype(dtype);
-    if (dtype == wide || !is_better_widened(a, b, axes)) return arranged_dot(a, b, axes);
+    bool is_left = dtype == wide || policy == WEFT_PRODUCTS_LIBRARY;
+    if (is_left || !is_better_widened(a, b, axes)) return arranged_dot(a, b, axes);
     weft_tensor left = widened(a, wide), right = widened(b, wide);
     return weft_cast(arranged_dot(left, right, axes), dtype);
 }
@@ -201,10 +203,15 @@ typedef struct usages {
     usage *first;
 } usages;
 
+typedef struct context {
+    weft_product_policy policy;
+    usages usages;
+} context;
+
 static bool is_read_once(const weft_rewrite_site *site, uint32_t node)
 {
-    const usages *all = site->context;
-    const usage *u = all->first;
+    const context *c = site->context;
+    const usage *u = c->usages.first;
     while (u != NULL && u->graph != site->graph) u = u->next;
     return u != NULL && node < u->node_count && u->uses[node] == 1;
 }
@@ -223,11 +230,12 @@ static weft_tensor swap(const weft_rewrite_site *site)
 
 static weft_status *canonicalize_dot(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
 {
+    const context *c = site->context;
     weft_tensor value = weft_site_leave();
     weft_op_id op = weft_op_id_of(site->node->op);
     if (op == WEFT_OP_permute) value = swap(site);
     if (op == WEFT_OP_dot)
-        value = widened_dot(site->inputs.items[0], site->inputs.items[1], axes_of(site->node->attrs));
+        value = widened_dot(site->inputs.items[0], site->inputs.items[1], axes_of(site->node->attrs), c->policy);
     if (!weft_tensor_is_valid(value)) return NULL;
     out_values[0] = value;
     *out_replaced = true;
@@ -273,11 +281,10 @@ static weft_status *count_uses(usages *all, const weft_graph *graph, size_t coun
 
 weft_status *weft_pass_canonicalize_dot(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
 {
-    usages all = {.first = NULL};
-    (void)policy;
-    weft_arena_init(&all.arena, graph->allocator);
-    weft_status *status = count_uses(&all, graph, count, outputs);
-    if (status == NULL) status = weft_rewrite_run(graph, count, outputs, canonicalize_dot, &all);
-    weft_arena_finish(&all.arena);
+    context c = {.policy = policy->products};
+    weft_arena_init(&c.usages.arena, graph->allocator);
+    weft_status *status = count_uses(&c.usages, graph, count, outputs);
+    if (status == NULL) status = weft_rewrite_run(graph, count, outputs, canonicalize_dot, &c);
+    weft_arena_finish(&c.usages.arena);
     return status;
 }

@@ -383,6 +383,12 @@ static weft_policy policy_of(const weft_policy *policy)
     return known;
 }
 
+/* What is left of it once the passes are done. */
+static weft_policy later_policy(const weft_policy *policy)
+{
+    return (weft_policy){.size = sizeof(weft_policy), .products = policy->products};
+}
+
 weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
                                 const weft_policy *policy, weft_program **out_program)
 {
@@ -392,7 +398,10 @@ weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const c
     compiler c = {.source = graph, .policy = policy_of(policy)};
     if (outputs.count == 0) return invalid(&c, "a program needs at least one output");
     if (outputs.items == NULL) return invalid(&c, "outputs is NULL, but its length is %zu", outputs.count);
+    if ((unsigned)c.policy.products > WEFT_PRODUCTS_LIBRARY)
+        return invalid(&c, "there is no policy %d of products", (int)c.policy.products);
     WEFT_TRY(weft_program_create(graph->allocator, &c.program));
+    c.program->policy = later_policy(&c.policy);
     weft_arena_init(&c.scratch, graph->allocator);
     weft_status *status = compile(&c, outputs, output_names);
     weft_arena_finish(&c.scratch);

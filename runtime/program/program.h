@@ -43,8 +43,9 @@ struct weft_program {
     const weft_program_symbol *symbols; /* as many as formulas have */
     weft_symbol_info *idle;             /* other symbols of the graph; names are of the arena */
     size_t idle_count;
-    size_t bytes; /* of all that the compiler made */
-    void *graph;  /* the compiler's; destroyed by destroy_graph */
+    size_t bytes;       /* of all that the compiler made */
+    weft_policy policy; /* what variants depend on, and programs that kernels of extensions compile: no `passes` */
+    void *graph;        /* the compiler's; destroyed by destroy_graph */
     void (*destroy_graph)(void *graph);
     /* Prints the graph; any thread may call it. */
     weft_status *(*print)(const struct weft_program *program, weft_bytes *out_text);

@@ -48,7 +48,8 @@ static weft_kernel_context make_context(const weft_bound_variant *bound, const w
                                  .parallel = context_parallel,
                                  .is_cancelled = context_is_cancelled,
                                  .host = host,
-                                 .cancelled = host->cancelled};
+                                 .cancelled = host->cancelled,
+                                 .policy = &bound->program->policy};
 }
 
 /* ---- binding ---- */

@@ -57,7 +57,8 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
                              .c_column = values[gemm->c_column],
                              .a_offset = values[gemm->a_offset],
                              .b_offset = values[gemm->b_offset],
-                             .c_offset = values[gemm->c_offset]};
+                             .c_offset = values[gemm->c_offset],
+                             .packed = bound->program->policy.products == WEFT_PRODUCTS_LIBRARY};
     bool failed = call->batch == NULL || call->a_batch == NULL || call->b_batch == NULL || call->c_batch == NULL;
     return failed ? weft_status_out_of_memory() : check_slots(bound, bound_step->step, call);
 }

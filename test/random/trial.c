@@ -43,7 +43,7 @@ typedef struct trial {
 typedef struct arrangement {
     const char *name;
     const weft_test_subject *subject;
-    bool plain, specialize, relaid, donated, on_device, same_bits;
+    bool plain, specialize, relaid, donated, on_device, by_library, same_bits;
     bool is_short;  /* of memory */
     size_t threads; /* 0: any */
 } arrangement;
@@ -334,14 +334,13 @@ static bool run_short(trial *t, const arrangement *a, const weft_test_run *how, 
     return true;
 }
 
-static bool run(trial *t, const arrangement *a)
+static bool run_program(trial *t, const arrangement *a, const weft_program *program)
 {
     weft_array *outputs[WEFT_TEST_OUTPUTS] = {NULL};
     weft_test_place places[WEFT_TEST_OUTPUTS] = {{.array = NULL}};
     weft_test_inputs copies = {.count = 0};
     bool donated[WEFT_TEST_INPUTS], copied = a->relaid || a->donated,
                                     good = !copied || copy_inputs(t, a->relaid, &copies);
-    const weft_program *program = a->plain ? a->subject->plain : a->subject->program;
     size_t threads = a->threads > 0 ? a->threads : 1 + weft_test_below(&t->state, EXECUTORS);
     for (size_t i = 0; i < WEFT_TEST_INPUTS; i++) donated[i] = a->donated && chance(t, 2);
     if (a->relaid) place_outputs(t, program, places, outputs);
@@ -365,6 +364,24 @@ static bool run(trial *t, const arrangement *a)
     return good;
 }
 
+/* With all products the library's. */
+static bool run_by_library(trial *t, const arrangement *a)
+{
+    weft_program *program = NULL;
+    const weft_module *module = a->subject->module;
+    const weft_policy policy = {.size = sizeof policy, .products = WEFT_PRODUCTS_LIBRARY};
+    weft_status *status = weft_compile_named(module->graph, module->outputs, module->output_names, &policy, &program);
+    bool good = status == NULL ? run_program(t, a, program) : fail_by(t, a->name, status);
+    weft_program_release(program);
+    return good;
+}
+
+static bool run(trial *t, const arrangement *a)
+{
+    if (a->by_library) return run_by_library(t, a);
+    return run_program(t, a, a->plain ? a->subject->plain : a->subject->program);
+}
+
 /* Which runs there are after the first one is drawn, so that they are few. */
 static bool run_all(trial *t)
 {
@@ -379,8 +396,9 @@ static bool run_all(trial *t)
         {"donated", &t->subject, .donated = true, .same_bits = true},
         {"without passes", &t->subject, .plain = true},
         {"on a device", &t->subject, .relaid = chance(t, 2), .donated = chance(t, 2), .on_device = true},
+        {"products by the library", &t->subject, .by_library = true, .same_bits = true},
     };
-    static const size_t chances[] = {4, 1, 3, 5, 3, 4, 5, 8, 4};
+    static const size_t chances[] = {4, 1, 3, 5, 3, 4, 5, 8, 4, 5};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         bool symbolic = t->binding.count > 0, wanted = chance(t, chances[i]);
         if (!symbolic && (runs[i].subject == &t->fixed || runs[i].specialize)) continue;

@@ -173,7 +173,7 @@ static weft_tensor input(weft_graph *graph, const sample *s, const operand *o, c
     return weft_input(graph, name, s->dtype, (weft_shape){o->rank, extents});
 }
 
-static weft_program *compile(const sample *s)
+static weft_program *compile(const sample *s, weft_product_policy products)
 {
     weft_graph *graph;
     weft_program *program;
@@ -183,7 +183,8 @@ static weft_program *compile(const sample *s)
                                     {s->a.contract_count, s->a.contract},
                                     {s->b.contract_count, s->b.contract}};
     weft_tensor a = input(graph, s, &s->a, "a"), b = input(graph, s, &s->b, "b");
-    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_dot(a, b, dot_axes)), NULL, &program));
+    const weft_policy policy = {.size = sizeof policy, .products = products};
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_dot(a, b, dot_axes)), &policy, &program));
     weft_graph_destroy(graph);
     return program;
 }
@@ -269,9 +270,11 @@ static void test_random_products(void **unused)
     for (int i = 0; i < PRODUCTS; i++) {
         sample s;
         draw_sample(&s);
-        weft_program *program = compile(&s);
-        check(program, 2, &s);
-        weft_program_release(program);
+        for (int by_library = 0; by_library < 2; by_library++) {
+            weft_program *program = compile(&s, by_library ? WEFT_PRODUCTS_LIBRARY : WEFT_PRODUCTS_GENERATED);
+            check(program, 2, &s);
+            weft_program_release(program);
+        }
         weft_array_release(s.a.array);
         weft_array_release(s.b.array);
     }

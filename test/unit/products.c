@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs whose products are all the library's: each is a step of its own, and every bit is that of a program that
+ * chooses. Both run on one executor. */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/einsum.h>
+#include <weft/weft.h>
+#include "test/support.h"
+
+enum { MOST_INPUTS = 4, SYMBOL = 37 /* the value of each */ };
+
+static weft_executor *executors[2]; /* of 1 and 3 threads */
+
+static int set_up(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1 + 2 * i}, &executors[i]));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) weft_executor_destroy(executors[i]);
+    return 0;
+}
+
+/* ---- what is compiled ---- */
+
+typedef weft_tensor (*tracer)(weft_graph *graph, weft_dtype dtype);
+
+#define INPUT(name, ...) weft_input(graph, name, dtype, WEFT_SHAPE(__VA_ARGS__))
+
+static weft_tensor matmul(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 7, 9), INPUT("b", 9, 5));
+}
+
+static weft_tensor many_terms(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 40, 1100), INPUT("b", 1100, 24));
+}
+
+static weft_tensor transposed(weft_graph *graph, weft_dtype dtype)
+{
+    weft_tensor a = INPUT("a", 70, 33), b = INPUT("b", 18, 70);
+    return weft_matmul(weft_permute(a, WEFT_INTS(1, 0)), weft_permute(b, WEFT_INTS(1, 0)));
+}
+
+static weft_tensor transposed_after(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_permute(weft_matmul(INPUT("a", 2, 30, 20), INPUT("b", 2, 20, 17)), WEFT_INTS(2, 0, 1));
+}
+
+static weft_tensor batched(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 3, 6, 20), INPUT("b", 3, 20, 10));
+}
+
+static weft_tensor batch_of_one_side(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 3, 6, 20), INPUT("b", 20, 10));
+}
+
+static weft_tensor several_terms(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_tensordot(INPUT("a", 12, 5, 9, 7), INPUT("b", 7, 9, 21), WEFT_INTS(2, 3), WEFT_INTS(1, 0));
+}
+
+static weft_tensor symmetric(weft_graph *graph, weft_dtype dtype)
+{
+    weft_tensor x = INPUT("x", 90, 40);
+    return weft_matmul(weft_permute(x, WEFT_INTS(1, 0)), x);
+}
+
+static weft_tensor symbolic(weft_graph *graph, weft_dtype dtype)
+{
+    weft_extent n = weft_symbol(graph, "n", 1, 4096), k = weft_symbol(graph, "k", 0, 4096);
+    return weft_matmul(INPUT("a", n, k), INPUT("b", k, 24));
+}
+
+static weft_tensor row(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 600), INPUT("b", 600, 48));
+}
+
+static weft_tensor sum_of_products(weft_graph *graph, weft_dtype dtype)
+{
+    weft_tensor a = INPUT("a", 20, 30, 1), b = INPUT("b", 1, 30, 25);
+    return weft_reduce_sum(weft_mul(a, b), WEFT_INTS(1), false);
+}
+
+static weft_tensor computed_before(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(weft_add(INPUT("a", 20, 30), INPUT("c", 30)), INPUT("b", 30, 24));
+}
+
+static weft_tensor layer(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_relu(weft_add(weft_matmul(INPUT("a", 45, 64), INPUT("b", 64, 32)), INPUT("c", 32)));
+}
+
+static weft_tensor two_layers(weft_graph *graph, weft_dtype dtype)
+{
+    weft_tensor x = weft_relu(weft_add(weft_matmul(INPUT("a", 700, 300), INPUT("b", 300, 260)), INPUT("c", 260)));
+    return weft_relu(weft_matmul(x, INPUT("d", 260, 300)));
+}
+
+static weft_tensor attention(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_attention(INPUT("a", 2, 24, 16), INPUT("b", 2, 40, 16), INPUT("c", 2, 40, 8),
+                          &(weft_attention_options){.causal = true});
+}
+
+static weft_tensor convolution(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_conv(INPUT("a", 2, 3, 14, 15), INPUT("b", 8, 3, 3, 3),
+                     &(weft_conv_options){.low = WEFT_INTS(1, 1), .high = WEFT_INTS(1, 1)});
+}
+
+static void multiply(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const weft_tensor *a = context;
+    (void)index;
+    out_next[0] = weft_matmul(carried[0], *a);
+}
+
+static weft_tensor loop(weft_graph *graph, weft_dtype dtype)
+{
+    weft_tensor a = INPUT("a", 12, 12);
+    return weft_fold(weft_extent_of(3), WEFT_TENSORS(INPUT("b", 20, 12)), multiply, &a, NULL);
+}
+
+static weft_tensor column(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 48, 600), INPUT("b", 600));
+}
+
+static weft_tensor vectors(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 600), INPUT("b", 600));
+}
+
+static weft_tensor outer(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_dot(INPUT("a", 20), INPUT("b", 30), (weft_dot_axes){.batch_a = {0}});
+}
+
+typedef struct subject {
+    const char *name;
+    tracer trace;
+    size_t products; /* that the library is to compute, one for each time that it runs */
+    bool real;       /* not of complex numbers */
+} subject;
+
+static const subject subjects[] = {
+    {"matmul", matmul, 1, false},
+    {"many terms", many_terms, 1, false},
+    {"transposed", transposed, 1, false},
+    {"transposed after", transposed_after, 1, false},
+    {"batched", batched, 1, false},
+    {"batch of one side", batch_of_one_side, 1, false},
+    {"several terms", several_terms, 1, false},
+    {"symmetric", symmetric, 1, false},
+    {"symbolic", symbolic, 1, false},
+    {"row", row, 1, false},
+    {"sum of products", sum_of_products, 1, false},
+    {"computed before", computed_before, 1, false},
+    {"layer", layer, 1, true},
+    {"two layers", two_layers, 2, true},
+    {"attention", attention, 2, true},
+    {"convolution", convolution, 1, true},
+    {"loop", loop, 3, false},
+    {"column", column, 0, false},
+    {"vectors", vectors, 0, false},
+    {"outer", outer, 0, false},
+};
+enum { SUBJECTS = sizeof subjects / sizeof *subjects };
+
+static weft_program *compile(tracer trace, weft_dtype dtype, const weft_policy *policy)
+{
+    weft_graph *graph;
+    weft_program *program;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(trace(graph, dtype)), policy, &program));
+    weft_graph_destroy(graph);
+    return program;
+}
+
+/* ---- running it ---- */
+
+static double draw(void)
+{
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 40) / (1 << 23) - 1;
+}
+
+static weft_array *make_input(const weft_program *program, size_t input)
+{
+    weft_dtype dtype = weft_program_input_dtype(program, input), part = weft_dtype_component(dtype);
+    const weft_program_axis *axes = weft_program_input_axes(program, input);
+    int64_t shape[WEFT_MAX_RANK];
+    weft_array *array;
+    size_t rank = weft_program_input_rank(program, input);
+    for (size_t i = 0; i < rank; i++) shape[i] = axes[i].size < 0 ? SYMBOL : axes[i].size;
+    weft_test_ok(weft_array_create(NULL, dtype, rank, shape, &array));
+    int64_t numbers = weft_array_count(array) * (part == dtype ? 1 : 2);
+    void *data = weft_array_data(array);
+    for (int64_t i = 0; i < numbers; i++) {
+        double value = draw();
+        float single = (float)value;
+        uint32_t bits;
+        memcpy(&bits, &single, sizeof bits);
+        switch (part) {
+        case WEFT_F32: ((float *)data)[i] = single; break;
+        case WEFT_F64: ((double *)data)[i] = value; break;
+        case WEFT_I32: ((int32_t *)data)[i] = (int32_t)(value * 1000); break;
+        case WEFT_BF16: ((uint16_t *)data)[i] = (uint16_t)(bits >> 16); break;
+        default:
+            ((uint16_t *)data)[i] = (uint16_t)(bits >> 31 << 15 | (8 + (bits >> 13) % 7) << 10 | (bits & 1023));
+            break;
+        }
+    }
+    return array;
+}
+
+static void count_product(void *self, const weft_profile_record *record)
+{
+    *(size_t *)self += record->kind == WEFT_PROFILE_PRODUCT;
+}
+
+static weft_array *run(weft_executor *executor, weft_program *program, weft_array *const *inputs, size_t *out_products)
+{
+    weft_array *output = NULL;
+    weft_profile profile = {.self = out_products, .record = count_product};
+    *out_products = 0;
+    weft_test_ok(weft_executor_run(executor, program,
+                                   &(weft_run){.input_count = weft_program_input_count(program),
+                                               .inputs = (weft_array **)inputs,
+                                               .output_count = 1,
+                                               .outputs = &output,
+                                               .profile = &profile}));
+    return output;
+}
+
+/* Returns how many products of the program that chooses were the library's. */
+static size_t check(const subject *s, weft_dtype dtype, size_t expected)
+{
+    weft_program *chosen = compile(s->trace, dtype, NULL);
+    weft_program *library =
+        compile(s->trace, dtype, &(weft_policy){.size = sizeof(weft_policy), .products = WEFT_PRODUCTS_LIBRARY});
+    weft_array *inputs[MOST_INPUTS];
+    size_t count = weft_program_input_count(library), products, chosen_products = 0;
+    assert_true(count <= MOST_INPUTS);
+    for (size_t i = 0; i < count; i++) inputs[i] = make_input(library, i);
+    for (size_t i = 0; i < 2; i++) {
+        weft_array *x = run(executors[i], library, inputs, &products);
+        weft_array *y = run(executors[i], chosen, inputs, &chosen_products);
+        size_t bytes = (size_t)weft_array_count(x) * weft_dtype_size(weft_array_dtype(x));
+        if (products != expected)
+            fail_msg("%s, %s: %zu products, not %zu", s->name, weft_dtype_name(dtype), products, expected);
+        if (memcmp(weft_array_data(x), weft_array_data(y), bytes) != 0)
+            fail_msg("%s, %s: other bits", s->name, weft_dtype_name(dtype));
+        weft_array_release(x);
+        weft_array_release(y);
+    }
+    for (size_t i = 0; i < count; i++) weft_array_release(inputs[i]);
+    weft_program_release(chosen);
+    weft_program_release(library);
+    return chosen_products;
+}
+
+/* ---- tests ---- */
+
+static void products_are_the_librarys(void **state)
+{
+    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_C64, WEFT_C128, WEFT_BF16, WEFT_F16};
+    size_t chosen = 0, all = 0;
+    (void)state;
+    for (size_t i = 0; i < SUBJECTS; i++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+            bool complex = weft_dtype_component(dtypes[d]) != dtypes[d];
+            if (complex && subjects[i].real) continue;
+            chosen += check(&subjects[i], dtypes[d], subjects[i].products);
+            all += subjects[i].products;
+        }
+    assert_true(chosen < all); /* loops are not always worse */
+}
+
+static void integers_stay_loops(void **state)
+{
+    (void)state;
+    assert_int_equal(check(&subjects[0], WEFT_I32, 0), 0);
+}
+
+/* Sums are those of a dot of f16 and bf16 as it is: nothing is cast for it. */
+static void float16_is_not_widened(void **state)
+{
+    weft_program *library =
+        compile(matmul, WEFT_F16, &(weft_policy){.size = sizeof(weft_policy), .products = WEFT_PRODUCTS_LIBRARY});
+    (void)state;
+    assert_null(strstr(weft_program_text(library), "cast("));
+    weft_program_release(library);
+}
+
+static weft_tensor chain(weft_graph *graph, weft_dtype dtype)
+{
+    weft_extent n = weft_symbol(graph, "n", 1, 4096);
+    return weft_einsum("ij,jk,kl->il", WEFT_TENSORS(INPUT("a", n, n), INPUT("b", n, n), INPUT("c", n, n)), NULL);
+}
+
+/* Kernels that a program of `policy` is compiled to, with those of what it compiles while it runs. */
+static uint64_t count_kernels(weft_executor *executor, const weft_policy *policy)
+{
+    weft_executor_counters before, after;
+    weft_program *program = compile(chain, WEFT_F64, policy);
+    weft_array *input = make_input(program, 0);
+    size_t products;
+    weft_executor_counters_read(executor, &before);
+    weft_array_release(run(executor, program, (weft_array *[]){input, input, input}, &products));
+    weft_executor_counters_read(executor, &after);
+    weft_array_release(input);
+    weft_program_release(program);
+    return after.kernels_compiled - before.kernels_compiled;
+}
+
+/* Contractions that are compiled in a run follow the program, and are kept apart. */
+static void contractions_follow_the_program(void **state)
+{
+    weft_policy policy = {.size = sizeof policy, .keep_symbolic_extensions = true, .products = WEFT_PRODUCTS_LIBRARY};
+    weft_executor *executor;
+    (void)state;
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    weft_test_ok(weft_executor_register_extension(executor, weft_einsum_extension()));
+    assert_int_equal(count_kernels(executor, &policy), 0);
+    policy.products = WEFT_PRODUCTS_GENERATED;
+    assert_true(count_kernels(executor, &policy) > 0);
+    weft_executor_destroy(executor);
+}
+
+/* What lies beyond the size of an older struct is not read. */
+static void older_policies_are_known(void **state)
+{
+    weft_policy older = {.size = offsetof(weft_policy, products), .products = (weft_product_policy)77};
+    weft_program *program = compile(matmul, WEFT_F32, &older);
+    weft_array *inputs[2] = {make_input(program, 0), make_input(program, 1)};
+    size_t products;
+    (void)state;
+    weft_array_release(run(executors[0], program, inputs, &products));
+    assert_int_equal(products, 0);
+    for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
+    weft_program_release(program);
+}
+
+static void unknown_policies_are_refused(void **state)
+{
+    weft_graph *graph;
+    weft_program *program;
+    (void)state;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor product = matmul(graph, WEFT_F32);
+    weft_test_fails(
+        weft_compile(graph, WEFT_TENSORS(product), &(weft_policy){.products = (weft_product_policy)2}, &program),
+        WEFT_INVALID_ARGUMENT, "there is no policy 2 of products");
+    weft_graph_destroy(graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_the_librarys), cmocka_unit_test(integers_stay_loops),
+        cmocka_unit_test(float16_is_not_widened),    cmocka_unit_test(contractions_follow_the_program),
+        cmocka_unit_test(older_policies_are_known),  cmocka_unit_test(unknown_policies_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
