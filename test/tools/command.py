@@ -153,7 +153,7 @@ class Einsum(Command):
     def test_prints(self):
         for backend in ["llvm", "ref"]:
             for more in [[], ["--symbolic"], ["--threads", "2"], ["--repeat=3"], ["--optimize", "left"],
-                         ["--code", "quick"], ["--code=tiered", "--repeat=3"]]:
+                         ["--code", "quick"], ["--code=tiered", "--repeat=3"], ["--products", "library"]]:
                 with self.subTest(backend=backend, more=more):
                     self.prints(self.product, "einsum", "ij,jk->ik", "a.npy", "b.npy", "--backend", backend, *more)
         self.prints("21.\n", "einsum", "ij->", "a.npy")
@@ -435,6 +435,30 @@ class Opt(Command):
                 status, out, error = self.weft("opt", "g.weft", "--emit", name)
                 self.assertEqual((status, error), (OK, ""))
                 self.assertIn(mark, out)
+
+    def test_products(self):
+        """A product of the library has no loops, and is drawn as one."""
+        (self.folder / "product.weft").write_text("""weft 0.1
+graph {
+  %a = input() {name = "a", dtype = f32, shape = [2, 3]}
+  %b = input() {name = "b", dtype = f32, shape = [3, 4]}
+  %0 = dot(%a, %b) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [0]}
+  return y = %0
+}
+""")
+        status, out, _ = self.weft("opt", "product.weft", "--emit", "loops", "--products", "generated")
+        self.assertEqual(status, OK)
+        self.assertIn("kernel {", out)
+        self.prints("", "opt", "product.weft", "--emit", "loops", "--products", "library")
+        drawn = [self.weft("view", "product.weft", "-o", "-", "--format", "dot", "--products", products)[1]
+                 for products in ["generated", "library"]]
+        self.assertNotEqual(*drawn)
+        results = [self.weft("run", "product.weft", "a=a.npy", "b=b.npy", "--products", products)[:2]
+                   for products in ["generated", "library"]]
+        self.assertEqual(results[0][0], OK)
+        self.assertEqual(*results)
+        self.refuses(MISUSED, "run: --products takes one of generated|library, not 'blis'", "run", "product.weft",
+                     "--products", "blis")
 
     def test_schedules(self):
         """A schedule that is printed can be given; each kernel has its own."""

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "module.h"
 #include <stdlib.h>
+#include <string.h>
 #include "file.h"
+
+weft_product_policy weft_products_of(const weft_arguments *arguments)
+{
+    const char *products = weft_arguments_text(arguments, "--products", "generated");
+    return strcmp(products, "library") == 0 ? WEFT_PRODUCTS_LIBRARY : WEFT_PRODUCTS_GENERATED;
+}
 
 weft_status *weft_module_load(const char *path, const weft_plugins *plugins, weft_module **out_module)
 {
@@ -14,8 +21,7 @@ weft_status *weft_module_load(const char *path, const weft_plugins *plugins, wef
     return status;
 }
 
-weft_status *weft_module_compile(const weft_module *module, const char *passes, weft_program **out_program)
+weft_status *weft_module_compile(const weft_module *module, const weft_policy *policy, weft_program **out_program)
 {
-    weft_policy policy = {.size = sizeof policy, .passes = passes};
-    return weft_compile_named(module->graph, module->outputs, module->output_names, &policy, out_program);
+    return weft_compile_named(module->graph, module->outputs, module->output_names, policy, out_program);
 }

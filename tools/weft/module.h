@@ -3,10 +3,19 @@
 #define WEFT_TOOLS_MODULE_H
 /* Graphs from files. */
 #include <weft/program.h>
+#include "options.h"
 #include "plugins.h"
 
+#define WEFT_PRODUCTS_OPTION                                                                                           \
+    {                                                                                                                  \
+        "--products", WEFT_OPTION_CHOICE, "generated|library",                                                         \
+            "what computes products: loops where they are faster, or the library alone (generated)"                    \
+    }
+
+/* That of --products. */
+weft_product_policy weft_products_of(const weft_arguments *arguments);
+
 weft_status *weft_module_load(const char *path, const weft_plugins *plugins, weft_module **out_module) WEFT_MUST_USE;
-/* `passes` as in weft_policy. */
-weft_status *weft_module_compile(const weft_module *module, const char *passes,
+weft_status *weft_module_compile(const weft_module *module, const weft_policy *policy,
                                  weft_program **out_program) WEFT_MUST_USE;
 #endif

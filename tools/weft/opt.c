@@ -88,10 +88,11 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
 {
     const char *passes = weft_arguments_text(arguments, "--passes", NULL);
     const char *format = weft_arguments_text(arguments, "--emit", "graph");
+    const weft_policy policy = {.size = sizeof policy, .passes = passes, .products = weft_products_of(arguments)};
     weft_program *program;
     if (passes != NULL) WEFT_TRY(check_passes(passes, format));
     if (strcmp(format, "trees") == 0) return emit_trees(module);
-    WEFT_TRY(name_pass(weft_module_compile(module, passes, &program)));
+    WEFT_TRY(name_pass(weft_module_compile(module, &policy, &program)));
     weft_schedules *schedules = NULL;
     weft_status *status = load_schedules(arguments, program, &schedules);
     if (status == NULL) status = emit(program, format, schedules);
@@ -121,6 +122,7 @@ static weft_status *run(const weft_arguments *arguments)
 
 static const weft_option options[] = {
     {"--passes", WEFT_OPTION_TEXT, "a,b,c", "these passes in this order (the standard pipeline)"},
+    WEFT_PRODUCTS_OPTION,
     {"--emit", WEFT_OPTION_CHOICE, "graph|trees|loops|schedule|scheduled|llvm|asm|ptx", "what to print (graph)"},
     {"--schedule", WEFT_OPTION_TEXTS, "[KERNEL:]MOVES",
      "the schedule of that kernel (0), as --emit schedule prints it; may be repeated"},

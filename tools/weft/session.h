@@ -4,6 +4,7 @@
 /* What `einsum` and `run` share: a program with its arrays, run some times and measured. */
 #include <cjson/cJSON.h>
 #include <weft/executor.h>
+#include "module.h"
 #include "options.h"
 #include "plugins.h"
 #include "profile.h"
@@ -18,6 +19,7 @@
         WEFT_SCHEDULES_OPTION,                                                                                         \
         {"--code", WEFT_OPTION_CHOICE, "optimized|tiered|quick",                                                       \
          "whether code is optimised: before it runs, in the background, or not (optimized)"},                          \
+        WEFT_PRODUCTS_OPTION,                                                                                          \
         {"--repeat", WEFT_OPTION_COUNT, "N", "run it this many times and report the median (1)"},                      \
         {"--profile", WEFT_OPTION_FLAG, NULL, "print what each step took and did"},                                    \
         {"--trace", WEFT_OPTION_FILE, "FILE.json", "write the last run as a trace for Perfetto or chrome://tracing"},  \
@@ -28,6 +30,7 @@
 typedef struct weft_session {
     weft_executor *executor;
     weft_schedules *schedules; /* of the executor; NULL: none */
+    weft_product_policy products;
     weft_program *program;
     size_t input_count, output_count;
     weft_array **inputs, **outputs; /* owned; entries may be NULL */

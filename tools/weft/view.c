@@ -5,20 +5,21 @@
 #include "file.h"
 #include "module.h"
 
-static weft_status *draw_module(const weft_module *module, const weft_draw_options *how)
+static weft_status *draw_module(const weft_module *module, const weft_policy *policy, const weft_draw_options *how)
 {
     weft_program *program;
-    WEFT_TRY(weft_module_compile(module, NULL, &program));
+    WEFT_TRY(weft_module_compile(module, policy, &program));
     weft_status *status = weft_draw_save(program, module, NULL, how);
     weft_program_release(program);
     return status;
 }
 
-static weft_status *draw(const char *graph, const weft_plugins *plugins, const weft_draw_options *how)
+static weft_status *draw(const weft_arguments *arguments, const weft_plugins *plugins, const weft_draw_options *how)
 {
     weft_module *module;
-    WEFT_TRY(weft_module_load(graph, plugins, &module));
-    weft_status *status = draw_module(module, how);
+    const weft_policy policy = {.size = sizeof policy, .products = weft_products_of(arguments)};
+    WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
+    weft_status *status = draw_module(module, &policy, how);
     weft_module_destroy(module);
     return status;
 }
@@ -36,7 +37,7 @@ static weft_status *run(const weft_arguments *arguments)
     weft_status *status = weft_plugins_init(&plugins, arguments);
     bool every_op = weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL;
     weft_draw_options how = {format, path, every_op};
-    if (status == NULL) status = draw(arguments->operands[0], &plugins, &how);
+    if (status == NULL) status = draw(arguments, &plugins, &how);
     weft_plugins_finish(&plugins);
     return status;
 }
@@ -45,6 +46,7 @@ static const weft_option options[] = {
     {"-o", WEFT_OPTION_FILE, "FILE.svg|FILE.dot|FILE.html", "where the picture goes; '-' is standard output"},
     {"--format", WEFT_OPTION_CHOICE, "svg|dot|html", "what to draw (what the name of the file ends in)"},
     {WEFT_DRAW_OPTION, WEFT_OPTION_FLAG, NULL, "draw broadcasts, permutes and reshapes as ops, not as part of arrows"},
+    WEFT_PRODUCTS_OPTION,
     WEFT_PLUGIN_OPTION,
 };
 
