@@ -131,6 +131,16 @@ static uint64_t any_bits(const weft_points *points, uint64_t *state)
     return bits_of(points->dtype, sign * ldexp(rint(ldexp(part, 10)), -(int)(random >> 1 & 7)));
 }
 
+/* x and y that make x^y large or small: it is within a few powers of two of the ends of the range. */
+static void power_at_the_end(const weft_points *points, uint64_t random, double part, uint64_t *a, uint64_t *b)
+{
+    int bits = points->dtype == WEFT_F64 ? 1024 : 128;
+    double end = (random & 1 ? bits : 2 - bits) - ldexp((double)(random >> 1 & 255), -6);
+    double base = ldexp(1 + part, -(int)(random >> 9 & 1));
+    *a = bits_of(points->dtype, base);
+    *b = bits_of(points->dtype, end / log2(base));
+}
+
 /* y near an integer multiple of what makes x^y, x / y large, or x of the size of y: relations that chance does not
  * make. */
 static void relate(const weft_points *points, uint64_t *state, uint64_t *a, uint64_t *b)
@@ -142,6 +152,7 @@ static void relate(const weft_points *points, uint64_t *state, uint64_t *a, uint
     case 1: *a = *b + (random >> 3 & 15); break;
     case 2: *b = bits_of(points->dtype, (double)((int64_t)(random >> 56) - 128)); break;
     case 3: *b = bits_of(points->dtype, ldexp((double)((int64_t)(random >> 50) - 8192), -5)); break;
+    case 4: power_at_the_end(points, random >> 3, part, a, b); break;
     default: break;
     }
 }
