@@ -72,17 +72,9 @@ static const double pow_series[] = {0x1.999999999999ap-3, 0x1.2492492491fadp-3, 
                                     0x1.745d165e9d8cbp-4, 0x1.3b14001ad1ac5p-4, 0x1.11044f323b52dp-4,
                                     0x1.e367b008da267p-5, 0x1.ba6e20d1720cp-5};
 
-/* For values of f32 log2(m) = s Q(T): error 2^-37.8; and 2^r on |r| <= 1/2: error 2^-34.3. */
-static const double single_log2[] = {0x1.71547652bedefp+1, 0x1.ec709d12d907fp-1, 0x1.27777fe09fe53p-1,
-                                     0x1.a58d8c7b93f82p-2, 0x1.5ce81245f8c01p-2};
-static const double single_exp2[] = {0x1p+0,
-                                     0x1.62e42ff0d92ecp-1,
-                                     0x1.ebfbe0775d443p-3,
-                                     0x1.c6b08ad313a88p-5,
-                                     0x1.3b29f3c048b14p-7,
-                                     0x1.5d8a72c2ba007p-10,
-                                     0x1.445c686b5f814p-13,
-                                     0x1.fdfc0561bdd1ap-17};
+/* Values of f32: log2(m) = s (C + D T + T^2 R(T)), where C = 2 / log(2) and D, nearly C / 3, are pairs: error
+ * 2^-37.5. */
+static const double single_log2[] = {0x1.277768p-1, 0x1.a595dap-2, 0x1.5c6d4ap-2};
 
 /* A number in twice the precision. */
 typedef struct pair {
@@ -130,58 +122,81 @@ static pair log2_of_f64(const writer *w, weft_inst_id m, weft_inst_id k)
     return sum(w, (pair){k, zero}, log2);
 }
 
+/*
+ * k + s g(T), where s = f / (2 + f) leaves a rest: f - 2 s is exact, and so the rest is. For the rest the logarithm
+ * grows by C / 2 / (1 + s), nearly C / 2 (1 - s) (1 + T), which is short of it by T^2: half of the most that this is
+ * has been added to C / 2. g is a pair, exact but for the terms R.
+ */
 static pair log2_of_f32(const writer *w, weft_inst_id m, weft_inst_id k)
 {
-    weft_inst_id one = real(w, 1.0), f = sub(w, m, one), s = quotient(w, f, add(w, m, one));
-    weft_inst_id q = polynomial(w, mul(w, s, s), single_log2, sizeof single_log2 / sizeof *single_log2);
-    pair log2 = {.high = fma3(w, s, q, k)};
-    log2.low = real(w, 0.0);
+    weft_inst_id one = real(w, 1.0), f = sub(w, m, one), s = quotient(w, f, add(w, m, one)), minus = negative_of(w, s);
+    weft_inst_id rest = fma3(w, minus, f, fma3(w, s, real(w, -2.0), f)), half = real(w, 0x1.717d6ap+0);
+    weft_inst_id slope = fma3(w, minus, half, half), square = mul(w, s, s);
+    slope = fma3(w, slope, square, slope);
+    pair scale = constant_pair(w, 0x1.715476p+1, 0x1.4ae0cp-25),
+         third = constant_pair(w, 0x1.ec709ep-1, -0x1.761356p-26);
+    weft_inst_id g = fma3(w, square, third.high, scale.high), gap = sub(w, scale.high, g);
+    weft_inst_id lost = fma3(w, square, third.high, gap);
+    lost = fma3(w, product_error(w, square, s, s), third.high, lost);
+    weft_inst_id g_low = polynomial(w, square, single_log2, sizeof single_log2 / sizeof *single_log2);
+    g_low = fma3(w, fma3(w, g_low, square, third.low), square, scale.low);
+    pair log2 = {.high = fma3(w, s, g, k)};
+    weft_inst_id error = fma3(w, s, g, sub(w, k, log2.high));
+    log2.low = fma3(w, rest, slope, fma3(w, s, add(w, g_low, lost), error));
     return log2;
 }
 
-/* y log2(a) with the values of zero, infinity and one: where a is 1 or y is 0 it is 0. */
-static pair exponent_of(const writer *w, weft_inst_id a, weft_inst_id y, pair log2)
+/* y log2(a), where `log2` is right for what is positive and finite. */
+static pair exponent_of(const writer *w, weft_inst_id a, weft_inst_id y, weft_inst_id finite, pair log2)
 {
-    weft_inst_id zero = real(w, 0.0), infinity = real(w, HUGE_VAL), finite = less(w, a, infinity);
-    weft_inst_id high = choose(w, finite, log2.high, a);
-    high = choose(w, binary(w, WEFT_SCALAR_eq, a, zero), real(w, -HUGE_VAL), high);
-    weft_inst_id at_one = binary(w, WEFT_SCALAR_eq, a, real(w, 1.0)), none = binary(w, WEFT_SCALAR_eq, y, zero);
-    weft_inst_id nothing = binary(w, WEFT_SCALAR_or, at_one, none);
-    pair e = product(w, (pair){high, log2.low}, (pair){y, zero});
-    weft_inst_id small = less(w, absolute(w, e.high), real(w, 0x1p12));
-    e.high = choose(w, nothing, zero, e.high);
-    e.low = choose(w, small, e.low, zero);
-    e.low = choose(w, nothing, zero, e.low);
+    weft_inst_id high = choose(w, finite, log2.high, a), none = binary(w, WEFT_SCALAR_eq, a, real(w, 0.0));
+    high = choose(w, none, real(w, -HUGE_VAL), high);
+    pair e = {.high = mul(w, high, y)};
+    e.low = fma3(w, log2.low, y, product_error(w, e.high, high, y));
     return e;
 }
 
-/* `result` = |x|^y with the sign, or NaN, that a negative x gives. */
-static weft_inst_id of_negative(const writer *w, weft_inst_id x, weft_inst_id y, weft_inst_id result)
+/* 2^(high + low), |high| <= 1/2, from the first two terms with their rounding error. */
+static weft_inst_id exp2_of_f32(const writer *w, weft_inst_id high, weft_inst_id low)
 {
-    weft_inst_id half = mul(w, y, real(w, 0.5));
-    weft_inst_id integral = binary(w, WEFT_SCALAR_eq, unary(w, WEFT_SCALAR_trunc, y), y);
-    weft_inst_id odd = binary(w, WEFT_SCALAR_ne, unary(w, WEFT_SCALAR_trunc, half), half);
-    odd = binary(w, WEFT_SCALAR_and, odd, integral);
-    weft_inst_id zero = real(w, 0.0), negative = less(w, x, zero), finite = less(w, real(w, -HUGE_VAL), x);
-    weft_inst_id fractional = unary(w, WEFT_SCALAR_not, integral);
-    weft_inst_id undefined = binary(w, WEFT_SCALAR_and, negative, finite);
-    undefined = binary(w, WEFT_SCALAR_and, undefined, fractional);
-    result = choose(w, undefined, real(w, (double)NAN), result);
-    return choose(w, odd, with_sign(w, result, x), result);
+    const math_exp2_constants *c = &weft_math_exp2_constants[MATH_F32];
+    weft_inst_id r = add(w, high, low), one = real(w, 1.0), first = real(w, c->series[1]);
+    weft_inst_id start = fma3(w, high, first, one), gap = sub(w, one, start);
+    weft_inst_id rest = fma3(w, low, first, fma3(w, high, first, gap));
+    weft_inst_id square = mul(w, r, r), tail = polynomial(w, r, c->series + 2, c->count - 2);
+    return add(w, start, fma3(w, square, tail, rest));
 }
 
-static weft_inst_id pow_f64(const writer *w, weft_inst_id x, weft_inst_id y, bool of_f32)
+/* `result` = |x|^y with the sign, or NaN, that a negative x gives. */
+static weft_inst_id of_negative(const writer *w, weft_inst_id x, weft_inst_id y, weft_inst_id finite,
+                                weft_inst_id result)
+{
+    weft_inst_id half = unary(w, WEFT_SCALAR_trunc, mul(w, y, real(w, 0.5))), even = add(w, half, half);
+    weft_inst_id left = absolute(w, sub(w, y, even)), odd = binary(w, WEFT_SCALAR_eq, left, real(w, 1.0));
+    weft_inst_id not_even = binary(w, WEFT_SCALAR_ne, even, y), zero = real(w, 0.0);
+    weft_inst_id undefined = binary(w, WEFT_SCALAR_and, less(w, x, zero), finite);
+    undefined = binary(w, WEFT_SCALAR_and, undefined, not_even);
+    weft_inst_id other = choose(w, undefined, real(w, (double)NAN), result);
+    return choose(w, odd, with_sign(w, result, x), other);
+}
+
+/* Where x is 1 or y is 0 the result is 1, whatever the other is. */
+static weft_inst_id general_power(const writer *w, weft_inst_id x, weft_inst_id y)
 {
     const math_exp2_constants *c = &weft_math_exp2_constants[w->number];
-    weft_inst_id a = absolute(w, x), m, k, shifted;
+    weft_inst_id a = absolute(w, x), finite = less(w, a, real(w, HUGE_VAL)), one = real(w, 1.0), m, k, shifted;
     weft_math_split(w, a, &m, &k);
-    pair e = exponent_of(w, a, y, of_f32 ? log2_of_f32(w, m, k) : log2_of_f64(w, m, k));
+    pair e = exponent_of(w, a, y, finite, (w->number == MATH_F32 ? log2_of_f32 : log2_of_f64)(w, m, k));
     weft_inst_id within = at_least(w, at_most(w, e.high, c->most), c->least);
-    weft_inst_id n = weft_math_round_scaled(w, within, 1.0, 2 * w->format->bias, &shifted);
-    weft_inst_id r = add(w, sub(w, within, n), e.low);
-    weft_inst_id significand = of_f32 ? polynomial(w, r, single_exp2, sizeof single_exp2 / sizeof *single_exp2)
-                                      : polynomial(w, r, c->series, c->count);
-    return of_negative(w, x, y, weft_math_scale(w, significand, shifted));
+    weft_inst_id is_within = binary(w, WEFT_SCALAR_eq, within, e.high), zero = real(w, 0.0);
+    weft_inst_id low = choose(w, is_within, e.low, zero);
+    weft_inst_id n = weft_math_round_scaled(w, within, 1.0, 2 * w->format->bias, &shifted), high = sub(w, within, n);
+    weft_inst_id significand =
+        w->number == MATH_F32 ? exp2_of_f32(w, high, low) : polynomial(w, add(w, high, low), c->series, c->count);
+    weft_inst_id at_one = binary(w, WEFT_SCALAR_eq, a, one), none = binary(w, WEFT_SCALAR_eq, y, zero);
+    weft_inst_id result = weft_math_scale(w, significand, shifted);
+    result = choose(w, binary(w, WEFT_SCALAR_or, at_one, none), one, result);
+    return of_negative(w, x, y, finite, result);
 }
 
 /* ---- pow of a constant exponent ---- */
@@ -229,18 +244,13 @@ static bool find_simple_power(const writer *w, weft_inst_id x, double exponent, 
     return true;
 }
 
-/* f32 is computed in f64, which has bits enough. */
 weft_inst_id weft_math_pow(const writer *w, const weft_inst_id *x)
 {
     double constant_exponent;
     weft_inst_id power;
     if (find_constant(w, x[1], &constant_exponent) && find_simple_power(w, x[0], constant_exponent, &power))
         return power;
-    if (w->dtype == WEFT_F64) return pow_f64(w, x[0], x[1], false);
-    writer wide = {w->list, WEFT_F64, MATH_F64, &weft_math_formats[MATH_F64]};
-    weft_inst_id base = given(w, WEFT_SCALAR_cast, WEFT_F64, x[0]);
-    weft_inst_id exponent = given(w, WEFT_SCALAR_cast, WEFT_F64, x[1]);
-    return given(w, WEFT_SCALAR_cast, WEFT_F32, pow_f64(&wide, base, exponent, true));
+    return general_power(w, x[0], x[1]);
 }
 
 /* By squares; products wrap as those of the general way do. */
