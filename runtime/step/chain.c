@@ -374,7 +374,7 @@ static int64_t strip_bytes(const weft_strips *strips, int64_t parts, int64_t row
  * Strips pay where intermediates do not stay in L2 anyway: each of their bytes is written and read there instead of
  * beyond it. They are as long as half of L2 has room for, or longer, up to `room`, where products would read, and pack,
  * too much of their other operand again. Intermediates that no cache holds are worth more of that, since strips need so
- * much less memory: 4 MB instead of 540 for attention of length 8192.
+ * much less memory: 4 MB instead of 540 for attention of length 8192. Fewer strips than threads would leave some idle.
  */
 static bool cut(chain_view *v, int64_t bytes, int64_t room, int64_t threads, weft_strips *strips)
 {
@@ -386,7 +386,8 @@ static bool cut(chain_view *v, int64_t bytes, int64_t room, int64_t threads, wef
            strip_bytes(strips, (strips->parts + 1) / 2, row_bytes) <= room)
         set_parts(v, strips, (strips->parts + 1) / 2);
     balance(v, threads, strips);
-    return strips->all > 1 && reread_bytes(v, strips) <= most && strip_bytes(strips, strips->parts, row_bytes) <= room;
+    return strips->all > 1 && strips->all >= threads && reread_bytes(v, strips) <= most &&
+           strip_bytes(strips, strips->parts, row_bytes) <= room;
 }
 
 /* ---- what is hidden ---- */
