@@ -37,7 +37,7 @@ Tensors = structure("weft_tensors", count=SIZE, items=ctypes.POINTER(Tensor))
 Ints = structure("weft_ints", count=SIZE, items=POINTER)
 Binding = structure("weft_binding", name=TEXT, value=ctypes.c_int64)
 Policy = structure("weft_policy", size=SIZE, keep_symbolic_extensions=ctypes.c_bool, passes=TEXT,
-                   products=ctypes.c_int)
+                   products=ctypes.c_int, functions=ctypes.c_int)
 ExecutorOptions = structure("weft_executor_options", allocator=POINTER, threads=ctypes.c_uint, variant_capacity=SIZE,
                             kernel_capacity=SIZE, buffer_capacity=SIZE, machine=POINTER, schedules=POINTER, code=ctypes.c_int,
                             specialize_after=ctypes.c_uint32, specialized_capacity=SIZE)

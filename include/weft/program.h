@@ -23,12 +23,21 @@ extern "C" {
  */
 typedef enum weft_product_policy { WEFT_PRODUCTS_GENERATED, WEFT_PRODUCTS_LIBRARY } weft_product_policy;
 
+/*
+ * How exact exp, exp2, sigmoid and tanh of f32 are, and of f16 and bf16, which are computed in f32. ACCURATE keeps to the
+ * bounds that hold for all functions (the guide, numerics); FAST to 4 units of the last place of f32, of which f16 and
+ * bf16 see next to nothing, and a result below 2^-125 may be 0, in about two thirds of the time. What is made of these
+ * functions follows, such as softmax; special values are the same. The policy is for runtime "llvm"; others compute as they do.
+ */
+typedef enum weft_function_policy { WEFT_FUNCTIONS_ACCURATE, WEFT_FUNCTIONS_FAST } weft_function_policy;
+
 /* How to compile; zero-initialise for the defaults. Part of every cache key. */
 typedef struct weft_policy {
     size_t size;                   /* sizeof(weft_policy); 0 stands for it */
     bool keep_symbolic_extensions; /* do not lower extension nodes whose extents are symbolic */
     const char *passes; /* names in order, between commas or blanks; NULL: the standard pipeline (weft_pass_names) */
     weft_product_policy products;
+    weft_function_policy functions;
 } weft_policy;
 
 /*
@@ -36,8 +45,8 @@ typedef struct weft_policy {
  * NULL, and so may single names: then outputs are called "out0", "out1", ... Names must differ and not be empty
  * (INVALID_ARGUMENT). The inputs are those that the outputs need as traced, even if a pass finds that they do not
  * matter, in the order in which they were made; inputs of which only the shape or dtype is used, as by weft_full_like,
- * are not among them. INVALID_ARGUMENT for a value of policy->products that there is not. Reports the graph's sticky
- * error if there is one.
+ * are not among them. INVALID_ARGUMENT for a value of policy->products or functions that there is not. Reports the
+ * graph's sticky error if there is one.
  */
 weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
                                 const weft_policy *policy, weft_program **out_program) WEFT_MUST_USE;

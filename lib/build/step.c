@@ -128,7 +128,7 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_st
 {
     const weft_build_request *request = builder->request;
     weft_kernel *kernel = planned->lowered.kernel;
-    weft_status *status = weft_kernel_expand(kernel);
+    weft_status *status = weft_kernel_expand(kernel, request->program->policy.functions);
     if (status == NULL)
         status = weft_schedules_apply(request->schedules, kernel, machine_of(request), &out_step->schedule_key);
     WEFT_TRY(weft_node_error(weft_graph_node(builder->graph, planned->node), request->allocator, status));

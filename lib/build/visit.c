@@ -8,6 +8,7 @@
 typedef struct kernel_visit {
     const weft_machine *machine;
     const weft_schedules *schedules;
+    weft_function_policy functions;
     weft_kernel_visitor visit;
     void *context;
 } kernel_visit;
@@ -17,7 +18,7 @@ static weft_status *visit_kernel(const kernel_visit *request, const char *name, 
     weft_kernel *lowered = NULL, *expanded = NULL;
     uint64_t key;
     weft_status *status = weft_kernel_clone(kernel, &lowered);
-    if (status == NULL) status = weft_kernel_expand(kernel);
+    if (status == NULL) status = weft_kernel_expand(kernel, request->functions);
     if (status == NULL) status = weft_kernel_clone(kernel, &expanded);
     if (status == NULL) status = weft_schedules_apply(request->schedules, kernel, request->machine, &key);
     if (status == NULL) status = request->visit(request->context, &(weft_kernel_view){name, lowered, expanded, kernel});
@@ -95,7 +96,8 @@ static weft_status *visit(const weft_program *program, weft_attempt_end end, con
 weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine,
                                         const weft_schedules *schedules, weft_kernel_visitor visitor, void *context)
 {
-    return visit(program, visit_kernels, &(kernel_visit){machine, schedules, visitor, context});
+    return visit(program, visit_kernels,
+                 &(kernel_visit){machine, schedules, program->policy.functions, visitor, context});
 }
 
 weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visitor, void *context)

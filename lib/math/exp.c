@@ -134,6 +134,51 @@ weft_inst_id weft_math_exp2(const writer *w, const weft_inst_id *x)
     return zero_below(w, b, power);
 }
 
+/* ---- fast exponentials ---- */
+
+/* 2 exp(r) on |r| <= 0.347, of floats, and 2 2^r on |r| <= 1/2: error 2^-23.4. Twice the result, because half of the
+ * largest power is the largest that there is. */
+static const double fast_exp[] = {0x1p+1, 0x1.fffff6p+0, 0x1.fffdc2p-1, 0x1.555a82p-2, 0x1.573ba8p-4, 0x1.0f9fcep-6};
+static const double fast_exp2[] = {0x1p+1, 0x1.62e42ap+0, 0x1.ebf9c2p-2, 0x1.c6b6d8p-4, 0x1.3ce8aep-6, 0x1.5bda58p-9};
+
+/* exp(scale x) = 2^(n - 1) * *out_double, where |x| is at most 89: the power of two, 0 for n of -126 and less. */
+static weft_inst_id fast_parts(const writer *w, weft_inst_id x, double sign, weft_inst_id *out_double)
+{
+    const math_exp_constants *c = &weft_math_exp_constants[MATH_F32];
+    weft_inst_id shifted, n = weft_math_round_scaled(w, x, sign * c->log2_e, w->format->bias - 1, &shifted);
+    weft_inst_id r = fma3(w, n, real(w, -sign * c->ln2_high), x);
+    r = fma3(w, n, real(w, -sign * c->ln2_low), r);
+    double signed_terms[sizeof fast_exp / sizeof *fast_exp];
+    for (size_t i = 0; i < sizeof fast_exp / sizeof *fast_exp; i++)
+        signed_terms[i] = i % 2 == 0 ? fast_exp[i] : sign * fast_exp[i];
+    *out_double = polynomial(w, r, signed_terms, sizeof fast_exp / sizeof *fast_exp);
+    return weft_math_power(w, as_integer(w, shifted));
+}
+
+weft_inst_id weft_math_fast_exp(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id twice, power = fast_parts(w, at_most(w, x[0], 89.0), 1, &twice);
+    weft_inst_id tiny = less(w, x[0], real(w, -86.98));
+    return choose(w, tiny, real(w, 0.0), mul(w, twice, power));
+}
+
+weft_inst_id weft_math_fast_exp2(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id shifted, within = at_most(w, x[0], 129.0);
+    weft_inst_id n = weft_math_round_scaled(w, within, 1.0, w->format->bias - 1, &shifted);
+    weft_inst_id twice = polynomial(w, sub(w, within, n), fast_exp2, sizeof fast_exp2 / sizeof *fast_exp2);
+    weft_inst_id tiny = less(w, x[0], real(w, -125.4)), power = weft_math_power(w, as_integer(w, shifted));
+    return choose(w, tiny, real(w, 0.0), mul(w, twice, power));
+}
+
+/* 1 / (1 + exp(-x)) */
+weft_inst_id weft_math_fast_sigmoid(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id twice, power = fast_parts(w, at_least(w, at_most(w, x[0], 87.0), -89.0), -1, &twice);
+    weft_inst_id one = real(w, 1.0);
+    return quotient(w, one, fma3(w, twice, power, one));
+}
+
 /* ---- functions of exp that cancel ---- */
 
 math_reduced weft_math_reduce(const writer *w, weft_inst_id x, int shift)

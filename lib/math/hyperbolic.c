@@ -64,6 +64,22 @@ weft_inst_id weft_math_tanh(const writer *w, const weft_inst_id *x)
     return with_sign(w, choose(w, small, near, large_tanh(w, a)), x[0]);
 }
 
+/* (exp(2 u) - 1) / u on |u| <= 0.1735, of floats: error 2^-26.1. */
+static const double fast_growth[] = {0x1p+1, 0x1.fffffep+0, 0x1.5554b4p+0, 0x1.5556f2p-1, 0x1.12256cp-2, 0x1.6b9cf2p-4};
+
+/* t / (t + 2), where t = exp(2 a) - 1 = (s - 1) + s (exp(2 u) - 1) with s = 2^n. */
+weft_inst_id weft_math_fast_tanh(const writer *w, const weft_inst_id *x)
+{
+    const math_exp_constants *exp = &weft_math_exp_constants[MATH_F32];
+    weft_inst_id a = at_most(w, absolute(w, x[0]), constants_of[MATH_F32].most), shifted;
+    weft_inst_id n = weft_math_round_scaled(w, a, 2.0 * exp->log2_e, w->format->bias, &shifted);
+    weft_inst_id u = fma3(w, n, real(w, -0.5 * exp->ln2), a);
+    weft_inst_id growth = mul(w, u, polynomial(w, u, fast_growth, sizeof fast_growth / sizeof *fast_growth));
+    weft_inst_id s = weft_math_power(w, as_integer(w, shifted)), base = sub(w, s, real(w, 1.0));
+    weft_inst_id t = fma3(w, s, growth, base);
+    return with_sign(w, quotient(w, t, add(w, t, real(w, 2.0))), x[0]);
+}
+
 /* ---- sinh and cosh ---- */
 
 /* x = n ln(2) + u: both are 2 ((h + g) cosh(u) + (h - g) sinh(u)) with h = 2^(n - 2) and g = 2^(-n - 2), sinh with the

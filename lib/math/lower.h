@@ -9,6 +9,7 @@ typedef weft_inst_id weft_math_lowering(const writer *w, const weft_inst_id *x);
 
 #define WEFT_MATH(name, dtype, ulp) weft_math_lowering weft_math_##name;
 #define WEFT_MATH_EMITTED(name, dtype, ulp)
+#define WEFT_MATH_FAST(name, dtype, ulp) weft_math_lowering weft_math_fast_##name;
 #include "lib/math/math.def"
 #undef WEFT_MATH
 #undef WEFT_MATH_EMITTED
@@ -46,8 +47,8 @@ weft_inst_id weft_math_round_scaled(const writer *w, weft_inst_id x, double scal
                                     weft_inst_id *out_shifted);
 /* The power of two whose biased exponent is in the low bits of the integer `exponent`. */
 weft_inst_id weft_math_power(const writer *w, weft_inst_id exponent);
-/* `significand` * 2^n, rounded once; `shifted` is of weft_math_round_scaled with a shift of twice the bias. What is half
- * scaled must be normal, as must the factor. */
+/* `significand` * 2^n, rounded once; `shifted` is of weft_math_round_scaled with a shift of twice the bias. What is
+ * half scaled must be normal, as must the factor. */
 weft_inst_id weft_math_scale(const writer *w, weft_inst_id significand, weft_inst_id shifted);
 
 /* x = n ln(2) + high + low, |high| <= 0.3467, low is its rounding error; `shifted` as of weft_math_round_scaled. */

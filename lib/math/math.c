@@ -25,6 +25,16 @@ static weft_math_lowering *const lowerings[WEFT_SCALAR_COUNT][MATH_FORMATS] = {
 #undef WEFT_MATH_EMITTED
 };
 
+/* In place of these with WEFT_FUNCTIONS_FAST. */
+static weft_math_lowering *const fast_lowerings[WEFT_SCALAR_COUNT][MATH_FORMATS] = {
+#define WEFT_MATH(name, dtype, ulp)
+#define WEFT_MATH_EMITTED(name, dtype, ulp)
+#define WEFT_MATH_FAST(name, dtype, ulp) [WEFT_SCALAR_##name][MATH_##dtype] = weft_math_fast_##name,
+#include "lib/math/math.def"
+#undef WEFT_MATH
+#undef WEFT_MATH_EMITTED
+};
+
 /* Nothing to measure: the same arithmetic for every dtype that the operation takes. */
 static weft_math_lowering *const exact_lowerings[WEFT_SCALAR_COUNT] = {
     [WEFT_SCALAR_sign] = weft_math_sign,
@@ -40,7 +50,7 @@ bool weft_scalar_is_math(weft_scalar_op op)
     return lowerings[op][MATH_F32] != NULL;
 }
 
-static weft_status *lower(weft_inst_list *list, const weft_inst *inst, weft_inst_id *out_id)
+static weft_status *expand(weft_inst_list *list, const weft_inst *inst, bool fast, weft_inst_id *out_id)
 {
     weft_math_lowering *exact = exact_lowerings[inst->op];
     if (exact == NULL && !weft_scalar_is_math(inst->op)) return NULL;
@@ -58,11 +68,23 @@ static weft_status *lower(weft_inst_list *list, const weft_inst *inst, weft_inst
         return weft_status_create(list->arena->allocator, WEFT_UNSUPPORTED, "math lowering",
                                   "%s of dtype %s has no lowering: it takes f32 and f64", weft_scalar_name(inst->op),
                                   weft_dtype_name(dtype));
-    *out_id = (exact != NULL ? exact : lowerings[inst->op][w.number])(&w, inst->args);
+    weft_math_lowering *accurate = lowerings[inst->op][w.number], *chosen = exact != NULL ? exact : accurate;
+    if (fast && fast_lowerings[inst->op][w.number] != NULL) chosen = fast_lowerings[inst->op][w.number];
+    *out_id = chosen(&w, inst->args);
     return NULL;
 }
 
-weft_status *weft_kernel_lower_math(weft_kernel *kernel)
+static weft_status *lower(weft_inst_list *list, const weft_inst *inst, weft_inst_id *out_id)
 {
-    return weft_kernel_rewrite(kernel, lower);
+    return expand(list, inst, false, out_id);
+}
+
+static weft_status *lower_fast(weft_inst_list *list, const weft_inst *inst, weft_inst_id *out_id)
+{
+    return expand(list, inst, true, out_id);
+}
+
+weft_status *weft_kernel_lower_math(weft_kernel *kernel, weft_function_policy policy)
+{
+    return weft_kernel_rewrite(kernel, policy == WEFT_FUNCTIONS_FAST ? lower_fast : lower);
 }

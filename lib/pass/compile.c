@@ -386,7 +386,7 @@ static weft_policy policy_of(const weft_policy *policy)
 /* What is left of it once the passes are done. */
 static weft_policy later_policy(const weft_policy *policy)
 {
-    return (weft_policy){.size = sizeof(weft_policy), .products = policy->products};
+    return (weft_policy){.size = sizeof(weft_policy), .products = policy->products, .functions = policy->functions};
 }
 
 weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
@@ -400,6 +400,8 @@ weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const c
     if (outputs.items == NULL) return invalid(&c, "outputs is NULL, but its length is %zu", outputs.count);
     if ((unsigned)c.policy.products > WEFT_PRODUCTS_LIBRARY)
         return invalid(&c, "there is no policy %d of products", (int)c.policy.products);
+    if ((unsigned)c.policy.functions > WEFT_FUNCTIONS_FAST)
+        return invalid(&c, "there is no policy %d of functions", (int)c.policy.functions);
     WEFT_TRY(weft_program_create(graph->allocator, &c.program));
     c.program->policy = later_policy(&c.policy);
     weft_arena_init(&c.scratch, graph->allocator);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_SCHEDULE_SCHEDULE_H
 #define WEFT_LIB_SCHEDULE_SCHEDULE_H
+#include <weft/program.h>
 #include "lib/schedule/move.h"
 
 /* Pass: a costly value that a reducing stage and the last one both compute is computed once (stage_cse.c). Unscheduled,
@@ -8,7 +9,7 @@
 weft_status *weft_kernel_stage_cse(weft_kernel *kernel) WEFT_MUST_USE;
 
 /* All passes in order that a kernel as lowered goes through before it is scheduled (pipeline.c). */
-weft_status *weft_kernel_expand(weft_kernel *kernel) WEFT_MUST_USE;
+weft_status *weft_kernel_expand(weft_kernel *kernel, weft_function_policy policy) WEFT_MUST_USE;
 
 /* How points of a kernel without reductions are visited. */
 typedef enum weft_form { WEFT_FORM_ANY, WEFT_FORM_PLAIN, WEFT_FORM_TRANSPOSED, WEFT_FORM_TILED } weft_form;

@@ -460,6 +460,23 @@ graph {
         self.refuses(MISUSED, "run: --products takes one of generated|library, not 'blis'", "run", "product.weft",
                      "--products", "blis")
 
+    def test_functions(self):
+        """Fast functions are other code, and close to the accurate ones."""
+        (self.folder / "exp.weft").write_text("""weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [3]}
+  %0 = exp(%x)
+  return y = %0
+}
+""")
+        self.save("three.npy", (3,), [-200, 0, 1])
+        code = [self.weft("opt", "exp.weft", "--emit", "scheduled", "--functions", functions)[1]
+                for functions in ["accurate", "fast"]]
+        self.assertNotEqual(*code)
+        self.prints("y =\n[      0.       1. 2.718282]\n", "run", "exp.weft", "x=three.npy", "--functions", "fast")
+        self.refuses(MISUSED, "run: --functions takes one of accurate|fast, not 'exact'", "run", "exp.weft",
+                     "--functions", "exact")
+
     def test_schedules(self):
         """A schedule that is printed can be given; each kernel has its own."""
         _, out, _ = self.weft("opt", "g.weft", "--emit", "schedule")

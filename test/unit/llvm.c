@@ -96,7 +96,7 @@ static weft_kernel *parse(const example *x)
 {
     weft_kernel *kernel = NULL;
     weft_test_ok(weft_kernel_parse(NULL, x->name, x->text, strlen(x->text), &kernel));
-    weft_test_ok(weft_kernel_lower_math(kernel));
+    weft_test_ok(weft_kernel_lower_math(kernel, WEFT_FUNCTIONS_ACCURATE));
     return kernel;
 }
 

@@ -27,7 +27,7 @@ static void emit(size_t number, weft_bytes *out_object)
     weft_kernel *kernel;
     snprintf(source, sizeof source, text, 2 * number + 1);
     weft_test_ok(weft_kernel_parse(NULL, "kernel", source, strlen(source), &kernel));
-    weft_test_ok(weft_kernel_lower_math(kernel));
+    weft_test_ok(weft_kernel_lower_math(kernel, WEFT_FUNCTIONS_ACCURATE));
     weft_test_ok(weft_llvm_query()->emit(NULL, kernel, "kernel", WEFT_LLVM_OBJECT, out_object));
     weft_kernel_destroy(kernel);
 }

@@ -264,7 +264,7 @@ static weft_status *walk(const weft_allocator *allocator, void *context)
     if (status == NULL) status = weft_kernel_print(kernel, &text);
     if (status == NULL) assert_string_equal(text.data, sample);
     if (status == NULL) status = replace_by_clone(&kernel);
-    if (status == NULL) status = weft_kernel_lower_math(kernel);
+    if (status == NULL) status = weft_kernel_lower_math(kernel, WEFT_FUNCTIONS_ACCURATE);
     if (status == NULL) status = weft_kernel_verify(kernel);
     weft_bytes_finish(&text);
     weft_kernel_destroy(kernel);

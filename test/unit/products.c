@@ -366,6 +366,9 @@ static void unknown_policies_are_refused(void **state)
     weft_test_fails(
         weft_compile(graph, WEFT_TENSORS(product), &(weft_policy){.products = (weft_product_policy)2}, &program),
         WEFT_INVALID_ARGUMENT, "there is no policy 2 of products");
+    weft_test_fails(
+        weft_compile(graph, WEFT_TENSORS(product), &(weft_policy){.functions = (weft_function_policy)2}, &program),
+        WEFT_INVALID_ARGUMENT, "there is no policy 2 of functions");
     weft_graph_destroy(graph);
 }
 

@@ -4,10 +4,13 @@
 #include <string.h>
 #include "file.h"
 
-weft_product_policy weft_products_of(const weft_arguments *arguments)
+weft_policy weft_policy_of(const weft_arguments *arguments)
 {
     const char *products = weft_arguments_text(arguments, "--products", "generated");
-    return strcmp(products, "library") == 0 ? WEFT_PRODUCTS_LIBRARY : WEFT_PRODUCTS_GENERATED;
+    const char *functions = weft_arguments_text(arguments, "--functions", "accurate");
+    return (weft_policy){.size = sizeof(weft_policy),
+                         .products = strcmp(products, "library") == 0 ? WEFT_PRODUCTS_LIBRARY : WEFT_PRODUCTS_GENERATED,
+                         .functions = strcmp(functions, "fast") == 0 ? WEFT_FUNCTIONS_FAST : WEFT_FUNCTIONS_ACCURATE};
 }
 
 weft_status *weft_module_load(const char *path, const weft_plugins *plugins, weft_module **out_module)

@@ -12,8 +12,14 @@
             "what computes products: loops where they are faster, or the library alone (generated)"                    \
     }
 
-/* That of --products. */
-weft_product_policy weft_products_of(const weft_arguments *arguments);
+#define WEFT_FUNCTIONS_OPTION                                                                                          \
+    {                                                                                                                  \
+        "--functions", WEFT_OPTION_CHOICE, "accurate|fast",                                                            \
+            "exponentials of f32 and tanh within 1 unit of the last place, or within 4 (accurate)"                     \
+    }
+
+/* That of --products and --functions. */
+weft_policy weft_policy_of(const weft_arguments *arguments);
 
 weft_status *weft_module_load(const char *path, const weft_plugins *plugins, weft_module **out_module) WEFT_MUST_USE;
 weft_status *weft_module_compile(const weft_module *module, const weft_policy *policy,

@@ -88,7 +88,8 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
 {
     const char *passes = weft_arguments_text(arguments, "--passes", NULL);
     const char *format = weft_arguments_text(arguments, "--emit", "graph");
-    const weft_policy policy = {.size = sizeof policy, .passes = passes, .products = weft_products_of(arguments)};
+    weft_policy policy = weft_policy_of(arguments);
+    policy.passes = passes;
     weft_program *program;
     if (passes != NULL) WEFT_TRY(check_passes(passes, format));
     if (strcmp(format, "trees") == 0) return emit_trees(module);
@@ -123,6 +124,7 @@ static weft_status *run(const weft_arguments *arguments)
 static const weft_option options[] = {
     {"--passes", WEFT_OPTION_TEXT, "a,b,c", "these passes in this order (the standard pipeline)"},
     WEFT_PRODUCTS_OPTION,
+    WEFT_FUNCTIONS_OPTION,
     {"--emit", WEFT_OPTION_CHOICE, "graph|trees|loops|schedule|scheduled|llvm|asm|ptx", "what to print (graph)"},
     {"--schedule", WEFT_OPTION_TEXTS, "[KERNEL:]MOVES",
      "the schedule of that kernel (0), as --emit schedule prints it; may be repeated"},

@@ -430,6 +430,7 @@ static const weft_option options[] = {
      "look so long for faster schedules first, and add them to those of --schedules FILE"},
     {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
     WEFT_PLUGIN_OPTION,
+    WEFT_FUNCTIONS_OPTION,
     WEFT_SESSION_OPTIONS,
 };
 

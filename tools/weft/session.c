@@ -63,7 +63,7 @@ weft_status *weft_session_init(weft_session *session, const weft_arguments *argu
     weft_executor_options options = {.threads = (unsigned)weft_arguments_count(arguments, "--threads", 0),
                                      .code = code_policy(arguments)};
     const char *path = weft_arguments_text(arguments, "--machine", NULL);
-    *session = (weft_session){.products = weft_products_of(arguments)};
+    *session = (weft_session){.policy = weft_policy_of(arguments)};
     if (path != NULL) {
         WEFT_TRY(weft_measure_load(path, &machine));
         options.machine = &machine;
@@ -94,9 +94,8 @@ void weft_session_finish(weft_session *session)
 weft_status *weft_session_compile(weft_session *session, weft_graph *graph, weft_tensors outputs,
                                   const char *const *output_names)
 {
-    const weft_policy policy = {.size = sizeof policy, .products = session->products};
     double begin = weft_clock_ms();
-    WEFT_TRY(weft_compile_named(graph, outputs, output_names, &policy, &session->program));
+    WEFT_TRY(weft_compile_named(graph, outputs, output_names, &session->policy, &session->program));
     session->compile_ms += weft_clock_ms() - begin;
     session->output_count = weft_program_output_count(session->program);
     session->input_count = weft_program_input_count(session->program);

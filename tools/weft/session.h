@@ -30,7 +30,7 @@
 typedef struct weft_session {
     weft_executor *executor;
     weft_schedules *schedules; /* of the executor; NULL: none */
-    weft_product_policy products;
+    weft_policy policy;
     weft_program *program;
     size_t input_count, output_count;
     weft_array **inputs, **outputs; /* owned; entries may be NULL */

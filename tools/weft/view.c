@@ -17,7 +17,7 @@ static weft_status *draw_module(const weft_module *module, const weft_policy *po
 static weft_status *draw(const weft_arguments *arguments, const weft_plugins *plugins, const weft_draw_options *how)
 {
     weft_module *module;
-    const weft_policy policy = {.size = sizeof policy, .products = weft_products_of(arguments)};
+    const weft_policy policy = weft_policy_of(arguments);
     WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
     weft_status *status = draw_module(module, &policy, how);
     weft_module_destroy(module);
