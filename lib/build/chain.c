@@ -21,9 +21,9 @@ typedef struct chain_finder {
     const weft_kernel **kernels; /* of each step */
     uint32_t *uses;              /* of each buffer, by all steps */
     bool *taken;                 /* steps: by a chain */
-    bool *rowless;               /* buffers: a kernel uses them in a way that has no rows */
-    bool has_products;           /* whether chains must have some */
-    size_t end;                  /* of the sequence */
+    bool *rowless;     /* buffers: some kernel uses them in a way that has no rows, so no chain hands them on */
+    bool has_products; /* whether chains must have some */
+    size_t end;        /* of the sequence */
 } chain_finder;
 
 typedef struct chain {

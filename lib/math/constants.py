@@ -228,8 +228,8 @@ def write_circular():
     fit(out, "double", "sin", sin_rest, 0, quarter, 7, lambda z: z, "The same, |r| <= 0.786")
     fit(out, "single", "cos", cos_rest, 0, wide, 4, lambda z: z ** 2, "(cos(r) - 1 + r^2 / 2) / r^4 over r^2, |r| <= 0.884")
     fit(out, "double", "cos", cos_rest, 0, quarter, 6, lambda z: z ** 2, "The same, |r| <= 0.786")
-    fit(out, "single", "half_turn", root(lambda t: sin(pi / 2 * t) / t), 0, mpf("1.063") ** 2, 6, lambda z: sqrt(z) / sin(pi / 2 * sqrt(z)),
-        "sin(t pi/2) / t over t^2, |t| <= 1.063")
+    fit(out, "single", "half_turn", root(lambda t: sin(pi / 2 * t) / t), 0, mpf("1.063") ** 2, 6,
+        root(lambda t: t / sin(pi / 2 * t)), "sin(t pi/2) / t over t^2, |t| <= 1.063")
     out.write()
 
 

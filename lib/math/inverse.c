@@ -67,7 +67,9 @@ static pair bounded_ratio(const writer *w, weft_inst_id smaller, weft_inst_id la
     weft_inst_id power = choose_real(w, huge, ldexp(1.0, -bias / 2), ldexp(1.0, bias / 4));
     weft_inst_id scaled = mul(w, under, power), left = subtract_product(w, t, scaled, mul(w, smaller, power));
     weft_inst_id low = mul(w, left, rough_inverse(w, scaled));
-    return (pair){t, choose(w, below(w, under, HUGE_VAL), low, zero)};
+    /* Of a subnormal quotient what is left may be, and is nothing but its rounding. */
+    weft_inst_id normal = less(w, real(w, w->format->smallest_normal), t), finite = below(w, under, HUGE_VAL);
+    return (pair){t, choose(w, binary(w, WEFT_SCALAR_and, normal, finite), low, zero)};
 }
 
 /* The angle of (|x|, |y|) below the diagonal is a, above it pi/2 - a; of (-|x|, |y|) it is pi - a or pi/2 + a. */
@@ -92,8 +94,8 @@ static weft_inst_id finish(const writer *w, pair base, weft_inst_id factor, weft
     return add(w, sum, fma3(w, factor, low, rest));
 }
 
-/* u (1 + z p(z)) is asin(u) where z = u^2; `low` is what that lacks, and u. For |x| > 1/2, u is the sine of half the
- * angle between x and 1: z = (1 - |x|) / 2. */
+/* asin(x) = u + low where |x| <= 1/2 and u = x, with low = u z p(z) and z = u^2. For |x| > 1/2, u is the sine of half
+ * the angle between x and 1, z = (1 - |x|) / 2, and low has what u lacks too. */
 typedef struct arc {
     weft_inst_id great; /* |x| > 1/2 */
     weft_inst_id u, low;

@@ -46,8 +46,9 @@ static weft_inst_id cubic_residual(const writer *w, weft_inst_id x, weft_inst_id
 /* z = x^(-1/3) from a guess, then y = x z^2 corrected by what x - y^3 says. */
 weft_inst_id weft_math_cbrt(const writer *w, const weft_inst_id *operands)
 {
-    int lift = (int)(w->format->fraction + 3) / 3; /* a third of the exponent that makes all numbers normal, */
-    double least = ldexp(w->format->smallest_normal, 3 * lift); /* and x - y^3 */
+    /* A third of the exponent that makes all numbers normal, and below `least` x - y^3 too. */
+    int lift = (int)(w->format->fraction + 3) / 3;
+    double least = ldexp(w->format->smallest_normal, 3 * lift);
     weft_inst_id a = absolute(w, operands[0]), tiny = less(w, a, real(w, least));
     weft_inst_id x = mul(w, a, choose_real(w, tiny, ldexp(1.0, 3 * lift), 1.0));
     weft_inst_id z = guess_inverse_cbrt(w, x), e = cubic_residual(w, x, z);

@@ -17,8 +17,8 @@ typedef int64_t weft_key_skip(const weft_key_map *map, const void *elements, int
 typedef void weft_key_put(const weft_key_map *map, const void *keys, int64_t count, void *elements);
 
 typedef struct weft_key_sort {
-    /* Sorts `count` keys, ascending, so that the first `wanted` are in their places. `other` has room for as many and
-     * WEFT_KEY_SLACK bytes. False when cancelled: the keys are then in any order. */
+    /* Sorts `count` keys, ascending, so that the first `wanted` are in their places. `other` has room for as many.
+     * False when cancelled: the keys are then in any order. */
     bool (*sort32)(int32_t *keys, int32_t *other, int64_t count, int64_t wanted, const volatile bool *cancelled);
     bool (*sort64)(int64_t *keys, int64_t *other, int64_t count, int64_t wanted, const volatile bool *cancelled);
     /* Sorts each of `rows` rows of WEFT_KEY_SHORT keys at most that follow each other. */
@@ -32,7 +32,7 @@ typedef struct weft_key_sort {
     weft_key_put *put_positions;
 } weft_key_sort;
 
-enum { WEFT_KEY_SLACK = 64, WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16 };
+enum { WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16 };
 
 extern const weft_key_sort weft_key_sort_v3, weft_key_sort_v4;
 #endif

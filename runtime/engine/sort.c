@@ -610,8 +610,8 @@ static int64_t scratch_bytes(const sorter *s)
     int64_t rows = s->is_across ? s->together + 1 : s->together > 1 ? s->together : 2;
     int64_t keys = saturating_product(s->room, (int64_t)key_bytes[s->method] * rows);
     if (s->is_across) keys += rows * LINE;
-    if (keys > INT64_MAX - WEFT_KEY_SLACK - SCRATCH_ALIGNMENT) keys = INT64_MAX - WEFT_KEY_SLACK - SCRATCH_ALIGNMENT;
-    return (keys + WEFT_KEY_SLACK + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
+    if (keys > INT64_MAX - SCRATCH_ALIGNMENT) keys = INT64_MAX - SCRATCH_ALIGNMENT;
+    return (keys + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
 }
 
 static sorter prepare(const weft_pool *pool, const weft_sort_call *call, bool tight)

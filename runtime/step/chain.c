@@ -185,7 +185,7 @@ static bool product_fits(chain_view *v, size_t s, row_axes *out_axes)
 }
 
 /* Iterations have whole rows, only the last one perhaps fewer, or rows whole iterations, the same of each intermediate.
- */
+ * `rows` is how many an iteration has, 0 where it has a part of one: so has each of a group. */
 static bool kernel_fits(chain_view *v, size_t s)
 {
     const weft_step *step = &v->steps[s];
@@ -202,7 +202,8 @@ static bool kernel_fits(chain_view *v, size_t s)
     return rows > 0 ? iterations == (v->rows + rows - 1) / rows : iterations % v->rows == 0;
 }
 
-/* How many rows the intermediates have where no product says so: as many as the step with the longest ones. */
+/* How many rows the intermediates have where no product says so: as many as the step with the longest ones. 0: they
+ * have none, or the last is shorter. */
 static int64_t kernel_rows(const chain_view *v)
 {
     int64_t rows = INT64_MAX;
