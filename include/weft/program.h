@@ -24,10 +24,11 @@ extern "C" {
 typedef enum weft_product_policy { WEFT_PRODUCTS_GENERATED, WEFT_PRODUCTS_LIBRARY } weft_product_policy;
 
 /*
- * How exact exp, exp2, sigmoid and tanh of f32 are, and of f16 and bf16, which are computed in f32. ACCURATE keeps to the
- * bounds that hold for all functions (the guide, numerics); FAST to 4 units of the last place of f32, of which f16 and
- * bf16 see next to nothing, and a result below 2^-125 may be 0, in about two thirds of the time. What is made of these
- * functions follows, such as softmax; special values are the same. The policy is for runtime "llvm"; others compute as they do.
+ * How exact exp, exp2, sigmoid and tanh of f32 are, and of f16 and bf16, which are computed in f32; no other function
+ * depends on it. ACCURATE keeps to the bounds of all functions (the guide, numerics). FAST takes 0.6 to 0.9 of the
+ * time, keeps to 4 units of the last place of f32, and may return 0 in place of what is below 2^-125. What is computed
+ * from these functions, such as softmax, inherits that: a factor that is 0 makes the product 0. Infinities and NaN are
+ * the same. The policy is for runtime "llvm"; others compute as they do.
  */
 typedef enum weft_function_policy { WEFT_FUNCTIONS_ACCURATE, WEFT_FUNCTIONS_FAST } weft_function_policy;
 
@@ -108,9 +109,9 @@ weft_status *weft_program_output_shape(const weft_program *program, size_t outpu
                                        const weft_binding *bindings, int64_t *out_shape) WEFT_MUST_USE;
 
 /* The optimised graph as .weft text; lives as long as the program. It is a graph like any other: weft_graph_parse reads
- * it, with the extensions whose ops are in it, unless one of its guards can never hold, and compiling that gives the
- * same bits. Symbols that are no longer needed are left out. Printed on the first request, with all constants: large
- * ones take twice their bytes. NULL when there is no memory for it. */
+ * it, with the extensions whose ops are in it, unless one of its guards can never hold, and compiling that with the
+ * same policy gives the same bits. Symbols that are no longer needed are left out. Printed on the first request, with
+ * all constants: large ones take twice their bytes. NULL when there is no memory for it. */
 const char *weft_program_text(const weft_program *program);
 /* Approximate memory use of the program in bytes, without its text. Large constants are shared with the graph it was
  * made from and all programs of that graph; here they count in full. */

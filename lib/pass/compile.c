@@ -399,9 +399,11 @@ weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const c
     if (outputs.count == 0) return invalid(&c, "a program needs at least one output");
     if (outputs.items == NULL) return invalid(&c, "outputs is NULL, but its length is %zu", outputs.count);
     if ((unsigned)c.policy.products > WEFT_PRODUCTS_LIBRARY)
-        return invalid(&c, "there is no policy %d of products", (int)c.policy.products);
+        return invalid(&c, "weft_policy.products is %d: it is WEFT_PRODUCTS_GENERATED (0) or WEFT_PRODUCTS_LIBRARY (1)",
+                       (int)c.policy.products);
     if ((unsigned)c.policy.functions > WEFT_FUNCTIONS_FAST)
-        return invalid(&c, "there is no policy %d of functions", (int)c.policy.functions);
+        return invalid(&c, "weft_policy.functions is %d: it is WEFT_FUNCTIONS_ACCURATE (0) or WEFT_FUNCTIONS_FAST (1)",
+                       (int)c.policy.functions);
     WEFT_TRY(weft_program_create(graph->allocator, &c.program));
     c.program->policy = later_policy(&c.policy);
     weft_arena_init(&c.scratch, graph->allocator);

@@ -365,10 +365,10 @@ static void unknown_policies_are_refused(void **state)
     weft_tensor product = matmul(graph, WEFT_F32);
     weft_test_fails(
         weft_compile(graph, WEFT_TENSORS(product), &(weft_policy){.products = (weft_product_policy)2}, &program),
-        WEFT_INVALID_ARGUMENT, "there is no policy 2 of products");
+        WEFT_INVALID_ARGUMENT, "weft_policy.products is 2: it is WEFT_PRODUCTS_GENERATED (0) or");
     weft_test_fails(
         weft_compile(graph, WEFT_TENSORS(product), &(weft_policy){.functions = (weft_function_policy)2}, &program),
-        WEFT_INVALID_ARGUMENT, "there is no policy 2 of functions");
+        WEFT_INVALID_ARGUMENT, "weft_policy.functions is 2: it is WEFT_FUNCTIONS_ACCURATE (0) or");
     weft_graph_destroy(graph);
 }
 

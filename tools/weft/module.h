@@ -15,7 +15,7 @@
 #define WEFT_FUNCTIONS_OPTION                                                                                          \
     {                                                                                                                  \
         "--functions", WEFT_OPTION_CHOICE, "accurate|fast",                                                            \
-            "exponentials of f32 and tanh within 1 unit of the last place, or within 4 (accurate)"                     \
+            "exp, exp2, sigmoid, tanh of f32: within 1 unit of the last place, or 4 (accurate)"                        \
     }
 
 /* That of --products and --functions. */
