@@ -191,13 +191,6 @@ static weft_complex_function *const functions[WEFT_SCALAR_COUNT] = {
     [WEFT_SCALAR_acosh] = weft_complex_acosh, [WEFT_SCALAR_atanh] = weft_complex_atanh,
 };
 
-/* One NaN for all: which of two an addition returns depends on the order of its operands. */
-static weft_inst_id one_nan(const writer *w, weft_inst_id x)
-{
-    weft_inst_id none = constant(w, WEFT_F64, UINT64_C(0x7ff8) << 48);
-    return choose(w, binary(w, WEFT_SCALAR_eq, x, x), x, none);
-}
-
 static pair expand_function(const writer *w, weft_complex_function *function, pair a, pair b)
 {
     bool scaled = w->format->real == WEFT_F64;

@@ -141,7 +141,8 @@ weft_inst_id weft_math_exp2(const writer *w, const weft_inst_id *x)
 static const double fast_exp[] = {0x1p+1, 0x1.fffff6p+0, 0x1.fffdc2p-1, 0x1.555a82p-2, 0x1.573ba8p-4, 0x1.0f9fcep-6};
 static const double fast_exp2[] = {0x1p+1, 0x1.62e42ap+0, 0x1.ebf9c2p-2, 0x1.c6b6d8p-4, 0x1.3ce8aep-6, 0x1.5bda58p-9};
 
-/* exp(scale x) = 2^(n - 1) * *out_double, where |x| is at most 89: the power of two, 0 for n of -126 and less. */
+/* exp(sign x) = 2^(n - 1) * *out_double, where sign is 1 or -1 and sign x from -87 to 89: the power, which is 0 for n =
+ * -126. */
 static weft_inst_id fast_parts(const writer *w, weft_inst_id x, double sign, weft_inst_id *out_double)
 {
     const math_exp_constants *c = &weft_math_exp_constants[MATH_F32];

@@ -43,12 +43,12 @@ static inline weft_inst_id widen(const writer *w, weft_inst_id x)
     return is_short(w) ? given(w, WEFT_SCALAR_cast, WEFT_F64, x) : x;
 }
 
-/* The result, with one NaN for all: which of several NaNs an addition returns depends on the order of its operands. */
+/* The result in its own format. */
 static inline weft_inst_id narrow(const writer *w, weft_inst_id x)
 {
-    if (is_short(w)) x = given(w, WEFT_SCALAR_cast, WEFT_F32, x);
-    weft_inst_id none = is_short(w) ? constant(w, WEFT_F32, 0x7fc00000) : constant(w, WEFT_F64, UINT64_C(0x7ff8) << 48);
-    return choose(w, binary(w, WEFT_SCALAR_eq, x, x), x, none);
+    writer own = *w;
+    own.format = &weft_math_formats[w->number];
+    return one_nan(&own, is_short(w) ? given(w, WEFT_SCALAR_cast, WEFT_F32, x) : x);
 }
 
 static inline weft_inst_id times(const writer *w, weft_inst_id x, double factor)

@@ -20,13 +20,6 @@ static pair choose_either(const writer *w, weft_inst_id condition, pair yes, pai
     return (pair){high, choose(w, condition, yes.low, no.low)};
 }
 
-/* The result, with one NaN for all: which of several NaNs an addition returns depends on the order of its operands. */
-static weft_inst_id with_one_nan(const writer *w, weft_inst_id result)
-{
-    weft_inst_id ordered = binary(w, WEFT_SCALAR_eq, result, result);
-    return choose(w, ordered, result, real(w, (double)NAN));
-}
-
 /* base + atan(t), |t| <= 1, |base| zero or larger than |t|. Both sums keep what they lose. */
 static weft_inst_id finish_atan(const writer *w, pair base, pair t)
 {
@@ -51,7 +44,7 @@ weft_inst_id weft_math_atan(const writer *w, const weft_inst_id *operands)
     pair t = {.high = quotient(w, over, under)};
     t.low = mul(w, subtract_product(w, t.high, under, over), absolute(w, t.high));
     pair base = choose_either(w, great, quarter_turns(w, 1), (pair){zero, zero});
-    return with_one_nan(w, with_sign(w, finish_atan(w, base, t), x));
+    return one_nan(w, with_sign(w, finish_atan(w, base, t), x));
 }
 
 /* The smaller of |y| and |x| divided by the larger. Zeros count as 0 / 1, infinities as one. */
@@ -83,7 +76,7 @@ weft_inst_id weft_math_atan2(const writer *w, const weft_inst_id *operands)
     t = (pair){mul(w, t.high, factor), mul(w, t.low, factor)};
     pair flat = choose_either(w, back, pi, (pair){zero, zero});
     pair base = choose_either(w, steep, half_pi, flat);
-    return with_one_nan(w, with_sign(w, finish_atan(w, base, t), y));
+    return one_nan(w, with_sign(w, finish_atan(w, base, t), y));
 }
 
 /* base + factor * (high + low), where |base| is zero or larger than |high|, and the factor a power of two. */
@@ -118,7 +111,7 @@ weft_inst_id weft_math_asin(const writer *w, const weft_inst_id *operands)
     arc found = find_arc(w, absolute(w, x));
     pair base = choose_either(w, found.great, quarter_turns(w, 1), (pair){zero, zero});
     weft_inst_id factor = choose_real(w, found.great, -2.0, 1.0);
-    return with_one_nan(w, with_sign(w, finish(w, base, factor, found.u, found.low), x));
+    return one_nan(w, with_sign(w, finish(w, base, factor, found.u, found.low), x));
 }
 
 /* pi/2 - asin(x); 2 asin(u) for x > 1/2, pi - 2 asin(u) for x < -1/2 */
@@ -130,5 +123,5 @@ weft_inst_id weft_math_acos(const writer *w, const weft_inst_id *operands)
     pair base = choose_either(w, found.great, far, quarter_turns(w, 1));
     weft_inst_id doubled = choose_real(w, negative, -2.0, 2.0);
     weft_inst_id factor = choose(w, found.great, doubled, real(w, -1.0));
-    return with_one_nan(w, finish(w, base, factor, found.u, found.low));
+    return one_nan(w, finish(w, base, factor, found.u, found.low));
 }

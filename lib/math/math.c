@@ -68,8 +68,8 @@ static weft_status *expand(weft_inst_list *list, const weft_inst *inst, bool fas
         return weft_status_create(list->arena->allocator, WEFT_UNSUPPORTED, "math lowering",
                                   "%s of dtype %s has no lowering: it takes f32 and f64", weft_scalar_name(inst->op),
                                   weft_dtype_name(dtype));
-    weft_math_lowering *accurate = lowerings[inst->op][w.number], *chosen = exact != NULL ? exact : accurate;
-    if (fast && fast_lowerings[inst->op][w.number] != NULL) chosen = fast_lowerings[inst->op][w.number];
+    weft_math_lowering *chosen = exact != NULL ? exact : fast ? fast_lowerings[inst->op][w.number] : NULL;
+    if (chosen == NULL) chosen = lowerings[inst->op][w.number];
     *out_id = chosen(&w, inst->args);
     return NULL;
 }

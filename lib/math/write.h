@@ -177,6 +177,13 @@ static inline weft_inst_id at_least(const writer *w, weft_inst_id x, double leas
     return choose(w, less(w, x, limit), limit, x);
 }
 
+/* x, with one NaN for all: which of several NaNs an addition returns depends on the order of its operands. */
+static inline weft_inst_id one_nan(const writer *w, weft_inst_id x)
+{
+    weft_inst_id ordered = binary(w, WEFT_SCALAR_eq, x, x);
+    return choose(w, ordered, x, real(w, (double)NAN));
+}
+
 /* The magnitude of `result`, which is not negative, with the sign of x. */
 static inline weft_inst_id with_sign(const writer *w, weft_inst_id result, weft_inst_id x)
 {
