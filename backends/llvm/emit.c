@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
 #include <string.h>
-#include "backends/llvm/target.h"
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
@@ -142,10 +141,15 @@ static weft_status *emit_function(weft_emitter *e, const char *symbol)
     return e->error;
 }
 
-weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol, bool gpu,
-                              LLVMModuleRef module)
+weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                              const weft_processor *processor, LLVMModuleRef module)
 {
-    weft_emitter e = {.allocator = allocator, .kernel = kernel, .exprs = kernel->exprs, .gpu = gpu, .module = module};
+    weft_emitter e = {.allocator = allocator,
+                      .kernel = kernel,
+                      .exprs = kernel->exprs,
+                      .processor = processor,
+                      .gpu = processor->gpu,
+                      .module = module};
     e.constants_stored = weft_constants_are_stored(&e);
     weft_arena_init(&e.arena, allocator);
     e.context = LLVMGetModuleContext(module);

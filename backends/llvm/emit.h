@@ -191,8 +191,9 @@ uint32_t weft_threaded_count(const weft_emitter *e);
 void weft_ranges_emit(weft_emitter *e);
 
 /* ---- emit.c ---- */
-weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol, bool gpu,
-                              LLVMModuleRef module) WEFT_MUST_USE;
+/* Adds a function `symbol` to the module. */
+weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                              const weft_processor *processor, LLVMModuleRef module) WEFT_MUST_USE;
 
 /* ---- entry.c: parameters, and the loop over iterations ---- */
 void weft_entry_emit_cpu(weft_emitter *e, const char *symbol);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
-#include <weft/executor.h>
-#include "backends/llvm/target.h"
-#include "runtime/base/isa.h"
 
 /* ---- conditions ---- */
 
@@ -271,7 +268,7 @@ static bool is_contiguous(const weft_emitter *e, const weft_access *access)
     if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || offset_varies(access)) return false;
     if (access->step.step == 1 && known_lanes(e, access) != 0) return true;
     bool masked = e->lane.mask != NULL || access->condition.varying;
-    bool any_size = weft_isa_level() >= WEFT_ISA_V4 || (!access->is_store && access->condition.varying);
+    bool any_size = e->processor->level >= WEFT_ISA_V4 || (!access->is_store && access->condition.varying);
     bool maskable = e->lane.width > 1 && (any_size || weft_dtype_size(access->dtype) >= 4);
     return (access->step.step == 1 || access->step.step == -1) && (maskable || !masked);
 }
@@ -348,7 +345,7 @@ static LLVMValueRef load_lanes(weft_emitter *e, weft_access *access, LLVMValueRe
  */
 static LLVMValueRef load_masked(weft_emitter *e, const weft_access *access, LLVMValueRef pointer, LLVMValueRef mask)
 {
-    uint32_t width = e->lane.width, native = weft_isa_vector_bytes() / (uint32_t)weft_dtype_size(access->dtype);
+    uint32_t width = e->lane.width, native = e->processor->vector_bytes / (uint32_t)weft_dtype_size(access->dtype);
     if (native < 2) native = width;
     LLVMValueRef value = LLVMConstNull(weft_vector_type(access->type, width));
     for (uint32_t first = 0, count; first < width; first += count) {
@@ -374,7 +371,7 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     if (known != 0) return load_lanes(e, access, pointer, known);
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
-    } else if (weft_dtype_size(access->dtype) < 4 && weft_isa_level() < WEFT_ISA_V4) {
+    } else if (weft_dtype_size(access->dtype) < 4 && e->processor->level < WEFT_ISA_V4) {
         value = weft_masked_load(e, access->dtype, type, pointer, mask);
     } else {
         value = load_masked(e, access, pointer, mask);
@@ -536,7 +533,7 @@ static LLVMValueRef load_gathered(weft_emitter *e, weft_access *access, uint32_t
 /* Sixteen elements of four bytes take half of the time that single loads take, eight of eight bytes the same. */
 static bool is_gathered(const weft_emitter *e, const weft_access *access)
 {
-    return e->lane.width > 1 && !e->gpu && weft_processor_find()->gathers && weft_dtype_size(access->dtype) == 4;
+    return e->lane.width > 1 && !e->gpu && e->processor->gathers && weft_dtype_size(access->dtype) == 4;
 }
 
 static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "backends/llvm/emit.h"
-#include "runtime/base/isa.h"
 
 /*
  * With AVX2 LLVM 19 broadcasts each constant by an instruction of its own, keeps as many as it can in the sixteen
@@ -26,7 +25,7 @@ static uint32_t count_operands(const weft_kernel *kernel)
 
 bool weft_constants_are_stored(const weft_emitter *e)
 {
-    return !e->gpu && weft_isa_level() == WEFT_ISA_V3 && count_operands(e->kernel) > FEW;
+    return !e->gpu && e->processor->level == WEFT_ISA_V3 && count_operands(e->kernel) > FEW;
 }
 
 /* Declared as a variable: a constant would be folded, or loaded into a register in front of the loop. */

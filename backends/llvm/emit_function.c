@@ -209,7 +209,8 @@ LLVMValueRef weft_function_call(weft_emitter *e, weft_scalar_op op, weft_dtype d
     LLVMTypeRef type = LLVMTypeOf(args[0]), types[2] = {type, type};
     uint32_t width = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 1;
     char name[64];
-    snprintf(name, sizeof name, "weft_local_%s_%s_%u", weft_scalar_name(op), weft_dtype_name(dtype), (unsigned)width);
+    snprintf(name, sizeof name, "weft_local_%s_%s_%u%s", weft_scalar_name(op), weft_dtype_name(dtype), (unsigned)width,
+             e->processor->suffix);
     LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
     if (function == NULL) function = create(e, name, op, dtype, type);
     return LLVMBuildCall2(e->builder, LLVMFunctionType(type, types, 2, false), function, args, 2, "");

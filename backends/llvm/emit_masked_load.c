@@ -30,8 +30,8 @@ static masked_load begin(weft_emitter *e, weft_dtype dtype, LLVMTypeRef type, LL
 static bool find(masked_load *n, const char *what, const char *attribute)
 {
     char name[64];
-    snprintf(name, sizeof name, "weft_local_%s_%s_%u", what, weft_dtype_name(n->dtype),
-             (unsigned)LLVMGetVectorSize(n->type));
+    snprintf(name, sizeof name, "weft_local_%s_%s_%u%s", what, weft_dtype_name(n->dtype),
+             (unsigned)LLVMGetVectorSize(n->type), n->e->processor->suffix);
     n->function = LLVMGetNamedFunction(n->e->module, name);
     bool is_new = n->function == NULL;
     if (is_new) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
 #include <stdio.h>
-#include "backends/llvm/target.h"
 
 /* Private constants of the module, each there once it is used; their names begin with that of the kernel, because PTX
  * of several kernels may be put together. On a GPU they lie in global memory: lanes read different rows, which constant
@@ -62,7 +61,7 @@ static LLVMValueRef look_up(weft_emitter *e, const weft_table *table, uint32_t c
     LLVMTypeRef row_type = LLVMArrayType2(e->f64, table->columns), wide = weft_vector_type(e->i64, width);
     LLVMValueRef global = find_table(e, table);
     LLVMValueRef indices[2] = {LLVMBuildZExt(e->builder, rows, wide, ""), weft_int(e, column)};
-    bool gathers = width > 1 && weft_processor_find()->gathers;
+    bool gathers = width > 1 && e->processor->gathers;
     return (gathers ? gather_rows : load_rows)(e, row_type, global, indices, width);
 }
 

@@ -14,7 +14,7 @@
  * (unroll), any other value is one scalar, splat where vectors need it. A masked pass has one part and a mask.
  */
 #include <llvm-c/Core.h>
-#include "lib/loop/loop.h"
+#include "backends/llvm/target.h"
 
 #define WEFT_MAX_PARTS WEFT_MAX_UNROLL
 #define WEFT_MAX_WIDTH 64
@@ -74,7 +74,8 @@ typedef struct weft_emitter {
     const weft_allocator *allocator;
     const weft_kernel *kernel;
     weft_expr_context *exprs;
-    bool gpu;
+    const weft_processor *processor;
+    bool gpu; /* the processor is one */
     bool constants_stored; /* those of fma are vectors in memory */
     weft_arena arena;
     weft_status *error; /* the first one; what is emitted after it is thrown away */

@@ -147,7 +147,7 @@ static void drop_error(void *context, LLVMErrorRef error)
 static weft_status *start(void)
 {
     if (loader.started) return NULL;
-    if (weft_processor_find() == NULL) return weft_status_out_of_memory();
+    if (weft_processor_find(WEFT_TARGET_HOST) == NULL) return weft_status_out_of_memory();
     LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
     LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(builder, create_layer, NULL);
     WEFT_TRY(take(LLVMOrcCreateLLJIT(&loader.jit, builder), "LLVM's loader cannot be started"));

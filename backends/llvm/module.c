@@ -140,7 +140,7 @@ static weft_status *compile(compilation *c, const weft_kernel *kernel, const cha
                             weft_bytes *out_bytes)
 {
     WEFT_TRY(create(c));
-    WEFT_TRY(weft_kernel_emit(c->allocator, kernel, symbol, c->target == WEFT_TARGET_PTX, c->module));
+    WEFT_TRY(weft_kernel_emit(c->allocator, kernel, symbol, weft_processor_find(c->target), c->module));
     WEFT_TRY(verify(c));
     WEFT_TRY(run_passes(c));
     if (c->target == WEFT_TARGET_HOST_QUICK) keep_loads(c);

@@ -6,7 +6,7 @@
 
 static const char *target(void)
 {
-    const weft_processor *processor = weft_processor_find();
+    const weft_processor *processor = weft_processor_find(WEFT_TARGET_HOST);
     return processor == NULL ? "llvm" : processor->name;
 }
 

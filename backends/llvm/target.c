@@ -6,13 +6,10 @@
 #include <string.h>
 #include <weft/executor.h>
 #include "backends/llvm/emit.h"
-#include "runtime/base/isa.h"
-
-#define PTX_TRIPLE "nvptx64-nvidia-cuda"
-#define PTX_CPU "sm_90"
-#define PTX_FEATURES "+ptx80"
 
 static weft_processor host;
+static const weft_processor gpu = {
+    .triple = "nvptx64-nvidia-cuda", .cpu = "sm_90", .features = "+ptx80", .gpu = true, .suffix = ""};
 static bool host_found;
 static pthread_once_t host_once = PTHREAD_ONCE_INIT;
 
@@ -60,19 +57,34 @@ static void find_host(void)
     host.triple = LLVMGetDefaultTargetTriple();
     bool forced = weft_isa_is_forced();
     host.cpu = forced ? strdup(weft_isa_name()) : LLVMGetHostCPUName();
-    host.features = forced ? strdup("") : LLVMGetHostCPUFeatures();
-    if (host.cpu == NULL || host.features == NULL) return;
-    drop_half_precision(host.features);
+    char *features = forced ? strdup("") : LLVMGetHostCPUFeatures();
+    if (host.cpu == NULL || features == NULL) return;
+    drop_half_precision(features);
+    host.features = features;
+    host.level = weft_isa_level();
+    host.vector_bytes = weft_isa_vector_bytes();
+    host.suffix = "";
     /* As measured on Sapphire Rapids; on processors of AMD it was not. A level alone does not say. */
     host.gathers = strstr(host.features, "+avx512f") != NULL && strncmp(host.cpu, "znver", 5) != 0;
     host.name = create_name();
     host_found = host.name != NULL;
 }
 
-const weft_processor *weft_processor_find(void)
+const weft_processor *weft_processor_find(weft_target target)
 {
     pthread_once(&host_once, find_host);
-    return host_found ? &host : NULL;
+    if (!host_found) return NULL;
+    return target == WEFT_TARGET_PTX ? &gpu : &host;
+}
+
+#define LEVEL(isa, bytes, number)                                                                                      \
+    [isa] = {.cpu = "x86-64-v" number, .features = "", .level = isa, .vector_bytes = bytes, .suffix = "_v" number}
+
+const weft_processor *weft_processor_of_level(weft_isa level)
+{
+    static const weft_processor levels[] = {
+        LEVEL(WEFT_ISA_V2, 16, "2"), LEVEL(WEFT_ISA_V3, 32, "3"), LEVEL(WEFT_ISA_V4, 64, "4")};
+    return &levels[level];
 }
 
 /* Idle machines of each target, kept for the life of the process; beyond so many they are destroyed. */
@@ -86,31 +98,29 @@ static struct {
 
 static weft_status *create_machine(const weft_allocator *allocator, weft_target kind, LLVMTargetMachineRef *out_machine)
 {
-    bool gpu = kind == WEFT_TARGET_PTX;
-    const weft_processor *found = weft_processor_find();
+    const weft_processor *found = weft_processor_find(kind);
     if (found == NULL) return weft_status_out_of_memory();
-    if (!gpu && weft_isa_level() < WEFT_ISA_V2)
+    if (!found->gpu && found->level < WEFT_ISA_V2)
         return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm",
                                   weft_isa_is_forced()
                                       ? "the LLVM code generator needs x86-64-v2, but WEFT_ISA asks for %s"
                                       : "the LLVM code generator needs x86-64-v2, which this processor (%s) lacks",
                                   found->cpu);
-    const char *triple = gpu ? PTX_TRIPLE : found->triple;
     LLVMTargetRef target;
     char *message = NULL;
-    if (LLVMGetTargetFromTriple(triple, &target, &message)) {
+    if (LLVMGetTargetFromTriple(found->triple, &target, &message)) {
         weft_status *status =
-            weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "no target %s: %s", triple, message);
+            weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "no target %s: %s", found->triple, message);
         LLVMDisposeMessage(message);
         return status;
     }
     *out_machine =
-        LLVMCreateTargetMachine(target, triple, gpu ? PTX_CPU : found->cpu, gpu ? PTX_FEATURES : found->features,
+        LLVMCreateTargetMachine(target, found->triple, found->cpu, found->features,
                                 kind == WEFT_TARGET_HOST_QUICK ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
                                 LLVMRelocPIC, LLVMCodeModelSmall);
     if (*out_machine != NULL) return NULL;
     return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "LLVM cannot create a target machine for %s",
-                              triple);
+                              found->triple);
 }
 
 weft_status *weft_target_machine_acquire(const weft_allocator *allocator, weft_target kind,
@@ -142,10 +152,9 @@ static void add_text(weft_emitter *e, LLVMValueRef function, const char *name, c
 
 void weft_function_decorate(weft_emitter *e, LLVMValueRef function)
 {
-    const weft_processor *found = weft_processor_find();
     unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
     LLVMAttributeRef nounwind = LLVMCreateEnumAttribute(e->context, kind, 0);
     LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, nounwind);
-    add_text(e, function, "target-cpu", e->gpu ? PTX_CPU : found->cpu);
-    add_text(e, function, "target-features", e->gpu ? PTX_FEATURES : found->features);
+    add_text(e, function, "target-cpu", e->processor->cpu);
+    add_text(e, function, "target-features", e->processor->features);
 }

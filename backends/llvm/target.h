@@ -4,21 +4,29 @@
 /* The processor that code is generated for, and LLVM's target machine. */
 #include <llvm-c/TargetMachine.h>
 #include "lib/loop/loop.h"
+#include "runtime/base/isa.h"
 
 typedef struct weft_processor {
-    char *triple, *cpu, *features;
-    char *name;   /* what objects depend on */
+    const char *triple, *cpu, *features;
+    const char *name; /* what objects depend on; of the host */
+    weft_isa level;
+    uint32_t vector_bytes;
     bool gathers; /* faster than it loads lane by lane */
+    bool gpu;     /* the others do not matter then */
+    const char *suffix; /* of names of functions that kernels for one processor share in a module */
 } weft_processor;
-
-/* The host, or the level that WEFT_ISA names. Found once, kept for the life of the process. NULL when out of memory. */
-const weft_processor *weft_processor_find(void);
 
 typedef enum weft_target {
     WEFT_TARGET_HOST,
     WEFT_TARGET_HOST_QUICK, /* code generation without optimisation */
     WEFT_TARGET_PTX         /* sm_90 */
 } weft_target;
+
+/* Of the host, it is the one that it is, or the level that WEFT_ISA names. Found once, kept for the life of the
+ * process. NULL when out of memory. */
+const weft_processor *weft_processor_find(weft_target target);
+/* Any processor of the host's kind that has a level from v2 on. Static. */
+const weft_processor *weft_processor_of_level(weft_isa level);
 
 /* A target machine which nobody else uses until it is given back: one of those that were, or a new one. To make one and
  * what it derives from the features takes 0.8 ms. */
