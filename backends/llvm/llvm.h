@@ -6,7 +6,7 @@
  * it on the first miss. No LLVM type appears here.
  */
 #include <weft/runtime.h>
-#include "lib/loop/loop.h"
+#include "lib/object/request.h"
 
 typedef enum weft_llvm_format {
     WEFT_LLVM_OBJECT,       /* ELF object for the host */
@@ -25,6 +25,9 @@ typedef struct weft_llvm_interface {
      * of its own. COMPILE_FAILED, UNSUPPORTED. */
     weft_status *(*emit)(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                          weft_llvm_format format, weft_bytes *out_bytes);
+    /* Emits an ELF object with position-independent code. */
+    weft_status *(*emit_object)(const weft_allocator *allocator, const weft_object_request *request,
+                                weft_bytes *out_object);
     /* Loads an object; see weft_driver. Thread-safe. */
     weft_status *(*load)(const void *object, size_t size, const char *symbol, weft_image **out_image,
                          weft_kernel_function *out_function);

@@ -6,6 +6,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include "backends/llvm/emit.h"
+#include "backends/llvm/object.h"
 #include "backends/llvm/target.h"
 
 /* Vectors are emitted as such, so what is left to do is folding; see README.md for what other lists cost. */
@@ -160,5 +161,41 @@ weft_status *weft_llvm_emit(const weft_allocator *allocator, const weft_kernel *
     weft_status *status = compile(&c, kernel, symbol, format, out_bytes);
     destroy(&c);
     if (status != NULL) weft_bytes_finish(out_bytes);
+    return status;
+}
+
+/* ---- objects of many kernels ---- */
+
+static weft_status *add_kernels(const compilation *c, const weft_object_request *request)
+{
+    for (size_t i = 0; i < request->kernel_count; i++) {
+        const weft_object_kernel *kernel = &request->kernels[i];
+        const weft_processor *processor = weft_processor_of_level(kernel->level);
+        WEFT_TRY(weft_kernel_emit(c->allocator, kernel->kernel, kernel->symbol, processor, c->module));
+        LLVMSetLinkage(LLVMGetNamedFunction(c->module, kernel->symbol), LLVMInternalLinkage);
+    }
+    return NULL;
+}
+
+static weft_status *compile_object(compilation *c, const weft_object_request *request, weft_bytes *out_object)
+{
+    WEFT_TRY(create(c));
+    WEFT_TRY(add_kernels(c, request));
+    WEFT_TRY(weft_object_write_data(c->allocator, request, c->module));
+    for (size_t i = 0; i < request->entry_count; i++)
+        weft_object_write_entry(&request->entries[i], request->data_symbol, c->module);
+    WEFT_TRY(verify(c));
+    WEFT_TRY(run_passes(c));
+    return emit_code(c, LLVMObjectFile, out_object);
+}
+
+weft_status *weft_llvm_emit_object(const weft_allocator *allocator, const weft_object_request *request,
+                                   weft_bytes *out_object)
+{
+    compilation c = {.allocator = weft_allocator_or_default(allocator), .target = WEFT_TARGET_HOST};
+    weft_bytes_init(out_object, c.allocator);
+    weft_status *status = compile_object(&c, request, out_object);
+    destroy(&c);
+    if (status != NULL) weft_bytes_finish(out_object);
     return status;
 }

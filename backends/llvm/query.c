@@ -16,6 +16,7 @@ const weft_llvm_interface *weft_llvm_query(void)
         .size = sizeof interface,
         .target = target,
         .emit = weft_llvm_emit,
+        .emit_object = weft_llvm_emit_object,
         .load = weft_image_load,
         .unload = weft_image_unload,
     };

@@ -162,6 +162,17 @@ static weft_status *emit_format(const weft_allocator *allocator, const weft_kern
     return status;
 }
 
+static weft_status *emit_object(const weft_allocator *allocator, const weft_object_request *request,
+                                weft_bytes *out_object)
+{
+    WEFT_TRY(check_memory("compiling", TO_COMPILE));
+    if (!enter()) return is_closed();
+    weft_status *status = atomic_load(&loaded)->emit_object(allocator, request, out_object);
+    register_at_exit();
+    leave();
+    return status;
+}
+
 static weft_status *load_image(const void *object, size_t size, const char *symbol, weft_image **out_image,
                                weft_kernel_function *out_function)
 {
@@ -197,8 +208,12 @@ static weft_status *open_library(void)
 
 weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
 {
-    static const weft_llvm_interface gated = {
-        .size = sizeof gated, .target = target, .emit = emit_format, .load = load_image, .unload = unload_image};
+    static const weft_llvm_interface gated = {.size = sizeof gated,
+                                              .target = target,
+                                              .emit = emit_format,
+                                              .emit_object = emit_object,
+                                              .load = load_image,
+                                              .unload = unload_image};
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     WEFT_TRY(weft_isa_check(NULL));
     if (atomic_load(&loaded) == NULL) {

@@ -323,23 +323,50 @@ weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_en
     return status;
 }
 
-static weft_status *generate(variant_builder *builder, const void *context)
+/* All but the code. */
+static weft_status *fill_variant(variant_builder *builder)
 {
-    const weft_code_generator *generator = context;
     weft_variant *variant = builder->variant;
     WEFT_TRY(weft_variant_make_steps(variant, step_count(builder)));
     variant->step_count = step_count(builder);
     weft_step *next = variant->steps;
-    builder->kernels = weft_arena_allocate(builder->arena, (variant->step_count + 1) * sizeof *builder->kernels);
+    size_t size = (variant->step_count + 1) * sizeof *builder->kernels;
+    builder->kernels = weft_arena_allocate(builder->arena, size);
     if (builder->kernels == NULL) return weft_status_out_of_memory();
+    memset(builder->kernels, 0, size);
     WEFT_TRY(weft_builder_fill_aliases(builder));
     WEFT_TRY(fill_steps(builder, &next));
-    WEFT_TRY(weft_builder_find_chains(builder, builder->kernels));
-    return weft_builder_make_code(builder, generator);
+    return weft_builder_find_chains(builder, builder->kernels);
+}
+
+static weft_status *generate(variant_builder *builder, const void *context)
+{
+    WEFT_TRY(fill_variant(builder));
+    return weft_builder_make_code(builder, context);
 }
 
 weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,
                                 weft_variant **out_variant)
 {
     return weft_builder_run(request, generate, generator, out_variant);
+}
+
+typedef struct variant_visit {
+    weft_variant_visitor visit;
+    void *context;
+} variant_visit;
+
+static weft_status *hand_over(variant_builder *builder, const void *context)
+{
+    const variant_visit *visit = context;
+    WEFT_TRY(fill_variant(builder));
+    return visit->visit(visit->context, builder->variant, builder->kernels);
+}
+
+weft_status *weft_variant_visit(const weft_build_request *request, weft_variant_visitor visit, void *context)
+{
+    weft_variant *variant = NULL;
+    weft_status *status = weft_builder_run(request, hand_over, &(variant_visit){visit, context}, &variant);
+    weft_variant_destroy(variant);
+    return status;
 }

@@ -22,6 +22,13 @@ typedef struct weft_code_generator {
 weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,
                                 weft_variant **out_variant) WEFT_MUST_USE;
 
+/* Called with a variant that has no code yet, and the scheduled kernel of each step; NULL: of one that is none. */
+typedef weft_status *(*weft_variant_visitor)(void *context, const weft_variant *variant,
+                                             const weft_kernel *const *kernels);
+/* Plans the variant that `request`, which needs no pool and no caches, describes, and hands it to `visit`. */
+weft_status *weft_variant_visit(const weft_build_request *request, weft_variant_visitor visit,
+                                void *context) WEFT_MUST_USE;
+
 typedef struct weft_step_view {
     weft_step_kind kind;
     uint32_t node;

@@ -98,6 +98,7 @@ static weft_status *fill_sites(variant_builder *builder, const weft_lowered *low
         WEFT_TRY(weft_expr_compile(lowered->kernel->exprs, lowered->site_extents[i], &builder->variant->formulas,
                                    &slots[i]));
     }
+    out_step->site_count = lowered->site_count;
     out_step->sites = lowered->sites;
     out_step->site_extents = slots;
     return NULL;
@@ -118,19 +119,13 @@ static void fill_update(const variant_builder *builder, const planned_step *plan
     out_step->update.all_iterations = planned->lowered.checks_values;
 }
 
-static const weft_machine *machine_of(const weft_build_request *request)
-{
-    const weft_machine *machine = weft_device_machine(request->runtime);
-    return machine != NULL ? machine : weft_pool_machine(request->pool);
-}
-
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_step *planned, weft_step *out_step)
 {
     const weft_build_request *request = builder->request;
     weft_kernel *kernel = planned->lowered.kernel;
     weft_status *status = weft_kernel_expand(kernel, request->program->policy.functions);
     if (status == NULL)
-        status = weft_schedules_apply(request->schedules, kernel, machine_of(request), &out_step->schedule_key);
+        status = weft_schedules_apply(request->schedules, kernel, request->machine, &out_step->schedule_key);
     WEFT_TRY(weft_node_error(weft_graph_node(builder->graph, planned->node), request->allocator, status));
     WEFT_TRY(weft_builder_fill_cost(builder, kernel, out_step));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));

@@ -221,7 +221,8 @@ weft_status *weft_pool_create(const weft_allocator *allocator, const weft_machin
     pool->size = threads;
     pthread_mutex_init(&pool->busy, NULL);
     init_members(pool);
-    weft_status *status = weft_fork_guard_init(&pool->guard, NULL, renew);
+    /* Without threads there is nothing to renew after a fork, nor anything to destroy but memory. */
+    weft_status *status = threads == 1 ? NULL : weft_fork_guard_init(&pool->guard, NULL, renew);
     if (status == NULL) *out_pool = pool;
     else weft_pool_destroy(pool);
     return status;
@@ -230,7 +231,7 @@ weft_status *weft_pool_create(const weft_allocator *allocator, const weft_machin
 void weft_pool_destroy(weft_pool *pool)
 {
     if (pool == NULL) return;
-    weft_fork_guard_finish(&pool->guard);
+    if (pool->size > 1) weft_fork_guard_finish(&pool->guard);
     for (size_t i = 1; i <= pool->threads; i++) {
         atomic_store(&pool->members[i].unclaimed, LEAVE);
         wake(&pool->members[i].bed);

@@ -156,15 +156,16 @@ weft_status *weft_array_create(const weft_allocator *allocator, weft_dtype dtype
     return NULL;
 }
 
-static weft_status *check_data(const weft_allocator *allocator, const weft_layout *layout, const void *data)
+static weft_status *check_data(const weft_allocator *allocator, const char *where, weft_dtype dtype, int64_t count,
+                               const void *data)
 {
-    const weft_dtype_info *info = weft_dtype_info_of(layout->dtype);
-    if (layout->count == 0) return NULL;
+    const weft_dtype_info *info = weft_dtype_info_of(dtype);
+    if (count == 0) return NULL;
     if (data == NULL)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, layout->where,
-                                  "data of %" PRId64 " elements is NULL", layout->count);
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "data of %" PRId64 " elements is NULL",
+                                  count);
     if ((uintptr_t)data % info->alignment != 0)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, layout->where,
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                   "data at %p is not aligned to the %zu bytes that %s needs", data, info->alignment,
                                   info->name);
     return NULL;
@@ -174,7 +175,7 @@ weft_status *weft_array_wrap_layout(const weft_allocator *allocator, weft_layout
                                     void (*release)(void *context), void *context, weft_array **out_array)
 {
     WEFT_TRY(weft_layout_fill(allocator, &layout));
-    WEFT_TRY(check_data(allocator, &layout, data));
+    WEFT_TRY(check_data(allocator, layout.where, layout.dtype, layout.count, data));
     weft_array *array = array_allocate(allocator, &layout, 0);
     if (array == NULL) return weft_status_out_of_memory();
     array->data = data;
@@ -191,6 +192,13 @@ weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, 
     const weft_layout layout = {__func__, dtype, rank, shape, strides, 0, 0, 0};
     WEFT_REQUIRE(out_array);
     return weft_array_wrap_layout(allocator, layout, data, release, context, out_array);
+}
+
+weft_status *weft_array_move(weft_array *array, const char *where, void *data)
+{
+    WEFT_TRY(check_data(&array->allocator, where, array->dtype, array->count, data));
+    array->data = data;
+    return NULL;
 }
 
 /* Whether a view that starts `offset` elements after `base`'s first stays inside what `base` addresses. */

@@ -6,6 +6,9 @@
 /* Says whose memory that of a new array is: arrays are made on device 0 of the CPU. */
 void weft_array_set_runtime(weft_array *array, const weft_runtime *runtime);
 
+/* Has an array that wraps memory wrap other memory; errors are of function `where`, as of weft_array_wrap. */
+weft_status *weft_array_move(weft_array *array, const char *where, void *data) WEFT_MUST_USE;
+
 /* Bytes that the elements lie in, from the data pointer on: [low, high), both 0 where there are none. */
 void weft_array_span(const weft_array *array, int64_t *out_low, int64_t *out_high);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/data/block.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include "runtime/data/host_memory.h"
 #include "runtime/base/fork.h"
@@ -8,7 +9,15 @@
 
 enum { MOST_IDLE = 256 };
 
+/* Of a fixed store. */
+typedef struct slot {
+    weft_block block;
+    atomic_bool taken;
+} slot;
+
 struct weft_block_store {
+    slot *slots; /* NULL: not a fixed one, which has nothing of the rest */
+    size_t slot_count;
     weft_allocator allocator;
     pthread_mutex_t mutex;
     weft_fork_guard guard;
@@ -31,6 +40,42 @@ weft_status *weft_block_store_create(const weft_allocator *allocator, size_t cap
     if (status == NULL) *out_store = store;
     else weft_block_store_release(store);
     return status;
+}
+
+/* ---- fixed stores ---- */
+
+weft_status *weft_block_store_create_fixed(const weft_allocator *allocator, size_t count, size_t bytes,
+                                           weft_block_store **out_store)
+{
+    enum { ALIGNMENT = 64 };
+    weft_block_store *store = weft_allocate_zeroed(allocator, sizeof *store);
+    slot *slots = weft_allocate_zeroed(allocator, count * sizeof *slots);
+    if (store == NULL || slots == NULL) return weft_status_out_of_memory();
+    store->slots = slots;
+    store->slot_count = count;
+    for (size_t i = 0; i < count; i++) {
+        void *memory = allocator->resize(allocator->self, NULL, 0, bytes + 1, ALIGNMENT);
+        if (memory == NULL) return weft_status_out_of_memory();
+        slots[i].block = (weft_block){.memory = memory, .bytes = bytes, .store = store};
+    }
+    *out_store = store;
+    return NULL;
+}
+
+static weft_status *acquire_slot(const weft_block_store *store, size_t bytes, weft_block **out_block)
+{
+    for (size_t i = 0; i < store->slot_count; i++) {
+        slot *s = &store->slots[i];
+        if (s->block.bytes < bytes || atomic_exchange(&s->taken, true)) continue;
+        *out_block = &s->block;
+        return NULL;
+    }
+    return weft_status_out_of_memory();
+}
+
+static void release_slot(weft_block *block)
+{
+    atomic_store(&((slot *)block)->taken, false);
 }
 
 /* ---- blocks ---- */
@@ -161,6 +206,7 @@ weft_status *weft_block_acquire(weft_block_store *store, const weft_runtime *run
                                 weft_block **out_block)
 {
     const weft_runtime *owner = owner_of(runtime);
+    if (store->slots != NULL) return acquire_slot(store, bytes, out_block);
     if (bytes == 0) bytes = 1;
     pthread_mutex_lock(&store->mutex);
     weft_block *block = find(store, owner, bytes);
@@ -178,6 +224,10 @@ void weft_block_release(void *argument)
     weft_block *block = argument, *dropped = NULL;
     if (block == NULL) return;
     weft_block_store *store = block->store;
+    if (store->slots != NULL) {
+        release_slot(block);
+        return;
+    }
     pthread_mutex_lock(&store->mutex);
     bool kept = keep(store, block, &dropped);
     bool over = store->idle_bytes > store->capacity;

@@ -19,6 +19,11 @@ typedef struct weft_block {
 
 weft_status *weft_block_store_create(const weft_allocator *allocator, size_t capacity,
                                      weft_block_store **out_store) WEFT_MUST_USE;
+/* A store of `count` blocks of CPU memory, of so many bytes each, and no others: which are acquired without a lock and
+ * without allocation, and give OUT_OF_MEMORY if none is free or long enough. It has no end: `allocator` is that of an
+ * arena. */
+weft_status *weft_block_store_create_fixed(const weft_allocator *allocator, size_t count, size_t bytes,
+                                           weft_block_store **out_store) WEFT_MUST_USE;
 /* Frees what is idle, keeps nothing from now on, and ends once every block has been released. */
 void weft_block_store_release(weft_block_store *store);
 /* Frees what is idle. */

@@ -6,6 +6,7 @@
 #include "runtime/base/float_bits.h"
 #include "runtime/base/machine.h"
 #include "runtime/engine/gemm_float16.h"
+#include "runtime/engine/gemm_rows.h"
 #include "runtime/engine/gemm_transpose.h"
 
 /*
@@ -409,6 +410,27 @@ static void find_bytes(struct grid *grid)
             size_t bytes = block.left.float16 != NULL ? weft_gemm_float16_bytes(&block) : weft_gemm_block_bytes(&block);
             if (bytes > grid->bytes) grid->bytes = bytes;
         }
+}
+
+/* Of one operand, with panels that are not full, and numbers that may be there twice. */
+static double most_packed(const weft_machine *machine, const weft_gemm_call *call, double lines)
+{
+    enum { WIDEST = 64 };
+    double numbers = is_complex(call->dtype) ? 2 * (double)call->k : (double)call->k;
+    double terms = numbers < WEFT_GEMM_TERMS ? numbers : WEFT_GEMM_TERMS, size = (double)real_size(call->dtype);
+    double whole = (2 * lines + WIDEST) * (terms * size + WEFT_GEMM_ALIGNMENT);
+    double most = 4 * (double)machine->cache_bytes[1] + WIDEST * (terms * size + WEFT_GEMM_ALIGNMENT);
+    return (whole < most ? whole : most) + WEFT_GEMM_READ_AHEAD;
+}
+
+size_t weft_gemm_most_bytes(const weft_machine *machine, const weft_gemm_call *call)
+{
+    enum { LINE = WEFT_GEMM_ALIGNMENT / sizeof(float) };
+    double m = (double)call->m, n = (double)call->n, elements = (m + LINE) * (n + LINE);
+    double bytes = most_packed(machine, call, m) + most_packed(machine, call, n) + WEFT_GEMM_ROWS_SUMS * sizeof(double);
+    if (weft_dtype_is_float16(call->dtype)) /* sums in f32 */
+        bytes += 4 * (elements < WEFT_GEMM_FLOAT16_ELEMENTS ? elements : WEFT_GEMM_FLOAT16_ELEMENTS);
+    return bytes < (double)PTRDIFF_MAX ? (size_t)bytes : PTRDIFF_MAX;
 }
 
 /* ---- symmetric products ---- */

@@ -14,6 +14,8 @@
 bool weft_gemm_supports(weft_dtype dtype);
 /* Whether C has no elements. */
 bool weft_gemm_is_empty(const weft_gemm_call *call);
+/* At least as many bytes as a thread packs for it, or for a part of it. */
+size_t weft_gemm_most_bytes(const weft_machine *machine, const weft_gemm_call *call);
 /* About how many nanoseconds weft_gemm_run takes with that many threads of the machine. */
 double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads);
 /*

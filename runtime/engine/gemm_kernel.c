@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/engine/gemm_kernel.h"
 #include <blis.h>
-#include <math.h>
 #include <weft/executor.h>
 #include "runtime/base/isa.h"
 #include "runtime/engine/gemm.h"
+#include "runtime/engine/gemm_portable.h"
 #include "runtime/engine/gemm_rows.h"
 
 /*
@@ -12,35 +12,6 @@
  * between the elements of C and reads beyond operands on some processors, gives other bits for other layouts, and ends
  * the process when it gets no memory.
  */
-
-/* ---- for processors without fused multiplications ---- */
-
-enum { ROWS = 4, COLUMNS = 8 };
-
-/* The same sums as those of all other kernels, which takes calls of the C library. */
-static void multiply_f32(dim_t m, dim_t n, dim_t terms, float *alpha, float *left, float *right, float *beta, float *c,
-                         inc_t row, inc_t column, auxinfo_t *info, cntx_t *context)
-{
-    (void)m, (void)n, (void)alpha, (void)column, (void)info, (void)context;
-    float sums[ROWS][COLUMNS] = {{0}};
-    for (dim_t p = 0; p < terms; p++, left += ROWS, right += COLUMNS)
-        for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < COLUMNS; j++) sums[i][j] = fmaf(left[i], right[j], sums[i][j]);
-    for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < COLUMNS; j++) c[i * row + j] = *beta == 0 ? sums[i][j] : c[i * row + j] + sums[i][j];
-}
-
-static void multiply_f64(dim_t m, dim_t n, dim_t terms, double *alpha, double *left, double *right, double *beta,
-                         double *c, inc_t row, inc_t column, auxinfo_t *info, cntx_t *context)
-{
-    (void)m, (void)n, (void)alpha, (void)column, (void)info, (void)context;
-    double sums[ROWS][COLUMNS] = {{0}};
-    for (dim_t p = 0; p < terms; p++, left += ROWS, right += COLUMNS)
-        for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < COLUMNS; j++) sums[i][j] = fma(left[i], right[j], sums[i][j]);
-    for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < COLUMNS; j++) c[i * row + j] = *beta == 0 ? sums[i][j] : c[i * row + j] + sums[i][j];
-}
 
 /* ---- the table ---- */
 
@@ -57,10 +28,10 @@ typedef struct kernel_set {
         }                                                                                                              \
     }
 
+#define PORTABLE_KERNEL KERNEL(WEFT_GEMM_PORTABLE_ROWS, WEFT_GEMM_PORTABLE_COLUMNS, false, 0, 0, 0, NULL, NULL, false)
 #define PORTABLE                                                                                                       \
     {                                                                                                                  \
-        "portable", KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f32, NULL, false),                                  \
-            KERNEL(ROWS, COLUMNS, false, 0, 0, 0, multiply_f64, NULL, false)                                           \
+        "portable", PORTABLE_KERNEL, PORTABLE_KERNEL                                                                   \
     }
 
 /* By level. `far`, `run`, `few` and `tile_is_faster` are measured on Zen 3 for AVX2, on Sapphire Rapids for AVX-512. */
@@ -99,6 +70,11 @@ const char *weft_gemm_configuration(void)
 void weft_gemm_tile(const weft_gemm_kernel *kernel, int64_t terms, const void *left, const void *right, bool add,
                     void *tile, int64_t stride)
 {
+    if (kernel->function == NULL) {
+        if (is_f32(kernel)) weft_gemm_portable_f32(terms, left, right, add, tile, stride);
+        else weft_gemm_portable_f64(terms, left, right, add, tile, stride);
+        return;
+    }
     auxinfo_t info = {0};
     bli_auxinfo_set_next_ab((void *)left, (void *)right, &info);
     inc_t row = kernel->by_columns ? 1 : stride, column = kernel->by_columns ? stride : 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_KERNEL_H
 #define WEFT_RUNTIME_ENGINE_GEMM_KERNEL_H
-/* The innermost loops of products: micro-kernels of BLIS, for the ISA level of the process. */
+/* The innermost loops of products for the ISA level of the process: micro-kernels of BLIS and our own (gemm_kernel.c),
+ * or our own alone, in what programs compiled ahead of time link (gemm_kernel_own.c). */
 #include "runtime/engine/gemm_tile.h"
 
 /* Bytes after packed panels that a kernel may read. */
@@ -18,7 +19,7 @@ typedef struct weft_gemm_kernel {
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
     int64_t run;     /* if that copies so many bytes of a line at once */
     int64_t few;     /* rows or columns up to which the other operand may be read in place, see gemm_rows.h; 0: never */
-    void (*function)(void);
+    void (*function)(void);        /* of BLIS; NULL: gemm_portable.h */
     weft_gemm_tile_function *tile; /* the same for operands that lie anywhere; NULL: operands are always packed */
     bool tile_is_faster;           /* for packed operands too */
 } weft_gemm_kernel;

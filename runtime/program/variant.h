@@ -163,6 +163,7 @@ typedef struct weft_step {
      * has for itself, with the others of its group. */
     const uint32_t *pitches, *groups;
     const weft_hidden *hidden; /* of each buffer */
+    size_t site_count;
     const char *const
         *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64); NULL: none */
     const uint32_t *site_extents; /* slot of the extent in each sentence; NULL: no sentence has one */
@@ -225,6 +226,7 @@ struct weft_variant {
     weft_buffer *buffers;
     weft_step *steps;
     weft_resolved *resolved; /* for each step */
+    const struct weft_step_methods *const *methods; /* of each kind of step that it has; the runtime's */
     /* Per output: the input whose memory it may reuse if that is donated, because nothing reads the input after the
      * output starts to differ from it; WEFT_NO_ALIAS; NULL for all. */
     uint32_t *input_alias;
@@ -253,6 +255,7 @@ struct weft_build_request {
     const uint8_t *input_layouts, *output_layouts; /* layout of each */
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;
+    const weft_machine *machine;     /* that code is scheduled for */
     weft_pool *pool;                 /* the executor's */
     weft_cache *kernels;             /* the executor's: weft_kernel_code by canonical text and target */
     const weft_schedules *schedules; /* the executor's; NULL: none */

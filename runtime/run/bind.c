@@ -274,7 +274,7 @@ static weft_status *bind_symbols(struct binder *binder)
 static weft_status *check_axes(const struct binder *binder, const char *kind, const weft_program_value *value,
                                const weft_array *array)
 {
-    for (size_t axis = 0; axis < value->rank; axis++) {
+    for (size_t axis = 0; axis < value->rank && array != NULL; axis++) {
         int64_t extent = weft_array_shape(array)[axis];
         if (extent == binder->values[value->extents[axis]]) continue;
         weft_bytes text;

@@ -120,29 +120,37 @@ static weft_status *bound_fill(weft_bound_variant *bound, const weft_call *call,
     return weft_place_temporaries(bound, call->run->memory_limit);
 }
 
-weft_status *weft_bound_variant_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
-                                       const int64_t *key, size_t key_count, weft_bound_variant **out_bound)
+weft_status *weft_bound_variant_create_in(const weft_bound_variant *environment, const weft_variant *variant,
+                                          const weft_call *call, const int64_t *key, size_t key_count,
+                                          weft_bound_variant **out_bound)
 {
-    weft_bound_variant *bound = weft_allocate_zeroed(&executor->allocator, sizeof *bound);
+    weft_bound_variant *bound = weft_allocate(environment->allocator, sizeof *bound);
     if (bound == NULL) return weft_status_out_of_memory();
-    bound->allocator = &executor->allocator;
-    bound->pool = executor->pool;
-    bound->blocks = executor->blocks;
-    bound->queues = executor->queues;
-    bound->executor = executor;
-    bound->extensions = &executor->extensions;
+    *bound = *environment;
     bound->runtime = call->runtime;
     bound->is_apart = weft_device_is_apart(call->runtime);
-    bound->host_runtime = weft_executor_find_host_runtime(executor, call->runtime);
     bound->program = call->program;
     bound->input_count = call->program->input_count;
     bound->output_count = call->program->output_count;
     bound->variant = variant;
-    weft_arena_init(&bound->arena, &executor->allocator);
+    weft_arena_init(&bound->arena, bound->allocator);
     weft_status *status = bound_fill(bound, call, key, key_count);
     if (status == NULL) *out_bound = bound;
     else weft_bound_variant_destroy(bound);
     return status;
+}
+
+weft_status *weft_bound_variant_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
+                                       const int64_t *key, size_t key_count, weft_bound_variant **out_bound)
+{
+    const weft_bound_variant environment = {.allocator = &executor->allocator,
+                                            .pool = executor->pool,
+                                            .blocks = executor->blocks,
+                                            .queues = executor->queues,
+                                            .executor = executor,
+                                            .extensions = &executor->extensions,
+                                            .host_runtime = weft_executor_find_host_runtime(executor, call->runtime)};
+    return weft_bound_variant_create_in(&environment, variant, call, key, key_count, out_bound);
 }
 
 void weft_bound_variant_destroy(weft_bound_variant *bound)

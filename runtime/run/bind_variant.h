@@ -8,5 +8,9 @@
 weft_status *weft_bound_variant_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
                                        const int64_t *key, size_t key_count,
                                        weft_bound_variant **out_bound) WEFT_MUST_USE;
+/* The same without an executor, in a copy of `environment`: allocator, pool, and what else steps use. */
+weft_status *weft_bound_variant_create_in(const weft_bound_variant *environment, const weft_variant *variant,
+                                          const weft_call *call, const int64_t *key, size_t key_count,
+                                          weft_bound_variant **out_bound) WEFT_MUST_USE;
 void weft_bound_variant_destroy(weft_bound_variant *bound);
 #endif

@@ -36,6 +36,7 @@ weft_status *weft_variant_request_build(const weft_variant_request *request, wef
         return weft_status_create(&executor->allocator, WEFT_NO_COMPILER, "weft_executor_run",
                                   "runtime \"%s\" has no compiler, and nothing compiled fits the program",
                                   runtime->name);
+    const weft_machine *machine = weft_device_machine(runtime);
     const weft_build_request build = {.allocator = &executor->allocator,
                                       .program = program,
                                       .runtime = runtime,
@@ -44,6 +45,7 @@ weft_status *weft_variant_request_build(const weft_variant_request *request, wef
                                       .specialized_count =
                                           request->symbols != NULL ? program->formulas.symbol_count : 0,
                                       .specialized = request->symbols,
+                                      .machine = machine != NULL ? machine : weft_pool_machine(executor->pool),
                                       .pool = executor->pool,
                                       .kernels = executor->kernels,
                                       .schedules = executor->schedules,
@@ -56,6 +58,7 @@ weft_status *weft_variant_request_build(const weft_variant_request *request, wef
     if (*out_variant == NULL)
         return weft_status_create(&executor->allocator, WEFT_INTERNAL, "weft_executor_run",
                                   "the compiler of runtime \"%s\" made no variant", runtime->name);
+    (*out_variant)->methods = weft_step_methods_all;
     weft_status *status = weft_steps_check(*out_variant, program);
     if (status == NULL && weft_device_is_apart(runtime))
         status = weft_variant_upload(*out_variant, runtime, executor->blocks);

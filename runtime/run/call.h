@@ -35,7 +35,8 @@ void weft_call_key_finish(weft_call_key *key);
 
 /*
  * Binds the program's symbols from the explicit extents and the inputs' axes, then checks ranges, every axis of every
- * array, and the guards. Fills symbols[0 .. symbol_count-1] and the values of the program's formulas.
+ * array, and the guards. Arrays that are NULL are those that the program requires, if all extents are explicit. Fills
+ * symbols[0 .. symbol_count-1] and the values of the program's formulas.
  */
 weft_status *weft_call_bind(const weft_allocator *allocator, const weft_call *call, int64_t *out_symbols,
                             int64_t *out_values) WEFT_MUST_USE;

@@ -110,7 +110,7 @@ static weft_status *settle_input(weft_frame *frame, const weft_run *run, size_t 
 {
     const weft_bound_variant *bound = frame->bound;
     if (may_alias(frame, run, output, input) && is_same(run->outputs[output], run->inputs[input])) return NULL;
-    if (is_donated(run, input)) return copy_input(frame, run, input);
+    if (is_donated(run, input) && bound->executor != NULL) return copy_input(frame, run, input);
     return weft_status_create(bound->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
                               "output \"%s\" overlaps input \"%s\", which is not donated",
                               bound->program->outputs[output].name, bound->program->inputs[input].name);
@@ -306,6 +306,15 @@ weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
         if (status != NULL) return tell_what_for(frame, status, "intermediates", NULL, bytes);
         frame->arena = frame->arena_block->memory;
     }
+    fill_pointers(frame, run);
+    return NULL;
+}
+
+weft_status *weft_frame_open_in(weft_frame *frame, const weft_run *run, void *arena)
+{
+    for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = run->outputs[i];
+    WEFT_TRY(check_overlaps(frame, run));
+    frame->arena = arena;
     fill_pointers(frame, run);
     return NULL;
 }

@@ -28,6 +28,8 @@ void weft_frame_destroy(weft_frame *frame);
 
 /* Checks for forbidden overlaps, creates missing outputs, and sets all pointers. */
 weft_status *weft_frame_open(weft_frame *frame, const weft_run *run) WEFT_MUST_USE;
+/* The same where all outputs are given, with memory for temporaries: allocates nothing, and has nothing to close. */
+weft_status *weft_frame_open_in(weft_frame *frame, const weft_run *run, void *arena) WEFT_MUST_USE;
 /* Puts the new outputs into the list of the run, whose they are. */
 void weft_frame_hand_over(weft_frame *frame, const weft_run *run);
 /* Gives back what weft_frame_open took. New outputs that were not handed over are when it `succeeded`; else they are

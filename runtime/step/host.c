@@ -225,4 +225,4 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
                 cancelled);
 }
 
-const weft_step_methods weft_step_host = {WEFT_PROFILE_HOST, is_sound, bind, cost, run};
+const weft_step_methods weft_step_host = {WEFT_PROFILE_HOST, is_sound, bind, cost, run, NULL, NULL, NULL};

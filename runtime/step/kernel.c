@@ -139,4 +139,4 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     return run_iterations(frame, bound_step, bound_step->scalars, iterations);
 }
 
-const weft_step_methods weft_step_kernel = {WEFT_PROFILE_KERNEL, is_sound, bind, cost, run};
+const weft_step_methods weft_step_kernel = {WEFT_PROFILE_KERNEL, is_sound, bind, cost, run, NULL, NULL, NULL};

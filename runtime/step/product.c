@@ -90,6 +90,11 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
                             .together = weft_gemm_estimate(machine, gemm, weft_pool_size(bound->pool))};
 }
 
+static weft_status *multiply(const weft_bound_variant *bound, const weft_gemm_call *call, void *const *buffers)
+{
+    return weft_gemm_run(bound->pool, bound->blocks, call, buffers[0], buffers[1], buffers[2]);
+}
+
 static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
 {
     (void)cancelled;
@@ -100,7 +105,13 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     if (frame->device != NULL)
         return runtime->driver->queues->multiply(runtime->self, frame->device->queue, &bound_step->gemm, buffers[0],
                                                  buffers[1], buffers[2]);
-    return weft_gemm_run(bound->pool, bound->blocks, &bound_step->gemm, buffers[0], buffers[1], buffers[2]);
+    return multiply(bound, &bound_step->gemm, buffers);
 }
 
-const weft_step_methods weft_step_product = {WEFT_PROFILE_PRODUCT, is_sound, bind, cost, run};
+static size_t most_bytes(const weft_bound_variant *bound, const weft_bound_step *bound_step)
+{
+    return weft_gemm_most_bytes(weft_pool_machine(bound->pool), &bound_step->gemm);
+}
+
+const weft_step_methods weft_step_product = {WEFT_PROFILE_PRODUCT, is_sound, bind, cost, run, NULL,
+                                             most_bytes,           multiply};

@@ -253,4 +253,4 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     return NULL;
 }
 
-const weft_step_methods weft_step_region = {WEFT_PROFILE_REGION, is_sound, bind, cost, run};
+const weft_step_methods weft_step_region = {WEFT_PROFILE_REGION, is_sound, bind, cost, run, NULL, NULL, NULL};

@@ -56,7 +56,7 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
     return NULL;
 }
 
-bool weft_sort_tighten(const weft_bound_variant *bound, weft_bound_step *bound_step)
+static bool tighten(const weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     if (bound->is_apart || bound_step->idle) return false;
     int64_t bytes = weft_sort_scratch(bound->pool, &bound_step->sort, true);
@@ -96,4 +96,4 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     return done ? NULL : weft_bound_cancelled(bound, "in", (size_t)(bound_step - bound->steps));
 }
 
-const weft_step_methods weft_step_sort = {WEFT_PROFILE_SORT, is_sound, bind, cost, run};
+const weft_step_methods weft_step_sort = {WEFT_PROFILE_SORT, is_sound, bind, cost, run, tighten, NULL, NULL};

@@ -8,11 +8,10 @@
 #include "runtime/step/device.h"
 #include "runtime/step/strips.h"
 
-static const weft_step_methods *const METHODS[] = {[WEFT_STEP_KERNEL] = &weft_step_kernel,
-                                                   [WEFT_STEP_GEMM] = &weft_step_product,
-                                                   [WEFT_STEP_SORT] = &weft_step_sort,
-                                                   [WEFT_STEP_HOST] = &weft_step_host,
-                                                   [WEFT_STEP_REGION] = &weft_step_region};
+static const weft_step_methods *methods_of(const weft_variant *variant, const weft_step *step)
+{
+    return variant->methods[step->kind];
+}
 
 /* ---- check ---- */
 
@@ -35,10 +34,10 @@ static bool buffer_is_sound(const weft_variant *variant, const weft_program *pro
 static bool step_is_sound(const weft_variant *variant, size_t number)
 {
     const weft_step *step = &variant->steps[number];
-    if ((size_t)step->kind >= sizeof METHODS / sizeof *METHODS || step->written > step->buffer_count) return false;
+    if ((size_t)step->kind >= WEFT_STEP_KINDS || step->written > step->buffer_count) return false;
     for (size_t i = 0; i < step->buffer_count; i++)
         if (step->buffers[i] >= variant->buffer_count) return false;
-    return METHODS[step->kind]->is_sound(variant, step, &variant->resolved[number]);
+    return methods_of(variant, step)->is_sound(variant, step, &variant->resolved[number]);
 }
 
 weft_status *weft_steps_check(const weft_variant *variant, const weft_program *program)
@@ -89,7 +88,7 @@ weft_status *weft_steps_bind(weft_bound_variant *bound)
         weft_bound_step *bound_step = &bound->steps[i];
         bound_step->idle = i < idle_end;
         if (bound_step->idle) continue;
-        WEFT_TRY(METHODS[step->kind]->bind(bound, bound_step));
+        WEFT_TRY(methods_of(variant, step)->bind(bound, bound_step));
         if (is_empty_fold(bound, step)) idle_end = i + 1 + weft_step_nested(step);
     }
     for (size_t i = 0; i < variant->step_count; i++)
@@ -102,7 +101,8 @@ bool weft_steps_tighten(weft_bound_variant *bound)
     bool changes = false;
     for (size_t i = 0; i < bound->variant->step_count; i++) {
         weft_bound_step *step = &bound->steps[i];
-        changes |= step->step->kind == WEFT_STEP_SORT ? weft_sort_tighten(bound, step) : weft_chain_tighten(step);
+        const weft_step_methods *methods = methods_of(bound->variant, step->step);
+        changes |= methods->tighten != NULL ? methods->tighten(bound, step) : weft_chain_tighten(step);
     }
     return changes;
 }
@@ -112,7 +112,7 @@ bool weft_steps_tighten(weft_bound_variant *bound)
 static weft_step_cost step_cost(const weft_bound_variant *bound, size_t number)
 {
     const weft_bound_step *bound_step = &bound->steps[number];
-    return METHODS[bound_step->step->kind]->cost(bound, bound_step);
+    return methods_of(bound->variant, bound_step->step)->cost(bound, bound_step);
 }
 
 weft_step_cost weft_steps_cost(const weft_bound_variant *bound, size_t number)
@@ -133,7 +133,7 @@ weft_step_cost weft_steps_cost(const weft_bound_variant *bound, size_t number)
 
 static weft_status *run_step(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
 {
-    return METHODS[bound_step->step->kind]->run(frame, bound_step, cancelled);
+    return methods_of(frame->bound->variant, bound_step->step)->run(frame, bound_step, cancelled);
 }
 
 /* Hands the record of a step that ran to frame->profile. */
@@ -142,7 +142,7 @@ static void record(const weft_frame *frame, size_t number, int64_t begin, int64_
     const weft_step *step = frame->bound->steps[number].step;
     weft_step_cost cost = step_cost(frame->bound, number);
     weft_profile_record record = {.size = sizeof record,
-                                  .kind = METHODS[step->kind]->kind,
+                                  .kind = methods_of(frame->bound->variant, step)->kind,
                                   .name = step->name,
                                   .step = number,
                                   .depth = frame->depth,

@@ -5,7 +5,7 @@
 #include "runtime/step/cost.h"
 #include "runtime/step/frame.h"
 
-/* A kind of step. */
+/* A kind of step. What a variant does not have need not be linked: it has the methods of its own kinds. */
 typedef struct weft_step_methods {
     weft_profile_kind kind; /* in a profile */
     /* Whether what the step names exists, as far as its kind alone knows. */
@@ -14,12 +14,18 @@ typedef struct weft_step_methods {
     weft_status *(*bind)(weft_bound_variant *bound, weft_bound_step *bound_step);
     weft_step_cost (*cost)(const weft_bound_variant *bound, const weft_bound_step *bound_step);
     weft_status *(*run)(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled);
+    /* Has the step take the least scratch; whether that changes anything. */
+    bool (*tighten)(const weft_bound_variant *bound, weft_bound_step *bound_step);
+    /* GEMM: bytes of blocks that one thread takes at most, and a part of the step's product, in a strip. */
+    size_t (*most_bytes)(const weft_bound_variant *bound, const weft_bound_step *bound_step);
+    weft_status *(*multiply)(const weft_bound_variant *bound, const weft_gemm_call *call, void *const *buffers);
 } weft_step_methods;
 
 extern const weft_step_methods weft_step_kernel, weft_step_product, weft_step_sort, weft_step_host, weft_step_region;
+/* Of all kinds, by weft_step_kind. */
+extern const weft_step_methods *const weft_step_methods_all[];
+#define WEFT_STEP_KINDS (WEFT_STEP_REGION + 1)
 
-/* Has the rows of a SORT sorted one after another; whether that changes anything. */
-bool weft_sort_tighten(const weft_bound_variant *bound, weft_bound_step *bound_step);
 /* The DATA_ERROR of a kernel. */
 weft_status *weft_kernel_data_error(const weft_bound_variant *bound, const weft_step *step,
                                     const weft_error_slot *error) WEFT_MUST_USE;

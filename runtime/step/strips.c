@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/base/cancel.h"
 #include "runtime/base/clock.h"
+#include "runtime/step/step.h"
 #include "runtime/step/zeros.h"
 
 /* Steps run on the rows of a strip as they run on all: with pointers to where the first row of intermediates would lie
@@ -66,6 +67,11 @@ static int64_t seen(const strip *t, int64_t from, int64_t count)
     return last + from > 0 ? last + from : 0;
 }
 
+static weft_status *run_part(const weft_bound_variant *bound, const weft_gemm_call *call, void *const *buffers)
+{
+    return bound->variant->methods[WEFT_STEP_GEMM]->multiply(bound, call, buffers);
+}
+
 /* From the innermost axis of rows outwards: those inside of the one that is cut stay whole, others have one index. */
 static weft_status *multiply(const strips_run *run, size_t number, const strip *t, void *const *buffers)
 {
@@ -93,11 +99,11 @@ static weft_status *multiply(const strips_run *run, size_t number, const strip *
         weft_gemm_call part = call;
         part.k = seen(t, step->zero, call.k);
         if (part.k < call.k && weft_zeros_add_nothing(&call, part.k, buffers[0], buffers[1])) {
-            WEFT_TRY(weft_gemm_run(bound->pool, bound->blocks, &part, buffers[0], buffers[1], buffers[2]));
+            WEFT_TRY(run_part(bound, &part, buffers));
             if (!weft_zeros_are_negative(&call, buffers[2])) return NULL;
         }
     }
-    return weft_gemm_run(bound->pool, bound->blocks, &call, buffers[0], buffers[1], buffers[2]);
+    return run_part(bound, &call, buffers);
 }
 
 static weft_status *run_step(const strips_run *run, size_t number, const strip *t, void *const *buffers)

@@ -10,11 +10,14 @@
  * case and binding runs once, and a line has a hash of its results and says whether the library for products took part.
  * With --device the same is done on a device whose memory the host cannot read and whose queues do nothing until
  * somebody waits, without threads, specialised variants and static extents; the code is that of a runtime of the CPU.
- * With -q code is not optimised. With -c nothing runs: every built-in op must be in the files in every dtype it takes.
+ * With --objects FOLDER it also writes objects of the programs, for the levels that --isa names, and records of the
+ * runs. With -q code is not optimised. With -c nothing runs: every built-in
+ * op must be in the files in every dtype it takes.
  */
 #include "test/conform/case.h"
 #include "test/conform/coverage.h"
 #include "test/conform/fix.h"
+#include "test/conform/record.h"
 #include "test/conform/subject.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +35,11 @@ typedef struct suite {
     weft_executor *executor, *crowds[CROWDS]; /* one thread; 2, 3 and 7 */
     const char *judged;                       /* name of the runtime */
     weft_test_device *device;                 /* of it; NULL: the CPU */
+    weft_test_recorder *recorder;             /* NULL: nothing is recorded */
+    const char *isa;                          /* of objects */
+    const weft_program *recorded;             /* the program of the last one; NULL: there is none of it */
+    const weft_program *refused;              /* that objects cannot contain */
+    size_t refusals;
     weft_test_coverage coverage;
     size_t passed, failed;
 } suite;
@@ -218,6 +226,28 @@ static void notice_library(void *self, const weft_profile_record *record)
     tried->used_library |= record->kind == WEFT_PROFILE_PRODUCT;
 }
 
+/* Whether there is an object of the program. */
+static bool has_object(trial *tried, const weft_program *program)
+{
+    suite *all = tried->suite;
+    char problem[512];
+    if (all->recorded == program || all->refused == program) return all->recorded == program;
+    bool made = weft_test_record_program(all->recorder, program, all->isa, problem, sizeof problem);
+    *(made ? &all->recorded : &all->refused) = program;
+    if (made) return true;
+    all->refusals++;
+    printf("%s: %s\n", tried->given->title, problem);
+    return false;
+}
+
+static void record(trial *tried, const weft_test_run *run, const outputs *found, const weft_status *status)
+{
+    if (tried->suite->recorder == NULL || (status != NULL && weft_status_code(status) != WEFT_DATA_ERROR)) return;
+    if (!has_object(tried, run->program)) return;
+    weft_test_record_run(tried->suite->recorder, run, found->count, found->arrays,
+                         status == NULL ? NULL : weft_status_message(status));
+}
+
 static bool run_judged(trial *tried, weft_executor *executor, const arrangement *how, const weft_test_inputs *inputs,
                        outputs *found)
 {
@@ -230,8 +260,10 @@ static bool run_judged(trial *tried, weft_executor *executor, const arrangement 
                          .binding = tried->binding,
                          .inputs = inputs,
                          .specialize = how->specialize};
-    return outputs_create(tried, run.program, how, found) &&
-           ended_well(tried, run.runtime, weft_test_run_program(&run, found->count, found->arrays));
+    if (!outputs_create(tried, run.program, how, found)) return false;
+    weft_status *status = weft_test_run_program(&run, found->count, found->arrays);
+    record(tried, &run, found, status);
+    return ended_well(tried, run.runtime, status);
 }
 
 /* Layouts that repeat elements change the data. */
@@ -356,6 +388,7 @@ static void describe_binding(const weft_test_binding *binding, const char *kind,
 static bool make_subject(suite *all, const weft_test_case *given, const char *text, weft_test_subject *out_subject)
 {
     char problem[4096];
+    all->recorded = all->refused = NULL;
     if (weft_test_subject_create(given->title, text, out_subject, problem, sizeof problem)) return true;
     all->failed++;
     printf("FAILED %s: %s\n", given->title, problem);
@@ -378,6 +411,7 @@ static void run_bound(suite *all, const weft_test_case *given, const weft_test_s
         describe_binding(binding, "static", tried.what, sizeof tried.what);
         run_trial(&tried, false);
         weft_test_subject_destroy(&fixed);
+        all->recorded = all->refused = NULL;
     }
     free(text);
 }
@@ -439,13 +473,24 @@ static bool make_device(const char *name, suite *all)
     return all->device != NULL;
 }
 
+static bool takes_value(const char *option)
+{
+    static const char *const options[] = {"-k", "--shard", "--device", "--objects", "--isa"};
+    size_t i = 0;
+    while (i < sizeof options / sizeof *options && strcmp(options[i], option) != 0) i++;
+    return i < sizeof options / sizeof *options;
+}
+
 int main(int argc, char **argv)
 {
     static const unsigned crowds[CROWDS] = {2, 3, 7};
     suite all = {.shards = 1, .judged = "llvm"};
     weft_code_policy code = WEFT_CODE_OPTIMIZED;
+    const char *objects = NULL;
     bool good = true;
     for (int i = 1; i + 1 < argc; i++) {
+        if (strcmp(argv[i], "--objects") == 0) objects = argv[i + 1];
+        if (strcmp(argv[i], "--isa") == 0) all.isa = argv[i + 1];
         if (strcmp(argv[i], "-k") == 0) all.only = argv[i + 1];
         if (strcmp(argv[i], "--shard") == 0) good &= read_shard(argv[i + 1], &all);
         if (strcmp(argv[i], "--device") == 0) good &= make_device(argv[i + 1], &all);
@@ -456,16 +501,21 @@ int main(int argc, char **argv)
         all.covered |= strcmp(argv[i], "-c") == 0;
         if (strcmp(argv[i], "-q") == 0) code = WEFT_CODE_QUICK;
     }
+    good = good && (objects == NULL || (all.recorder = weft_test_recorder_create(objects)) != NULL);
     good = good && make_executor(1, all.device, code, &all.executor);
     for (size_t i = 0; i < CROWDS && good; i++) good = make_executor(crowds[i], all.device, code, &all.crowds[i]);
     for (int i = 1; i < argc && good; i++) {
-        if (strcmp(argv[i], "-k") == 0 || strcmp(argv[i], "--shard") == 0 || strcmp(argv[i], "--device") == 0) i++;
+        if (takes_value(argv[i])) i++;
         else if (argv[i][0] != '-' && !weft_test_cases_read(argv[i], run_case, &all)) good = false;
     }
     if (good && all.covered) all.failed += weft_test_coverage_report(&all.coverage);
     for (size_t i = 0; i < CROWDS; i++) weft_executor_destroy(all.crowds[i]);
     weft_executor_destroy(all.executor);
     weft_test_device_destroy(all.device);
+    if (all.recorder != NULL) {
+        good &= weft_test_recorder_finish(all.recorder);
+        printf("%zu programs without object\n", all.refusals);
+    }
     printf("%zu runs agree, %zu do not\n", all.passed, all.failed);
     return good && all.failed == 0 ? 0 : 1;
 }

@@ -22,7 +22,7 @@ class General(Command):
     def test_help(self):
         _, out, _ = self.weft("help")
         commands = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
-        self.assertEqual(commands, ["einsum", "run", "opt", "view", "info"])
+        self.assertEqual(commands, ["einsum", "run", "compile", "opt", "view", "info"])
         for more in ["help", "--help", "-h"]:
             self.prints(out, "help", more)
         for name in commands:
@@ -67,7 +67,7 @@ class General(Command):
         """Each may be given once, except those whose help says how often."""
         self.assertIn("An option may be given once unless", self.weft("help")[1])
         lists = set()
-        for name in ["einsum", "run", "opt", "view", "info"]:
+        for name in ["einsum", "run", "compile", "opt", "view", "info"]:
             text = self.weft("help", name)[1].split("\n\n")[2]
             for option, value, told in re.findall(r"^  (-\S+) (\S*)\s+(\S.*)$", text, re.M):
                 if "may be repeated" in told:
@@ -78,7 +78,7 @@ class General(Command):
                 tail = f", with '{one}' and '{two}'" if value else ""
                 with self.subTest(name, option=option):
                     self.refuses(MISUSED, f"{name}: {option} is given twice{tail}", name, *words)
-        plugins = {(name, "--plugin") for name in ["run", "opt", "view", "info"]}
+        plugins = {(name, "--plugin") for name in ["run", "compile", "opt", "view", "info"]}
         self.assertEqual(lists, {("run", "-o"), ("run", "--set"), ("opt", "--schedule")} | plugins)
 
     def test_names_that_are_empty(self):

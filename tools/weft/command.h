@@ -14,7 +14,8 @@ typedef struct weft_command {
     weft_status *(*run)(const weft_arguments *arguments);
 } weft_command;
 
-extern const weft_command weft_command_einsum, weft_command_run, weft_command_opt, weft_command_view, weft_command_info;
+extern const weft_command weft_command_einsum, weft_command_run, weft_command_compile, weft_command_opt,
+    weft_command_view, weft_command_info;
 
 #define WEFT_OPTIONS(table)                                                                                            \
     {                                                                                                                  \

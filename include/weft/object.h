@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_OBJECT_H
+#define WEFT_OBJECT_H
+/*
+ * Compiling ahead of time: a program becomes an object to link, and a header to include. Where it runs, it needs
+ * libweft-rt alone, and <weft/rt.h> says how it is used. `weft compile` does the same for a graph in a file.
+ *
+ * Results are those of runtime "llvm", to the bit. Extents stay symbolic: one object serves all sizes.
+ */
+#include <weft/program.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero-initialise for the defaults, except for the name. */
+typedef struct weft_object_options {
+    size_t size;      /* sizeof(weft_object_options); 0 stands for it */
+    const char *name; /* that functions and types begin with, and files: a C identifier of at most 64 letters */
+    /* The levels of x86-64 to compile for, between commas, of x86-64-v2, x86-64-v3 and x86-64-v4, or "native", that of
+     * this process; the best that the processor has is chosen when the object runs. NULL: x86-64-v3. */
+    const char *isa;
+    /* Sizes to compile for beside any, which run faster: one variant for each group between semicolons, each with a
+     * value for every symbol: "n=1,m=64;n=128,m=64". NULL: none. */
+    const char *extents;
+} weft_object_options;
+
+typedef struct weft_object weft_object;
+
+/*
+ * Compiles for all sizes, strides and levels asked for, which takes as long as that many first runs. UNSUPPORTED names
+ * an op that an object cannot contain: of extensions that have no lowering. INVALID_ARGUMENT for a name, a level or
+ * extents that are none, and for inputs and outputs whose names make no field of a struct.
+ */
+weft_status *weft_object_create(const weft_program *program, const weft_object_options *options,
+                                weft_object **out_object) WEFT_MUST_USE;
+void weft_object_destroy(weft_object *object);
+
+/* The object, NAME.o: ELF for x86-64 with position-independent code. */
+const void *weft_object_code(const weft_object *object, size_t *out_size);
+/* The texts of NAME.h and of NAME.pc, for pkg-config. */
+const char *weft_object_header(const weft_object *object);
+const char *weft_object_pkg_config(const weft_object *object);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_OBJECT_REQUEST_H
+#define WEFT_LIB_OBJECT_REQUEST_H
+/* What a code generator is asked to put into an object that is to be linked. */
+#include "lib/loop/loop.h"
+#include "runtime/base/isa.h"
+#include "runtime/base/memory.h"
+
+/* A kernel as a function that only the object sees. */
+typedef struct weft_object_kernel {
+    const weft_kernel *kernel; /* scheduled, as for `emit` */
+    const char *symbol;
+    weft_isa level; /* v2 or later */
+} weft_object_kernel;
+
+/* The address that the data have at `at`, a multiple of 8: of a symbol, one of the kernels or one outside; of place
+ * `offset` of the data for NULL. */
+typedef struct weft_object_pointer {
+    size_t at;
+    const char *symbol;
+    size_t offset;
+} weft_object_pointer;
+
+/* A function that the object exports: calls function `target`, outside, with the address of the data and its own
+ * arguments, `parameters` pointers, and returns its int; for NULL it returns the address. */
+typedef struct weft_object_entry {
+    const char *symbol, *target;
+    uint32_t parameters;
+} weft_object_entry;
+
+typedef struct weft_object_request {
+    size_t kernel_count;
+    const weft_object_kernel *kernels;
+    const char *data_symbol; /* constant data, aligned to 64 bytes */
+    const void *data;
+    size_t data_bytes, pointer_count;
+    const weft_object_pointer *pointers; /* in the order of `at` */
+    size_t entry_count;
+    const weft_object_entry *entries;
+} weft_object_request;
+#endif

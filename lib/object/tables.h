@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_OBJECT_TABLES_H
+#define WEFT_LIB_OBJECT_TABLES_H
+/* Programs and variants as data of an object. */
+#include "lib/object/image.h"
+#include "runtime/object/object.h"
+
+/* The place of a struct weft_program: what runs read of it. */
+size_t weft_tables_put_program(weft_image_data *image, const weft_program *program);
+/* Of a weft_variant of so many outputs; `symbols` has the name of each step's code, or NULL. Constants are found in
+ * `constants` by their address, or put there. */
+size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *variant, size_t output_count,
+                               const char *const *symbols, weft_map *constants);
+/* Fills in the manifest at place `at`. */
+void weft_tables_fill_manifest(weft_image_data *image, size_t at, const weft_program *program, const char *name,
+                               const char *isa);
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/object/object.h"
+#include <stdio.h>
+#include <string.h>
+#include "runtime/base/float_mode.h"
+#include "runtime/base/memory.h"
+#include "runtime/data/array.h"
+#include "runtime/object/workspace.h"
+#include "runtime/run/bind_variant.h"
+#include "runtime/step/frame.h"
+#include "runtime/step/step.h"
+
+/*
+ * A run binds its object to the extents and strides of the call, as the executor does, but in the caller's memory: the
+ * binding, then the pointer tables of one run, then the temporaries. It stays there for the next run.
+ */
+
+/* For the status of a run that fails. */
+enum { STATUS_BYTES = 2048 };
+
+/* A call taken apart. */
+typedef struct object_call {
+    const weft_rt_object *object;
+    const int64_t *extents;
+    void *const *data; /* of inputs, then outputs; as `layouts` */
+    const weft_rt_layout *const *layouts;
+} object_call;
+
+typedef struct object_binding {
+    const weft_rt_object *object;
+    weft_pool *pool; /* that the caller gave */
+    const weft_rt_variant *variant;
+    int64_t *extents;
+    size_t array_count; /* inputs, then outputs */
+    weft_array **arrays;
+    bool *laid_out; /* whether the caller said how an array lies */
+    bool is_plain;  /* he did for none */
+    bool *donated;  /* of each input */
+    weft_bound_variant *bound;
+    weft_frame *frame;
+    void *arena;
+    size_t mark; /* of the workspace: what is used after it belongs to one run */
+    weft_workspace workspace;
+} object_binding;
+
+/* ---- errors ---- */
+
+static weft_rt_code code_of(const weft_status *status)
+{
+    switch (weft_status_code(status)) {
+    case WEFT_OK: return WEFT_RT_OK;
+    case WEFT_OUT_OF_MEMORY: return WEFT_RT_OUT_OF_MEMORY;
+    case WEFT_INVALID_ARGUMENT: return WEFT_RT_INVALID_ARGUMENT;
+    case WEFT_SHAPE_MISMATCH: return WEFT_RT_SHAPE_MISMATCH;
+    case WEFT_OUT_OF_RANGE: return WEFT_RT_OUT_OF_RANGE;
+    case WEFT_UNSUPPORTED: return WEFT_RT_UNSUPPORTED;
+    case WEFT_DATA_ERROR: return WEFT_RT_DATA_ERROR;
+    case WEFT_VERSION_MISMATCH: return WEFT_RT_VERSION_MISMATCH;
+    default: return WEFT_RT_INTERNAL;
+    }
+}
+
+const char *weft_rt_code_name(weft_rt_code code)
+{
+    static const char *const names[] = {
+        [WEFT_RT_OK] = "OK",
+        [WEFT_RT_OUT_OF_MEMORY] = "OUT_OF_MEMORY",
+        [WEFT_RT_INVALID_ARGUMENT] = "INVALID_ARGUMENT",
+        [WEFT_RT_SHAPE_MISMATCH] = "SHAPE_MISMATCH",
+        [WEFT_RT_OUT_OF_RANGE] = "OUT_OF_RANGE",
+        [WEFT_RT_UNSUPPORTED] = "UNSUPPORTED",
+        [WEFT_RT_DATA_ERROR] = "DATA_ERROR",
+        [WEFT_RT_VERSION_MISMATCH] = "VERSION_MISMATCH",
+        [WEFT_RT_INTERNAL] = "INTERNAL",
+    };
+    return (unsigned)code < sizeof names / sizeof *names ? names[code] : "UNKNOWN";
+}
+
+/* Takes `status`. */
+static weft_rt_code report(weft_status *status, weft_rt_error *out_error)
+{
+    weft_rt_code code = code_of(status);
+    if (out_error != NULL && status != NULL) {
+        out_error->code = code;
+        snprintf(out_error->message, sizeof out_error->message, "%s", weft_status_message(status));
+    }
+    weft_status_destroy(status);
+    return code;
+}
+
+/* ---- the call ---- */
+
+static object_call call_of(const weft_rt_object *object, const void *call)
+{
+    const int64_t *extents = call;
+    void *const *data = (void *const *)(extents + object->manifest.symbol_count);
+    size_t arrays = object->program->input_count + object->program->output_count;
+    return (object_call){object, extents, data, (const weft_rt_layout *const *)(data + arrays)};
+}
+
+static const weft_program_value *value_of(const weft_program *program, size_t array)
+{
+    return array < program->input_count ? &program->inputs[array] : &program->outputs[array - program->input_count];
+}
+
+static const char *kind_of(const weft_program *program, size_t array)
+{
+    return array < program->input_count ? "input" : "output";
+}
+
+static bool has_layout(const object_call *call, size_t array)
+{
+    const weft_rt_layout *layout = call->layouts[array];
+    return layout != NULL && (layout->shape != NULL || layout->strides != NULL);
+}
+
+/* ---- which variant ---- */
+
+static bool fits(const object_binding *b, const weft_rt_variant *variant, bool strided)
+{
+    size_t bytes = b->object->manifest.symbol_count * sizeof(int64_t);
+    return variant->level <= weft_isa_level() && (variant->strided || !strided) &&
+           (variant->extents == NULL || memcmp(variant->extents, b->extents, bytes) == 0);
+}
+
+static weft_status *choose(object_binding *b)
+{
+    const weft_rt_object *object = b->object;
+    bool strided = false;
+    for (size_t i = 0; i < b->array_count; i++) strided |= !weft_array_is_contiguous(b->arrays[i]);
+    for (size_t i = 0; i < object->variant_count && b->variant == NULL; i++)
+        if (fits(b, &object->variants[i], strided)) b->variant = &object->variants[i];
+    if (b->variant != NULL) return NULL;
+    return weft_status_create(&b->workspace.allocator, WEFT_UNSUPPORTED, object->manifest.name,
+                              "%s has code for %s, but this processor has %s", object->manifest.name,
+                              object->manifest.isa, weft_isa_name());
+}
+
+/* ---- arrays ---- */
+
+/* Shape and strides are those of the call, or follow from the values of the program's formulas; any address will do
+ * until the run. */
+static weft_status *make_array(object_binding *b, const object_call *call, const int64_t *values, size_t array)
+{
+    const weft_program_value *value = value_of(b->object->program, array);
+    const weft_rt_layout none = {NULL, NULL}, *layout = has_layout(call, array) ? call->layouts[array] : &none;
+    int64_t shape[WEFT_MAX_RANK];
+    const int64_t *given = layout->shape;
+    for (size_t axis = 0; axis < value->rank && given == NULL; axis++) shape[axis] = values[value->extents[axis]];
+    return weft_array_wrap(&b->workspace.allocator, value->dtype, value->rank, given != NULL ? given : shape,
+                           layout->strides, b, NULL, NULL, &b->arrays[array]);
+}
+
+static weft_run run_of(const object_binding *b, const weft_binding *extents)
+{
+    const weft_program *program = b->object->program;
+    return (weft_run){.input_count = program->input_count,
+                      .inputs = b->arrays,
+                      .output_count = program->output_count,
+                      .outputs = b->arrays + program->input_count,
+                      .extent_count = extents == NULL ? 0 : program->formulas.symbol_count,
+                      .extents = extents,
+                      .donated = b->donated};
+}
+
+/* The call as the executor knows it; first with those arrays alone whose shape is given, to check the extents. */
+static weft_status *make_arrays(object_binding *b, const object_call *call, const weft_call *inner)
+{
+    const weft_formulas *formulas = &b->object->program->formulas;
+    const weft_allocator *allocator = &b->workspace.allocator;
+    int64_t *symbols = weft_allocate(allocator, (formulas->symbol_count + formulas->count) * sizeof *symbols);
+    if (symbols == NULL) return weft_status_out_of_memory();
+    int64_t *values = symbols + formulas->symbol_count;
+    for (size_t i = 0; i < b->array_count; i++) {
+        b->laid_out[i] = has_layout(call, i);
+        b->is_plain = b->is_plain && !b->laid_out[i];
+        if (b->laid_out[i] && call->layouts[i]->shape != NULL) WEFT_TRY(make_array(b, call, NULL, i));
+    }
+    WEFT_TRY(weft_call_bind(allocator, inner, symbols, values));
+    for (size_t i = 0; i < b->array_count; i++)
+        if (b->arrays[i] == NULL) WEFT_TRY(make_array(b, call, values, i));
+    return NULL;
+}
+
+/* ---- binding ---- */
+
+static weft_status *check_version(const weft_rt_object *object)
+{
+    if (object->manifest.abi == WEFT_RT_ABI && object->manifest.size == sizeof object->manifest) return NULL;
+    return weft_status_create(NULL, WEFT_VERSION_MISMATCH, object->manifest.name,
+                              "%s was compiled for interface %u of libweft-rt, by weft %s; this one has interface %u",
+                              object->manifest.name, (unsigned)object->manifest.abi, object->manifest.version,
+                              (unsigned)WEFT_RT_ABI);
+}
+
+static const weft_driver driver = {.size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}};
+static const weft_runtime runtime = {.size = sizeof runtime, .name = "compiled", .driver = &driver};
+
+/* For products, which pack their operands: a block for each thread. */
+static weft_status *make_blocks(object_binding *b)
+{
+    weft_bound_variant *bound = b->bound;
+    size_t most = 0;
+    for (size_t i = 0; i < bound->variant->step_count; i++) {
+        const weft_step_methods *methods = bound->variant->methods[bound->variant->steps[i].kind];
+        if (methods->most_bytes == NULL || bound->steps[i].idle) continue;
+        size_t bytes = methods->most_bytes(bound, &bound->steps[i]);
+        if (bytes > most) most = bytes;
+    }
+    if (most == 0) return NULL;
+    return weft_block_store_create_fixed(bound->allocator, weft_pool_size(bound->pool), most, &bound->blocks);
+}
+
+static weft_status *bind_variant(object_binding *b, const weft_call *inner)
+{
+    weft_bound_variant environment = {.allocator = &b->workspace.allocator, .pool = b->pool, .host_runtime = &runtime};
+    if (b->pool == NULL) WEFT_TRY(weft_pool_create(environment.allocator, weft_machine_host(), 1, &environment.pool));
+    WEFT_TRY(choose(b));
+    WEFT_TRY(weft_bound_variant_create_in(&environment, b->variant->variant, inner, NULL, 0, &b->bound));
+    WEFT_TRY(make_blocks(b));
+    WEFT_TRY(weft_frame_create(b->bound, &b->frame));
+    b->arena = weft_workspace_reserve(&b->workspace, (size_t)b->bound->arena_bytes);
+    b->mark = atomic_load(&b->workspace.used);
+    return NULL;
+}
+
+static weft_status *bind(object_binding *b, const object_call *call)
+{
+    const weft_program *program = b->object->program;
+    const weft_allocator *allocator = &b->workspace.allocator;
+    size_t symbols = b->object->manifest.symbol_count;
+    b->array_count = program->input_count + program->output_count;
+    b->is_plain = true;
+    b->extents = weft_allocate(allocator, symbols * sizeof *b->extents);
+    b->arrays = weft_allocate_zeroed(allocator, b->array_count * sizeof *b->arrays);
+    b->laid_out = weft_allocate_zeroed(allocator, b->array_count);
+    b->donated = weft_allocate_zeroed(allocator, program->input_count);
+    weft_binding *extents = weft_allocate(allocator, symbols * sizeof *extents);
+    if (b->extents == NULL || b->arrays == NULL || b->laid_out == NULL || b->donated == NULL || extents == NULL)
+        return weft_status_out_of_memory();
+    memcpy(b->extents, call->extents, symbols * sizeof *b->extents);
+    for (size_t i = 0; i < symbols; i++)
+        extents[i] = (weft_binding){program->formulas.symbols[i].name, call->extents[i]};
+    weft_run run = run_of(b, extents);
+    const weft_call inner = {.runtime = &runtime, .program = (weft_program *)(uintptr_t)program, .run = &run};
+    WEFT_TRY(make_arrays(b, call, &inner));
+    return bind_variant(b, &inner);
+}
+
+/* ---- prepare ---- */
+
+static void fill_shapes(const object_binding *b, int64_t *out_shapes)
+{
+    for (size_t i = b->object->program->input_count; i < b->array_count && out_shapes != NULL; i++)
+        for (size_t axis = 0; axis < weft_array_rank(b->arrays[i]); axis++)
+            *out_shapes++ = weft_array_shape(b->arrays[i])[axis];
+}
+
+static weft_status *prepare(object_binding *b, const object_call *call, weft_rt_workspace *workspace,
+                            int64_t *out_shapes)
+{
+    WEFT_TRY(check_version(call->object));
+    WEFT_TRY(bind(b, call));
+    if (__builtin_add_overflow(b->mark, sizeof *b + 2 * WEFT_WORKSPACE_ALIGNMENT + STATUS_BYTES, &workspace->size))
+        return weft_status_create(&b->workspace.allocator, WEFT_OUT_OF_RANGE, b->object->manifest.name,
+                                  "the size of the workspace overflows");
+    fill_shapes(b, out_shapes);
+    return NULL;
+}
+
+weft_rt_code weft_rt_prepare(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
+                             int64_t *out_shapes, weft_rt_error *out_error)
+{
+    const object_call taken = call_of(object, call);
+    object_binding b = {.object = object, .pool = (weft_pool *)workspace->pool};
+    weft_workspace_init(&b.workspace, NULL, SIZE_MAX);
+    weft_rt_code code = report(prepare(&b, &taken, workspace, out_shapes), out_error);
+    weft_workspace_finish(&b.workspace);
+    return code;
+}
+
+/* ---- run ---- */
+
+static bool is_same_layout(const object_binding *b, const object_call *call, size_t array)
+{
+    if (has_layout(call, array) != b->laid_out[array]) return false;
+    if (!b->laid_out[array]) return true;
+    const weft_rt_layout *layout = call->layouts[array];
+    const weft_array *bound = b->arrays[array];
+    size_t bytes = weft_array_rank(bound) * sizeof(int64_t);
+    if (layout->shape != NULL && memcmp(layout->shape, weft_array_shape(bound), bytes) != 0) return false;
+    if (layout->strides == NULL) return weft_array_is_contiguous(bound);
+    return memcmp(layout->strides, weft_array_strides(bound), bytes) == 0;
+}
+
+/* Whether the last run in this memory had the same extents and strides. */
+static bool is_bound(const object_binding *b, const object_call *call, const weft_rt_workspace *workspace)
+{
+    if (b == NULL || b->object != call->object || b->pool != (weft_pool *)workspace->pool) return false;
+    for (size_t i = 0; i < b->object->manifest.symbol_count; i++)
+        if (b->extents[i] != call->extents[i]) return false;
+    size_t i = 0;
+    while (i < b->array_count && (b->is_plain ? !has_layout(call, i) : is_same_layout(b, call, i))) i++;
+    return i == b->array_count;
+}
+
+static weft_status *too_small(const weft_rt_object *object, const weft_rt_workspace *workspace)
+{
+    return weft_status_create(NULL, WEFT_OUT_OF_MEMORY, object->manifest.name,
+                              "the workspace of %zu bytes is too small: %s_prepare says how many are needed",
+                              workspace->size, object->manifest.name);
+}
+
+static weft_status *bind_in(const object_call *call, weft_rt_workspace *workspace)
+{
+    WEFT_TRY(check_version(call->object));
+    char *memory = workspace->memory;
+    size_t skipped = -(uintptr_t)memory % WEFT_WORKSPACE_ALIGNMENT;
+    size_t taken = (skipped + sizeof(object_binding) + WEFT_WORKSPACE_ALIGNMENT - 1) / WEFT_WORKSPACE_ALIGNMENT *
+                   WEFT_WORKSPACE_ALIGNMENT;
+    if (memory == NULL || workspace->size < taken) return too_small(call->object, workspace);
+    object_binding *b = (object_binding *)(memory + skipped);
+    *b = (object_binding){.object = call->object, .pool = (weft_pool *)workspace->pool};
+    weft_workspace_init(&b->workspace,
+                        memory + skipped +
+                            (taken - skipped + WEFT_WORKSPACE_ALIGNMENT - 1) / WEFT_WORKSPACE_ALIGNMENT *
+                                WEFT_WORKSPACE_ALIGNMENT,
+                        0);
+    b->workspace.size = workspace->size - (size_t)(b->workspace.memory - memory);
+    weft_status *status = bind(b, call);
+    if (status == NULL && b->arena == NULL && b->bound->arena_bytes > 0) status = weft_status_out_of_memory();
+    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return too_small(call->object, workspace);
+    if (status == NULL) workspace->binding = b;
+    return status;
+}
+
+/* An output that updates an input may be the same memory. */
+static void find_donated(object_binding *b)
+{
+    const uint32_t *alias = b->bound->variant->input_alias;
+    size_t inputs = b->object->program->input_count;
+    for (size_t i = 0; alias != NULL && i < b->object->program->output_count; i++)
+        if (alias[i] != WEFT_NO_ALIAS)
+            b->donated[alias[i]] = weft_array_data(b->arrays[inputs + i]) == weft_array_data(b->arrays[alias[i]]);
+}
+
+static weft_status *set_data(object_binding *b, const object_call *call)
+{
+    const weft_program *program = b->object->program;
+    for (size_t i = 0; i < b->array_count; i++) {
+        weft_status *status = weft_array_move(b->arrays[i], b->object->manifest.name, call->data[i]);
+        if (status == NULL) continue;
+        weft_status *named = weft_status_create(&b->workspace.allocator, weft_status_code(status),
+                                                b->object->manifest.name, "%s \"%s\": %s", kind_of(program, i),
+                                                value_of(program, i)->name, weft_status_message(status));
+        weft_status_destroy(status);
+        return named;
+    }
+    find_donated(b);
+    return NULL;
+}
+
+static weft_status *run(object_binding *b, const object_call *call)
+{
+    const weft_run inner = run_of(b, NULL);
+    WEFT_TRY(set_data(b, call));
+    weft_float_mode saved = weft_float_mode_enter();
+    weft_status *status = weft_frame_open_in(b->frame, &inner, b->arena);
+    if (status == NULL) status = weft_steps_run(b->frame, 0, b->bound->variant->step_count, NULL);
+    weft_float_mode_leave(saved);
+    return status;
+}
+
+weft_rt_code weft_rt_run(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
+                         weft_rt_error *out_error)
+{
+    const object_call taken = call_of(object, call);
+    if (!is_bound(workspace->binding, &taken, workspace)) {
+        workspace->binding = NULL;
+        weft_status *status = bind_in(&taken, workspace);
+        if (status != NULL) return report(status, out_error);
+    }
+    object_binding *b = workspace->binding;
+    weft_status *status = run(b, &taken);
+    if (status == NULL) return WEFT_RT_OK;
+    weft_rt_code code = report(status, out_error);
+    atomic_store(&b->workspace.used, b->mark);
+    return code;
+}
+
+/* ---- pools ---- */
+
+weft_rt_pool *weft_rt_pool_create(unsigned threads)
+{
+    weft_pool *pool = NULL;
+    weft_status *status = weft_pool_create(NULL, weft_machine_host(), threads, &pool);
+    weft_status_destroy(status);
+    return status == NULL ? (weft_rt_pool *)pool : NULL;
+}
+
+void weft_rt_pool_destroy(weft_rt_pool *pool)
+{
+    weft_pool_destroy((weft_pool *)pool);
+}

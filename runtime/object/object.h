@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_OBJECT_OBJECT_H
+#define WEFT_RUNTIME_OBJECT_OBJECT_H
+/*
+ * A program compiled ahead of time, as an object contains it: the tables of program and variants, constant, with code
+ * in place. lib/object writes them.
+ */
+#include <weft/rt.h>
+#include "runtime/base/isa.h"
+#include "runtime/program/variant.h"
+
+/* Changes with every table that an object contains. */
+#define WEFT_RT_ABI 1
+
+/* Code for one class of processors and calls. */
+typedef struct weft_rt_variant {
+    weft_isa level;         /* that it needs */
+    bool strided;           /* all arrays have strides; otherwise they are row-major */
+    const int64_t *extents; /* of each symbol, the only ones that it is for; NULL: any */
+    const weft_variant *variant;
+} weft_rt_variant;
+
+struct weft_rt_object {
+    weft_rt_manifest manifest;
+    const weft_program *program;
+    size_t variant_count;
+    const weft_rt_variant *variants; /* the first that fits a call is the best */
+};
+
+/*
+ * What a call is, in memory: the value of each symbol, int64_t; the data of each input and output, pointers; the layout
+ * of each, pointers to weft_rt_layout or NULL.
+ */
+#endif

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Has a program of objects compiled ahead of time, and repeats the records of their runs with it.
+
+usage: link.py CC LIBRARY INCLUDE REPLAY.c RECORDER ARGUMENT...
+
+RECORDER ARGUMENT... --objects FOLDER writes objects and records. CC links the objects with REPLAY.c and LIBRARY, and the
+program runs the records.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def table(numbers):
+    lines = ['#include "replay.h"']
+    for n in numbers:
+        lines += [f"replay_prepare c{n}_prepare;", f"replay_run c{n}_run;",
+                  f"const weft_rt_manifest *c{n}_manifest(void);"]
+    rows = "".join(f"    {{{n}, c{n}_prepare, c{n}_run, c{n}_manifest}},\n" for n in numbers)
+    lines += [f"const replay_object replay_objects[] = {{\n{rows}}};",
+              f"const size_t replay_object_count = {len(numbers)};"]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    compiler, library, include, replay, recorder, *arguments = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        recorded = subprocess.run([recorder, *arguments, "--objects", name], check=False)
+        if recorded.returncode != 0:
+            sys.exit(recorded.returncode)
+        objects = sorted(folder.glob("c*.o"))
+        source, program = folder / "table.c", folder / "replay"
+        source.write_text(table([int(re.sub(r"\D", "", path.stem)) for path in objects]))
+        source_folder = pathlib.Path(replay).parent
+        linked = subprocess.run([compiler, "-std=gnu17", "-O1", f"-I{include}", f"-I{source_folder}", replay, source, *objects,
+                        library, "-Wl,--gc-sections", "-lm", "-pthread", "-o", program], check=False)
+        if linked.returncode != 0:
+            sys.exit("the objects cannot be linked")
+        sys.exit(subprocess.run([program, folder / "records"], check=False).returncode)
+
+
+if __name__ == "__main__":
+    main()

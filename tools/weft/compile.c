@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <weft/object.h>
+#include "../output.h"
+#include "command.h"
+#include "file.h"
+#include "module.h"
+
+/* ---- names ---- */
+
+/* That of the file without folder and ending, as far as an identifier can have it. */
+static weft_status *find_name(const weft_arguments *arguments, char **out_name)
+{
+    const char *given = weft_arguments_text(arguments, "--name", NULL), *path = arguments->operands[0];
+    const char *slash = strrchr(path, '/');
+    char *name = strdup(given != NULL ? given : slash != NULL ? slash + 1 : path);
+    if (name == NULL) return weft_status_out_of_memory();
+    if (given == NULL) name[strcspn(name, ".")] = '\0';
+    for (char *at = name; given == NULL && *at != '\0'; at++)
+        if (strchr("-+ ", *at) != NULL) *at = '_';
+    *out_name = name;
+    return NULL;
+}
+
+/* DIR/NAME.END, to be freed. */
+static weft_status *join(const char *folder, const char *name, const char *end, char **out_path)
+{
+    size_t size = strlen(folder) + strlen(name) + strlen(end) + 2;
+    *out_path = malloc(size);
+    if (*out_path == NULL) return weft_status_out_of_memory();
+    snprintf(*out_path, size, "%s/%s%s", folder, name, end);
+    return NULL;
+}
+
+/* ---- files ---- */
+
+typedef struct content {
+    const void *data;
+    size_t size;
+} content;
+
+static weft_status *write_content(const void *context, FILE *file)
+{
+    const content *c = context;
+    fwrite(c->data, 1, c->size, file); /* a failure is the file's */
+    return NULL;
+}
+
+static weft_status *save(const char *folder, const char *name, const char *end, content c)
+{
+    char *path;
+    WEFT_TRY(join(folder, name, end, &path));
+    weft_status *status = weft_output_write(path, write_content, &c);
+    free(path);
+    return status;
+}
+
+static content text_of(const char *text)
+{
+    return (content){text, strlen(text)};
+}
+
+static weft_status *save_all(const weft_object *object, const char *folder, const char *name)
+{
+    content code;
+    code.data = weft_object_code(object, &code.size);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return weft_status_create(NULL, WEFT_BAD_FILE, "weft", "%s: the folder cannot be made: %s", folder,
+                                  strerror(errno));
+    WEFT_TRY(save(folder, name, ".o", code));
+    WEFT_TRY(save(folder, name, ".h", text_of(weft_object_header(object))));
+    return save(folder, name, ".pc", text_of(weft_object_pkg_config(object)));
+}
+
+/* ---- compiling ---- */
+
+static weft_status *compile(const weft_arguments *arguments, const weft_program *program, const char *name)
+{
+    const weft_object_options options = {.size = sizeof options,
+                                         .name = name,
+                                         .isa = weft_arguments_text(arguments, "--isa", NULL),
+                                         .extents = weft_arguments_text(arguments, "--extents", NULL)};
+    weft_object *object;
+    weft_status *status = weft_object_create(program, &options, &object);
+    if (weft_status_code(status) == WEFT_INVALID_ARGUMENT) {
+        weft_status *misuse = weft_misuse("%s", weft_status_message(status));
+        weft_status_destroy(status);
+        return misuse;
+    }
+    WEFT_TRY(status);
+    status = save_all(object, weft_arguments_text(arguments, "-o", "."), name);
+    weft_object_destroy(object);
+    return status;
+}
+
+static weft_status *run_module(const weft_arguments *arguments, const weft_module *module)
+{
+    const weft_policy policy = weft_policy_of(arguments);
+    weft_program *program;
+    char *name = NULL;
+    WEFT_TRY(weft_module_compile(module, &policy, &program));
+    weft_status *status = find_name(arguments, &name);
+    if (status == NULL) {
+        status = compile(arguments, program, name);
+        free(name);
+    }
+    weft_program_release(program);
+    return status;
+}
+
+static weft_status *run_plugins(const weft_arguments *arguments, const weft_plugins *plugins)
+{
+    weft_module *module;
+    WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
+    weft_status *status = run_module(arguments, module);
+    weft_module_destroy(module);
+    return status;
+}
+
+static weft_status *run(const weft_arguments *arguments)
+{
+    weft_plugins plugins;
+    weft_status *status = weft_plugins_init(&plugins, arguments);
+    if (status == NULL) status = run_plugins(arguments, &plugins);
+    weft_plugins_finish(&plugins);
+    return status;
+}
+
+static const weft_option options[] = {
+    {"-o", WEFT_OPTION_FILE, "DIR", "the folder to write to, which is made unless it is there (.)"},
+    {"--name", WEFT_OPTION_TEXT, "NAME", "what files, functions and types begin with (the file's)"},
+    {"--isa", WEFT_OPTION_TEXT, "LEVEL,...",
+     "x86-64-v2, x86-64-v3, x86-64-v4 or native: the best that a processor has runs (x86-64-v3)"},
+    {"--extents", WEFT_OPTION_TEXT, "n=1,m=64;...", "sizes to compile for beside any, which run faster"},
+    WEFT_PRODUCTS_OPTION,
+    WEFT_FUNCTIONS_OPTION,
+    WEFT_PLUGIN_OPTION,
+};
+
+const weft_command weft_command_compile = {
+    .name = "compile",
+    .operands = " GRAPH.weft [OPTION ...]",
+    .summary = "compile a graph to an object and a header, which need no compiler where they run",
+    .detail = "Writes NAME.o, NAME.h and NAME.pc. An application includes the header and links the object and\n"
+              "libweft-rt.",
+    .least = 1,
+    .most = 1,
+    .options = WEFT_OPTIONS(options),
+    .run = run,
+};
