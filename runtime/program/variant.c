@@ -85,10 +85,3 @@ void weft_kernel_code_destroy(void *argument)
     if (code->optimized != NULL) runtime->driver->unload(runtime->self, code->optimized);
     weft_free(code->allocator, code, sizeof *code);
 }
-
-bool weft_slots_exist(const weft_variant *variant, const uint32_t *slots, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (slots == NULL || slots[i] >= variant->formulas.count) return false;
-    return true;
-}

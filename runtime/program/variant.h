@@ -245,7 +245,12 @@ void weft_variant_destroy(weft_variant *variant);
 weft_status *weft_variant_upload(weft_variant *variant, const weft_runtime *runtime,
                                  weft_block_store *store) WEFT_MUST_USE;
 /* Whether the variant has all of `slots`. */
-bool weft_slots_exist(const weft_variant *variant, const uint32_t *slots, size_t count);
+static inline bool weft_slots_exist(const weft_variant *variant, const uint32_t *slots, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (slots == NULL || slots[i] >= variant->formulas.count) return false;
+    return true;
+}
 
 /* What a compiler is asked for. */
 struct weft_build_request {

@@ -4,7 +4,6 @@
 #include <string.h>
 #include "runtime/data/array.h"
 #include "runtime/data/device.h"
-#include "runtime/run/executor.h"
 #include "runtime/base/memory.h"
 #include "runtime/plan/place_temporaries.h"
 #include "runtime/step/step.h"
@@ -120,9 +119,9 @@ static weft_status *bound_fill(weft_bound_variant *bound, const weft_call *call,
     return weft_place_temporaries(bound, call->run->memory_limit);
 }
 
-weft_status *weft_bound_variant_create_in(const weft_bound_variant *environment, const weft_variant *variant,
-                                          const weft_call *call, const int64_t *key, size_t key_count,
-                                          weft_bound_variant **out_bound)
+weft_status *weft_bound_variant_create(const weft_bound_variant *environment, const weft_variant *variant,
+                                       const weft_call *call, const int64_t *key, size_t key_count,
+                                       weft_bound_variant **out_bound)
 {
     weft_bound_variant *bound = weft_allocate(environment->allocator, sizeof *bound);
     if (bound == NULL) return weft_status_out_of_memory();
@@ -138,19 +137,6 @@ weft_status *weft_bound_variant_create_in(const weft_bound_variant *environment,
     if (status == NULL) *out_bound = bound;
     else weft_bound_variant_destroy(bound);
     return status;
-}
-
-weft_status *weft_bound_variant_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
-                                       const int64_t *key, size_t key_count, weft_bound_variant **out_bound)
-{
-    const weft_bound_variant environment = {.allocator = &executor->allocator,
-                                            .pool = executor->pool,
-                                            .blocks = executor->blocks,
-                                            .queues = executor->queues,
-                                            .executor = executor,
-                                            .extensions = &executor->extensions,
-                                            .host_runtime = weft_executor_find_host_runtime(executor, call->runtime)};
-    return weft_bound_variant_create_in(&environment, variant, call, key, key_count, out_bound);
 }
 
 void weft_bound_variant_destroy(weft_bound_variant *bound)

@@ -4,13 +4,10 @@
 #include "runtime/step/bound_variant.h"
 #include "runtime/run/call.h"
 
-/* Checks the call (weft_call_bind) and binds `variant` to it. `key` is copied. */
-weft_status *weft_bound_variant_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
-                                       const int64_t *key, size_t key_count,
+/* Checks the call (weft_call_bind) and binds `variant` to it, in a copy of `environment`: the allocator, the pool, and
+ * what else steps use of the executor, if there is one. `key` is copied. */
+weft_status *weft_bound_variant_create(const weft_bound_variant *environment, const weft_variant *variant,
+                                       const weft_call *call, const int64_t *key, size_t key_count,
                                        weft_bound_variant **out_bound) WEFT_MUST_USE;
-/* The same without an executor, in a copy of `environment`: allocator, pool, and what else steps use. */
-weft_status *weft_bound_variant_create_in(const weft_bound_variant *environment, const weft_variant *variant,
-                                          const weft_call *call, const int64_t *key, size_t key_count,
-                                          weft_bound_variant **out_bound) WEFT_MUST_USE;
 void weft_bound_variant_destroy(weft_bound_variant *bound);
 #endif

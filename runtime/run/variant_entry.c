@@ -148,6 +148,20 @@ typedef struct binding_key {
     size_t count;
 } binding_key;
 
+static weft_status *bind(const weft_variant_entry *entry, const weft_call *call, const binding_key *key,
+                         weft_bound_variant **out_bound)
+{
+    weft_executor *executor = entry->executor;
+    const weft_bound_variant environment = {.allocator = &executor->allocator,
+                                            .pool = executor->pool,
+                                            .blocks = executor->blocks,
+                                            .queues = executor->queues,
+                                            .executor = executor,
+                                            .extensions = &executor->extensions,
+                                            .host_runtime = weft_executor_find_host_runtime(executor, call->runtime)};
+    return weft_bound_variant_create(&environment, entry->variant, call, key->words, key->count, out_bound);
+}
+
 /* A frame of the binding of `key`; or none, but the binding, a run of which has begun, where it has a variant for
  * exactly its extents. `out_due` as take_frame has it. */
 static weft_status *acquire(weft_variant_entry *entry, const weft_call *call, const binding_key *key,
@@ -163,7 +177,7 @@ static weft_status *acquire(weft_variant_entry *entry, const weft_call *call, co
     pthread_mutex_unlock(&entry->mutex);
     if (*out_generic != NULL) return NULL;
     if (bound == NULL) {
-        WEFT_TRY(weft_bound_variant_create(entry->executor, entry->variant, call, key->words, key->count, &bound));
+        WEFT_TRY(bind(entry, call, key, &bound));
         bound = keep(entry, bound, &frame, out_due);
     }
     weft_status *status = frame == NULL ? weft_frame_create(bound, &frame) : NULL;
