@@ -23,6 +23,9 @@ typedef struct weft_object_options {
     /* Sizes to compile for beside any, which run faster: one variant for each group between semicolons, each with a
      * value for every symbol: "n=1,m=64;n=128,m=64". NULL: none. */
     const char *extents;
+    /* Puts the constants of the program into a file of their own, which is mapped where it runs, instead of into the
+     * object: weft_object_weights. */
+    bool weights_file;
 } weft_object_options;
 
 typedef struct weft_object weft_object;
@@ -41,6 +44,8 @@ const void *weft_object_code(const weft_object *object, size_t *out_size);
 /* The texts of NAME.h and of NAME.pc, for pkg-config. */
 const char *weft_object_header(const weft_object *object);
 const char *weft_object_pkg_config(const weft_object *object);
+/* NAME.weights; NULL and 0 unless it was asked for, or the program has no constants. */
+const void *weft_object_weights(const weft_object *object, size_t *out_size);
 
 #ifdef __cplusplus
 }

@@ -30,6 +30,7 @@ typedef enum weft_rt_code {
     WEFT_RT_SHAPE_MISMATCH,   /* an extent is out of its range, is not what another one requires, or breaks a guard */
     WEFT_RT_OUT_OF_RANGE,     /* a size overflows */
     WEFT_RT_UNSUPPORTED,      /* the processor has none of the instruction sets that the object was compiled for */
+    WEFT_RT_BAD_FILE,         /* weights that cannot be read, or are not those of the program */
     WEFT_RT_DATA_ERROR,       /* an index out of range, an integer division by zero */
     WEFT_RT_VERSION_MISMATCH, /* the object was compiled for another version of libweft-rt */
     WEFT_RT_INTERNAL          /* a bug */
@@ -100,8 +101,18 @@ typedef struct weft_rt_manifest {
     uint32_t symbol_count, input_count, output_count;
     const weft_rt_symbol *symbols;
     const weft_rt_value *inputs, *outputs;
-    const char *isa; /* levels it has code for, the lowest first: "x86-64-v3,x86-64-v4" */
+    const char *isa;                       /* levels it has code for, the lowest first: "x86-64-v3,x86-64-v4" */
+    uint64_t weights_size, weights_digest; /* of NAME.weights; 0: constants are in the object */
 } weft_rt_manifest;
+
+/*
+ * Maps NAME.weights, read-only, for all runs of the program that the manifest is of; they have it as `call.weights`. A
+ * file of another program, or one that was cut or altered, is BAD_FILE, found by reading it once. The bytes of the file
+ * may also be anywhere else in memory, aligned to 64 bytes.
+ */
+weft_rt_code weft_rt_weights_map(const weft_rt_manifest *manifest, const char *path, const void **out_weights,
+                                 weft_rt_error *out_error);
+void weft_rt_weights_unmap(const weft_rt_manifest *manifest, const void *weights);
 
 /* ---- what NAME.h calls ---- */
 

@@ -7,6 +7,7 @@
 #include "lib/object/header.h"
 #include "lib/object/options.h"
 #include "lib/object/tables.h"
+#include "runtime/object/digest.h"
 #include "runtime/base/float_mode.h"
 #include "runtime/base/status.h"
 
@@ -22,8 +23,8 @@ typedef struct object_compiler {
     const weft_object_plan *plan;
     weft_arena arena;
     weft_image_data image;
-    weft_map constants; /* places in the image, by address */
-    weft_map symbols;   /* of kernels, by their key and level */
+    weft_constants constants;
+    weft_map symbols; /* of kernels, by their key and level */
     size_t kernel_count, kernel_capacity;
     weft_object_kernel *kernels;
     size_t variant_count;
@@ -193,6 +194,33 @@ static weft_status *emit(object_compiler *c, weft_object_emitter emit_object, we
     return emit_object(c->allocator, &request, out_code);
 }
 
+/* ---- the file of weights ---- */
+
+static void begin_weights(object_compiler *c, weft_bytes *weights)
+{
+    weft_bytes_append(weights, WEFT_RT_WEIGHTS_MAGIC, strlen(WEFT_RT_WEIGHTS_MAGIC));
+    weft_bytes_pad(weights, WEFT_RT_WEIGHTS_HEADER);
+    c->constants.weights = weights;
+}
+
+/* Whole pages; nothing where there are no constants. */
+static weft_status *finish_weights(object_compiler *c, size_t head, weft_bytes *weights)
+{
+    enum { PAGE = 4096 };
+    if (weights->size <= WEFT_RT_WEIGHTS_HEADER) {
+        weft_status *status = weft_bytes_status(weights);
+        weft_bytes_clear(weights);
+        return status;
+    }
+    weft_bytes_pad(weights, PAGE);
+    WEFT_TRY(weft_bytes_status(weights));
+    uint64_t numbers[2] = {weights->size};
+    numbers[1] = weft_digest(weights->data + WEFT_RT_WEIGHTS_HEADER, weights->size - WEFT_RT_WEIGHTS_HEADER);
+    memcpy(weights->data + strlen(WEFT_RT_WEIGHTS_MAGIC), numbers, sizeof numbers);
+    weft_tables_fill_weights(&c->image, head + offsetof(weft_rt_object, manifest), weights);
+    return NULL;
+}
+
 static weft_status *compile(object_compiler *c, weft_object_emitter emit_object, weft_object *object)
 {
     const weft_object_plan *plan = c->plan;
@@ -204,12 +232,19 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
     weft_image_write(&c->image, head + offsetof(weft_rt_object, variant_count), &count, sizeof count);
     weft_tables_fill_manifest(&c->image, head + offsetof(weft_rt_object, manifest), c->program, plan->name,
                               plan->isa.data);
+    if (plan->weights_file) begin_weights(c, &object->weights);
     weft_image_point(&c->image, head + offsetof(weft_rt_object, program),
                      weft_tables_put_program(&c->image, c->program));
     WEFT_TRY(weft_image_status(&c->image));
     for (int level = WEFT_ISA_V4; level >= WEFT_ISA_V2; level--)
         if (plan->levels[level]) WEFT_TRY(build_level(c, (weft_isa)level));
-    const weft_header_request header = {c->allocator, c->program, plan->name, plan->isa.data, c->input_alias};
+    if (plan->weights_file) WEFT_TRY(finish_weights(c, head, &object->weights));
+    const weft_header_request header = {.allocator = c->allocator,
+                                        .program = c->program,
+                                        .name = plan->name,
+                                        .isa = plan->isa.data,
+                                        .input_alias = c->input_alias,
+                                        .has_weights = object->weights.size > 0};
     WEFT_TRY(weft_header_write(&header, &object->header));
     weft_bytes_print(&object->pkg_config,
                      "Name: %s\nDescription: a tensor program compiled by weft for %s\nVersion: %d.%d.%d\n"
@@ -226,7 +261,7 @@ static weft_status *compile_plan(const weft_program *program, const weft_object_
     object_compiler c = {.allocator = program->allocator, .program = program, .plan = plan};
     weft_arena_init(&c.arena, c.allocator);
     weft_image_init(&c.image, c.allocator);
-    weft_map_init(&c.constants, c.allocator);
+    weft_map_init(&c.constants.places, c.allocator);
     weft_map_init(&c.symbols, c.allocator);
     weft_float_mode saved = weft_float_mode_enter();
     weft_status *status = compile(&c, emit_object, object);
@@ -234,7 +269,7 @@ static weft_status *compile_plan(const weft_program *program, const weft_object_
     for (size_t i = 0; i < c.kernel_count; i++) weft_kernel_destroy((weft_kernel *)(uintptr_t)c.kernels[i].kernel);
     weft_free(c.allocator, c.kernels, c.kernel_capacity * sizeof *c.kernels);
     weft_map_finish(&c.symbols, NULL);
-    weft_map_finish(&c.constants, NULL);
+    weft_map_finish(&c.constants.places, NULL);
     weft_image_finish(&c.image);
     weft_arena_finish(&c.arena);
     return status;
@@ -249,6 +284,7 @@ weft_status *weft_object_compile(const weft_program *program, const weft_object_
     weft_bytes_init(&object->code, &object->allocator);
     weft_bytes_init(&object->header, &object->allocator);
     weft_bytes_init(&object->pkg_config, &object->allocator);
+    weft_bytes_init(&object->weights, &object->allocator);
     weft_object_plan plan;
     weft_status *status = weft_object_plan_init(&plan, program, options);
     if (status == NULL) status = compile_plan(program, &plan, emit_object, object);
@@ -264,6 +300,7 @@ void weft_object_destroy(weft_object *object)
     weft_bytes_finish(&object->code);
     weft_bytes_finish(&object->header);
     weft_bytes_finish(&object->pkg_config);
+    weft_bytes_finish(&object->weights);
     weft_allocator allocator = object->allocator;
     weft_free(&allocator, object, sizeof *object);
 }
@@ -282,4 +319,10 @@ const char *weft_object_header(const weft_object *object)
 const char *weft_object_pkg_config(const weft_object *object)
 {
     return object->pkg_config.data;
+}
+
+const void *weft_object_weights(const weft_object *object, size_t *out_size)
+{
+    *out_size = object->weights.size;
+    return object->weights.size == 0 ? NULL : object->weights.data;
 }

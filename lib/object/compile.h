@@ -7,7 +7,7 @@
 
 struct weft_object {
     weft_allocator allocator;
-    weft_bytes code, header, pkg_config;
+    weft_bytes code, header, pkg_config, weights;
 };
 
 typedef weft_status *(*weft_object_emitter)(const weft_allocator *allocator, const weft_object_request *request,

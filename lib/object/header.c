@@ -115,6 +115,7 @@ static const char *const keywords[] = {
     "xor",
     "xor_eq",
     "extents",
+    "weights",
 };
 
 static bool is_keyword(const char *name)
@@ -256,6 +257,9 @@ static void print_call(const header_writer *w)
                      "*/\ntypedef struct %s_call {\n",
                      name);
     if (program->formulas.symbol_count > 0) weft_bytes_print(w->text, "    %s_extents extents;\n", name);
+    if (w->request->has_weights)
+        weft_bytes_print(w->text, "    const void *weights; /* the bytes of %s.weights: weft_rt_weights_map */\n",
+                         name);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 && program->input_count > 0) weft_bytes_print(w->text, "    /* inputs */\n");
         if (i == program->input_count) weft_bytes_print(w->text, "    /* outputs */\n");

@@ -32,7 +32,7 @@ static void append_zeros(weft_image_data *image, size_t size)
 
 size_t weft_image_put(weft_image_data *image, const void *data, size_t size, size_t alignment)
 {
-    append_zeros(image, -image->bytes.size % alignment);
+    weft_bytes_pad(&image->bytes, alignment);
     size_t place = image->bytes.size;
     if (data != NULL) weft_bytes_append(&image->bytes, data, size);
     else append_zeros(image, size);

@@ -134,7 +134,7 @@ weft_status *weft_object_plan_init(weft_object_plan *plan, const weft_program *p
                                    const weft_object_options *options)
 {
     const weft_allocator *allocator = program->allocator;
-    *plan = (weft_object_plan){.name = options->name};
+    *plan = (weft_object_plan){.name = options->name, .weights_file = options->weights_file};
     weft_arena_init(&plan->arena, allocator);
     weft_bytes_init(&plan->isa, allocator);
     WEFT_TRY(check_name(allocator, options->name));

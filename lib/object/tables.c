@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/object/tables.h"
 #include <stdio.h>
+#include <string.h>
 #include "runtime/step/step.h"
 
 /*
@@ -98,21 +99,35 @@ size_t weft_tables_put_program(weft_image_data *image, const weft_program *progr
 typedef struct variant_writer {
     weft_image_data *image;
     const weft_variant *variant;
-    weft_map *constants;
+    weft_constants *constants;
 } variant_writer;
+
+enum { CONSTANT_ALIGNMENT = 64 };
+
+/* One of nothing has an address too. */
+static size_t put_constant(const variant_writer *w, const void *data, size_t size)
+{
+    weft_bytes *weights = w->constants->weights;
+    if (size == 0) data = NULL;
+    if (weights == NULL) return weft_image_put(w->image, data, size == 0 ? 1 : size, CONSTANT_ALIGNMENT);
+    weft_bytes_pad(weights, CONSTANT_ALIGNMENT);
+    size_t place = weights->size;
+    weft_bytes_append(weights, data == NULL ? "" : data, size == 0 ? 1 : size);
+    return place;
+}
 
 /* Of two buffers with the same data one has all of them: they are of one node. */
 static void point_to_constant(const variant_writer *w, size_t at, const weft_buffer *buffer)
 {
-    enum { ALIGNMENT = 64 };
-    size_t bytes = (size_t)w->variant->formulas.items[buffer->bytes].constant;
-    uintptr_t place = (uintptr_t)weft_map_find(w->constants, &buffer->data, sizeof buffer->data);
+    size_t size = (size_t)w->variant->formulas.items[buffer->bytes].constant;
+    weft_map *places = &w->constants->places;
+    uintptr_t place = (uintptr_t)weft_map_find(places, &buffer->data, sizeof buffer->data);
     if (place == 0) {
-        /* One of nothing has an address too. */
-        place = weft_image_put(w->image, bytes == 0 ? NULL : buffer->data, bytes == 0 ? 1 : bytes, ALIGNMENT);
-        if (!weft_map_insert(w->constants, &buffer->data, sizeof buffer->data, (void *)place)) w->image->failed = true;
+        place = put_constant(w, buffer->data, size);
+        if (!weft_map_insert(places, &buffer->data, sizeof buffer->data, (void *)place)) w->image->failed = true;
     }
-    weft_image_point(w->image, at, place);
+    if (w->constants->weights == NULL) weft_image_point(w->image, at, place);
+    else weft_image_write(w->image, at, &place, sizeof place);
 }
 
 static void fill_buffer(const variant_writer *w, size_t at, const weft_buffer *buffer)
@@ -209,7 +224,7 @@ static void fill_methods(weft_image_data *image, size_t at, const weft_variant *
 }
 
 size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *variant, size_t output_count,
-                               const char *const *symbols, weft_map *constants)
+                               const char *const *symbols, weft_constants *constants)
 {
     const variant_writer w = {image, variant, constants};
     size_t at = weft_image_put(image, NULL, sizeof *variant, _Alignof(max_align_t));
@@ -270,4 +285,12 @@ void weft_tables_fill_manifest(weft_image_data *image, size_t at, const weft_pro
     size_t outputs = ROOM(image, at, weft_rt_manifest, outputs, weft_rt_value, program->output_count);
     for (size_t i = 0; i < program->output_count; i++)
         fill_rt_value(image, outputs + i * sizeof(weft_rt_value), &program->outputs[i]);
+}
+
+void weft_tables_fill_weights(weft_image_data *image, size_t at, const weft_bytes *weights)
+{
+    uint64_t size = weights->size, digest;
+    memcpy(&digest, weights->data + WEFT_RT_WEIGHTS_DIGEST_AT, sizeof digest);
+    weft_image_write(image, at + offsetof(weft_rt_manifest, weights_size), &size, sizeof size);
+    weft_image_write(image, at + offsetof(weft_rt_manifest, weights_digest), &digest, sizeof digest);
 }

@@ -186,6 +186,15 @@ void weft_bytes_append(weft_bytes *bytes, const void *data, size_t size)
     bytes->data[bytes->size] = '\0';
 }
 
+void weft_bytes_pad(weft_bytes *bytes, size_t alignment)
+{
+    static const char zeros[64];
+    for (size_t left = -bytes->size % alignment, part; left > 0 && !bytes->failed; left -= part) {
+        part = left < sizeof zeros ? left : sizeof zeros;
+        weft_bytes_append(bytes, zeros, part);
+    }
+}
+
 void weft_bytes_print(weft_bytes *bytes, const char *format, ...)
 {
     va_list arguments, again;

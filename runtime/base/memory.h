@@ -42,6 +42,8 @@ void weft_bytes_finish(weft_bytes *bytes);
 /* Empties it, keeps the capacity and clears a failure. */
 void weft_bytes_clear(weft_bytes *bytes);
 void weft_bytes_append(weft_bytes *bytes, const void *data, size_t size);
+/* Appends zeros up to a multiple of `alignment`. */
+void weft_bytes_pad(weft_bytes *bytes, size_t alignment);
 void weft_bytes_print(weft_bytes *bytes, const char *format, ...) WEFT_FORMAT(2, 3);
 /* NULL, or out of memory if an append failed. */
 weft_status *weft_bytes_status(const weft_bytes *bytes) WEFT_MUST_USE;

@@ -23,6 +23,8 @@ enum { STATUS_BYTES = 2048 };
 typedef struct object_call {
     const weft_rt_object *object;
     const int64_t *extents;
+    void *const *pointers; /* the weights, if they are in a file; then as `data` */
+    size_t pointer_count;
     void *const *data; /* of inputs, then outputs; as `layouts` */
     const weft_rt_layout *const *layouts;
 } object_call;
@@ -36,8 +38,8 @@ typedef struct object_binding {
     bool *laid_out; /* whether the caller said how an array lies */
     bool *donated;  /* of each input */
     weft_run run;
-    void **data; /* that the pointers of `frame` were made of */
-    bool has_data;
+    void **pointers; /* of the call that those of `frame` were made for */
+    bool is_set;
     weft_bound_variant *bound;
     weft_frame *frame;
     void *arena;
@@ -71,6 +73,7 @@ const char *weft_rt_code_name(weft_rt_code code)
         [WEFT_RT_SHAPE_MISMATCH] = "SHAPE_MISMATCH",
         [WEFT_RT_OUT_OF_RANGE] = "OUT_OF_RANGE",
         [WEFT_RT_UNSUPPORTED] = "UNSUPPORTED",
+        [WEFT_RT_BAD_FILE] = "BAD_FILE",
         [WEFT_RT_DATA_ERROR] = "DATA_ERROR",
         [WEFT_RT_VERSION_MISMATCH] = "VERSION_MISMATCH",
         [WEFT_RT_INTERNAL] = "INTERNAL",
@@ -101,12 +104,19 @@ static weft_rt_code report(weft_status *status, weft_rt_error *out_error)
 
 /* ---- the call ---- */
 
+/* Reads nothing but the manifest: the object may be of another version. */
 static object_call call_of(const weft_rt_object *object, const void *call)
 {
     const int64_t *extents = call;
-    void *const *data = (void *const *)(extents + object->manifest.symbol_count);
-    size_t arrays = object->program->input_count + object->program->output_count;
-    return (object_call){object, extents, data, (const weft_rt_layout *const *)(data + arrays)};
+    void *const *pointers = (void *const *)(extents + object->manifest.symbol_count);
+    size_t arrays = (size_t)object->manifest.input_count + object->manifest.output_count;
+    size_t weights = object->manifest.weights_size > 0;
+    return (object_call){.object = object,
+                         .extents = extents,
+                         .pointers = pointers,
+                         .pointer_count = weights + arrays,
+                         .data = pointers + weights,
+                         .layouts = (const weft_rt_layout *const *)(pointers + weights + arrays)};
 }
 
 static const weft_program_value *value_of(const weft_program *program, size_t array)
@@ -227,9 +237,9 @@ static weft_status *bind(object_binding *b, const object_call *call)
     b->arrays = weft_allocate_zeroed(allocator, b->array_count * sizeof *b->arrays);
     b->laid_out = weft_allocate_zeroed(allocator, b->array_count);
     b->donated = weft_allocate_zeroed(allocator, program->input_count);
-    b->data = weft_allocate_zeroed(allocator, b->array_count * sizeof *b->data);
+    b->pointers = weft_allocate_zeroed(allocator, call->pointer_count * sizeof *b->pointers);
     weft_binding *extents = weft_allocate(allocator, symbols * sizeof *extents);
-    if (b->extents == NULL || b->arrays == NULL || b->laid_out == NULL || b->donated == NULL || b->data == NULL ||
+    if (b->extents == NULL || b->arrays == NULL || b->laid_out == NULL || b->donated == NULL || b->pointers == NULL ||
         extents == NULL)
         return weft_status_out_of_memory();
     memcpy(b->extents, call->extents, symbols * sizeof *b->extents);
@@ -349,17 +359,35 @@ static void find_donated(object_binding *b)
             b->donated[alias[i]] = weft_array_data(b->arrays[inputs + i]) == weft_array_data(b->arrays[alias[i]]);
 }
 
+static weft_status *set_weights(object_binding *b, const object_call *call)
+{
+    const char *weights = b->object->manifest.weights_size > 0 ? call->pointers[0] : NULL;
+    if (b->object->manifest.weights_size > 0) {
+        if (weights == NULL || (uintptr_t)weights % WEFT_WORKSPACE_ALIGNMENT != 0)
+            return weft_status_create(&b->workspace.allocator, WEFT_INVALID_ARGUMENT, b->object->manifest.name,
+                                      weights == NULL ? "weights is NULL" : "weights is not aligned to 64 bytes");
+        uint64_t digest;
+        memcpy(&digest, weights + WEFT_RT_WEIGHTS_DIGEST_AT, sizeof digest);
+        if (digest != b->object->manifest.weights_digest)
+            return weft_status_create(&b->workspace.allocator, WEFT_INVALID_ARGUMENT, b->object->manifest.name,
+                                      "weights are not those of the program");
+    }
+    b->frame->weights = weights;
+    return NULL;
+}
+
 /* Has the pointer tables point to the arrays of the call. */
 static weft_status *set_pointers(object_binding *b, const object_call *call)
 {
-    size_t bytes = b->array_count * sizeof *b->data;
-    if (b->has_data && memcmp(b->data, call->data, bytes) == 0) return NULL;
-    b->has_data = false;
+    size_t bytes = call->pointer_count * sizeof *b->pointers;
+    if (b->is_set && memcmp(b->pointers, call->pointers, bytes) == 0) return NULL;
+    b->is_set = false;
+    WEFT_TRY(set_weights(b, call));
     WEFT_TRY(set_data(b, call));
     find_donated(b);
     WEFT_TRY(weft_frame_open_in(b->frame, &b->run, b->arena));
-    memcpy(b->data, call->data, bytes);
-    b->has_data = true;
+    memcpy(b->pointers, call->pointers, bytes);
+    b->is_set = true;
     return NULL;
 }
 

@@ -28,7 +28,14 @@ struct weft_rt_object {
 };
 
 /*
- * What a call is, in memory: the value of each symbol, int64_t; the data of each input and output, pointers; the layout
- * of each, pointers to weft_rt_layout or NULL.
+ * What a call is, in memory: the value of each symbol, int64_t; the address of the weights, if they are in a file; the
+ * data of each input and output, pointers; the layout of each, pointers to weft_rt_layout or NULL. Constants of
+ * variants are then places in that file.
+ *
+ * The file has a header of WEFT_RT_WEIGHTS_HEADER bytes: WEFT_RT_WEIGHTS_MAGIC, u64 size of the file, u64 digest (XXH3)
+ * of all that follows the header, and zeros.
  */
+#define WEFT_RT_WEIGHTS_MAGIC "weft wts"
+#define WEFT_RT_WEIGHTS_HEADER 64
+#define WEFT_RT_WEIGHTS_DIGEST_AT 16
 #endif

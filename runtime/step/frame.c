@@ -269,7 +269,8 @@ static void *data_of(const weft_frame *frame, const weft_run *run, size_t index)
         return weft_array_data(run->inputs[buffer->number]);
     case WEFT_BUFFER_OUTPUT: return weft_array_data(frame->outputs[buffer->number]);
     case WEFT_BUFFER_TEMPORARY: return frame->arena == NULL ? NULL : frame->arena + bound->offsets[index];
-    case WEFT_BUFFER_CONSTANT: return (void *)buffer->data;
+    case WEFT_BUFFER_CONSTANT:
+        return (void *)(frame->weights == NULL ? buffer->data : frame->weights + (uintptr_t)buffer->data);
     case WEFT_BUFFER_ALIAS: return NULL;
     }
     return NULL;

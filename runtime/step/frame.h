@@ -9,6 +9,7 @@ struct weft_frame {
     weft_bound_variant *bound;
     weft_bound_variant *generic; /* of this run, in place of which `bound` is used; NULL: none */
     char *arena;                    /* of this run */
+    const char *weights;            /* what constants are places in; NULL: they are addresses */
     const weft_profile *profile;    /* of this run; NULL: not requested */
     struct weft_device_run *device; /* of this run; NULL: steps run on the spot */
     weft_driver_queue *queue;       /* that this run is given; NULL: one of its own, if it needs one */

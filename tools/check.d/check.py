@@ -148,8 +148,9 @@ def coverage(stage):
 def thread(stage):
     directory = BUILD / "tsan"
     configure(stage, directory, ["-Db_sanitize=thread", *LIGHT])
-    build(stage, directory, "backends/llvm/libweft-llvm.so", *(f"test/unit-{name}" for name in CONCURRENT))
-    meson_tests(stage, directory, *CONCURRENT)
+    build(stage, directory, "backends/llvm/libweft-llvm.so", "runtime/libweft-rt.a", "tools/weft",
+          *(f"test/unit-{name}" for name in CONCURRENT))
+    meson_tests(stage, directory, *CONCURRENT, "object-api")
 
 
 def fuzz(stage):

@@ -66,12 +66,14 @@ static content text_of(const char *text)
 
 static weft_status *save_all(const weft_object *object, const char *folder, const char *name)
 {
-    content code;
+    content code, weights;
+    weights.data = weft_object_weights(object, &weights.size);
     code.data = weft_object_code(object, &code.size);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return weft_status_create(NULL, WEFT_BAD_FILE, "weft", "%s: the folder cannot be made: %s", folder,
                                   strerror(errno));
     WEFT_TRY(save(folder, name, ".o", code));
+    if (weights.size > 0) WEFT_TRY(save(folder, name, ".weights", weights));
     WEFT_TRY(save(folder, name, ".h", text_of(weft_object_header(object))));
     return save(folder, name, ".pc", text_of(weft_object_pkg_config(object)));
 }
@@ -80,10 +82,12 @@ static weft_status *save_all(const weft_object *object, const char *folder, cons
 
 static weft_status *compile(const weft_arguments *arguments, const weft_program *program, const char *name)
 {
+    const char *weights = weft_arguments_text(arguments, "--weights", "embed");
     const weft_object_options options = {.size = sizeof options,
                                          .name = name,
                                          .isa = weft_arguments_text(arguments, "--isa", NULL),
-                                         .extents = weft_arguments_text(arguments, "--extents", NULL)};
+                                         .extents = weft_arguments_text(arguments, "--extents", NULL),
+                                         .weights_file = strcmp(weights, "file") == 0};
     weft_object *object;
     weft_status *status = weft_object_create(program, &options, &object);
     if (weft_status_code(status) == WEFT_INVALID_ARGUMENT) {
@@ -136,6 +140,8 @@ static const weft_option options[] = {
     {"--isa", WEFT_OPTION_TEXT, "LEVEL,...",
      "x86-64-v2, x86-64-v3, x86-64-v4 or native: the best that a processor has runs (x86-64-v3)"},
     {"--extents", WEFT_OPTION_TEXT, "n=1,m=64;...", "sizes to compile for beside any, which run faster"},
+    {"--weights", WEFT_OPTION_CHOICE, "embed|file",
+     "constants in the object, or in NAME.weights, which is mapped (embed)"},
     WEFT_PRODUCTS_OPTION,
     WEFT_FUNCTIONS_OPTION,
     WEFT_PLUGIN_OPTION,
@@ -145,7 +151,8 @@ const weft_command weft_command_compile = {
     .name = "compile",
     .operands = " GRAPH.weft [OPTION ...]",
     .summary = "compile a graph to an object and a header, which need no compiler where they run",
-    .detail = "Writes NAME.o, NAME.h and NAME.pc. An application includes the header and links the object and\n"
+    .detail = "Writes NAME.o, NAME.h, NAME.pc and, if asked, NAME.weights. An application includes the header and "
+              "links the object and\n"
               "libweft-rt.",
     .least = 1,
     .most = 1,
