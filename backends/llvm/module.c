@@ -181,6 +181,7 @@ static weft_status *compile_object(compilation *c, const weft_object_request *re
 {
     WEFT_TRY(create(c));
     WEFT_TRY(add_kernels(c, request));
+    weft_object_write_text(request, c->module);
     WEFT_TRY(weft_object_write_data(c->allocator, request, c->module));
     for (size_t i = 0; i < request->entry_count; i++)
         weft_object_write_entry(&request->entries[i], request->data_symbol, c->module);

@@ -94,6 +94,18 @@ weft_status *weft_object_write_data(const weft_allocator *allocator, const weft_
     return NULL;
 }
 
+void weft_object_write_text(const weft_object_request *request, LLVMModuleRef module)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    LLVMValueRef text = LLVMConstStringInContext2(context, request->text, strlen(request->text), false);
+    LLVMValueRef global = LLVMAddGlobal(module, LLVMTypeOf(text), request->text_symbol);
+    LLVMSetInitializer(global, text);
+    LLVMSetGlobalConstant(global, true);
+    LLVMSetLinkage(global, LLVMInternalLinkage);
+    LLVMSetSection(global, WEFT_OBJECT_TEXT);
+    LLVMSetAlignment(global, 1);
+}
+
 /* ---- entries ---- */
 
 enum { MOST_PARAMETERS = 8 };

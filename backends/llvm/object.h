@@ -4,7 +4,8 @@
 #include <llvm-c/Core.h>
 #include "backends/llvm/llvm.h"
 
-/* Adds the data to a module that has the kernels. */
+void weft_object_write_text(const weft_object_request *request, LLVMModuleRef module);
+/* Adds the data to a module that has the kernels and the text. */
 weft_status *weft_object_write_data(const weft_allocator *allocator, const weft_object_request *request,
                                     LLVMModuleRef module) WEFT_MUST_USE;
 /* Adds an entry to a module that has the data. */

@@ -103,6 +103,7 @@ typedef struct weft_rt_manifest {
     const weft_rt_value *inputs, *outputs;
     const char *isa;                       /* levels it has code for, the lowest first: "x86-64-v3,x86-64-v4" */
     uint64_t weights_size, weights_digest; /* of NAME.weights; 0: constants are in the object */
+    const char *text;                      /* all of this and more, as `weft info NAME.o` prints it */
 } weft_rt_manifest;
 
 /*

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/object/compile.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/build/build.h"
+#include "lib/object/describe.h"
 #include "lib/object/header.h"
 #include "lib/object/options.h"
 #include "lib/object/tables.h"
@@ -24,6 +26,7 @@ typedef struct object_compiler {
     weft_arena arena;
     weft_image_data image;
     weft_constants constants;
+    weft_bytes text;  /* that describes all */
     weft_map symbols; /* of kernels, by their key and level */
     size_t kernel_count, kernel_capacity;
     weft_object_kernel *kernels;
@@ -113,6 +116,8 @@ static weft_status *add_variant(void *context, const weft_variant *variant, cons
     entry.level = c->level;
     entry.strided = c->strided;
     weft_image_write(&c->image, at, &entry, sizeof entry);
+    entry.extents = c->values;
+    weft_describe_variant(&c->text, c->program, variant, &entry);
     weft_image_point_to_copy(&c->image, at + offsetof(weft_rt_variant, extents), c->values,
                              symbol_count * sizeof *c->values);
     weft_image_point(&c->image, at + offsetof(weft_rt_variant, variant),
@@ -174,11 +179,16 @@ static int compare_pointers(const void *a, const void *b)
 
 static weft_status *emit(object_compiler *c, weft_object_emitter emit_object, weft_bytes *out_code)
 {
-    char names[4][128];
+    char names[5][128];
     snprintf(names[0], sizeof names[0], "%s_prepare", c->plan->name);
     snprintf(names[1], sizeof names[1], "%s_run", c->plan->name);
     snprintf(names[2], sizeof names[2], "%s_manifest", c->plan->name);
     snprintf(names[3], sizeof names[3], "%s_object", c->plan->name);
+    snprintf(names[4], sizeof names[4], "%s_text", c->plan->name);
+    weft_image_point_to_symbol(&c->image, offsetof(weft_rt_object, manifest) + offsetof(weft_rt_manifest, text),
+                               names[4]);
+    WEFT_TRY(weft_image_status(&c->image));
+    WEFT_TRY(weft_bytes_status(&c->text));
     const weft_object_entry entries[] = {
         {names[0], "weft_rt_prepare", 4}, {names[1], "weft_rt_run", 3}, {names[2], NULL, 0}};
     qsort(c->image.pointers, c->image.pointer_count, sizeof *c->image.pointers, compare_pointers);
@@ -189,6 +199,8 @@ static weft_status *emit(object_compiler *c, weft_object_emitter emit_object, we
                                          .data_bytes = c->image.bytes.size,
                                          .pointer_count = c->image.pointer_count,
                                          .pointers = c->image.pointers,
+                                         .text_symbol = names[4],
+                                         .text = c->text.data,
                                          .entry_count = sizeof entries / sizeof *entries,
                                          .entries = entries};
     return emit_object(c->allocator, &request, out_code);
@@ -218,6 +230,8 @@ static weft_status *finish_weights(object_compiler *c, size_t head, weft_bytes *
     numbers[1] = weft_digest(weights->data + WEFT_RT_WEIGHTS_HEADER, weights->size - WEFT_RT_WEIGHTS_HEADER);
     memcpy(weights->data + strlen(WEFT_RT_WEIGHTS_MAGIC), numbers, sizeof numbers);
     weft_tables_fill_weights(&c->image, head + offsetof(weft_rt_object, manifest), weights);
+    weft_bytes_print(&c->text, "weights   %s.weights, %zu bytes, digest %016" PRIx64 "\n", c->plan->name, weights->size,
+                     numbers[1]);
     return NULL;
 }
 
@@ -232,6 +246,7 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
     weft_image_write(&c->image, head + offsetof(weft_rt_object, variant_count), &count, sizeof count);
     weft_tables_fill_manifest(&c->image, head + offsetof(weft_rt_object, manifest), c->program, plan->name,
                               plan->isa.data);
+    weft_describe_program(&c->text, c->program, plan);
     if (plan->weights_file) begin_weights(c, &object->weights);
     weft_image_point(&c->image, head + offsetof(weft_rt_object, program),
                      weft_tables_put_program(&c->image, c->program));
@@ -261,6 +276,7 @@ static weft_status *compile_plan(const weft_program *program, const weft_object_
     object_compiler c = {.allocator = program->allocator, .program = program, .plan = plan};
     weft_arena_init(&c.arena, c.allocator);
     weft_image_init(&c.image, c.allocator);
+    weft_bytes_init(&c.text, c.allocator);
     weft_map_init(&c.constants.places, c.allocator);
     weft_map_init(&c.symbols, c.allocator);
     weft_float_mode saved = weft_float_mode_enter();
@@ -270,6 +286,7 @@ static weft_status *compile_plan(const weft_program *program, const weft_object_
     weft_free(c.allocator, c.kernels, c.kernel_capacity * sizeof *c.kernels);
     weft_map_finish(&c.symbols, NULL);
     weft_map_finish(&c.constants.places, NULL);
+    weft_bytes_finish(&c.text);
     weft_image_finish(&c.image);
     weft_arena_finish(&c.arena);
     return status;

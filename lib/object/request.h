@@ -28,6 +28,8 @@ typedef struct weft_object_entry {
     uint32_t parameters;
 } weft_object_entry;
 
+#define WEFT_OBJECT_TEXT ".weft"
+
 typedef struct weft_object_request {
     size_t kernel_count;
     const weft_object_kernel *kernels;
@@ -35,6 +37,7 @@ typedef struct weft_object_request {
     const void *data;
     size_t data_bytes, pointer_count;
     const weft_object_pointer *pointers; /* in the order of `at` */
+    const char *text_symbol, *text;      /* in section WEFT_OBJECT_TEXT, with its NUL */
     size_t entry_count;
     const weft_object_entry *entries;
 } weft_object_request;

@@ -53,6 +53,34 @@ OBJECTS = {"layer": (LAYER, []), "other": (LAYER, ["--weights", "file"]), "cache
            "sized": (SIZED, ["--extents", "n=3,m=4;m=6,n=8"]), "many": (MANY, [])}
 
 
+def info(weft, path):
+    return subprocess.run([weft, "info", path], check=False, capture_output=True, text=True)
+
+
+def check_info(weft, folder):
+    """What `weft info` says of an object, of a program, and of what is damaged."""
+    layer = info(weft, folder / "layer.o")
+    expected = ["name      layer", "isa       x86-64-v3", "symbol    n in [1, 4096]", "input     x: f32 [n, 5]",
+                "output    y: f32 [n, 2]", "variant   x86-64-v3, row-major: 1 kernel"]
+    missing = [line for line in expected if line not in layer.stdout.splitlines()]
+    program = info(weft, folder / "api")
+    missing += [stem for stem in OBJECTS if f"name      {stem}" not in program.stdout.splitlines()]
+    weights = info(weft, folder / "other.o").stdout
+    missing += [] if "weights   other.weights, 4096 bytes, digest " in weights else ["weights"]
+    whole = (folder / "layer.o").read_bytes()
+    damaged = folder / "damaged.o"
+    for at in range(0, len(whole), len(whole) // 60 + 1):
+        damaged.write_bytes(whole[:at])
+        cut = info(weft, damaged)
+        damaged.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
+        altered = info(weft, damaged)
+        told = cut.returncode == 1 or cut.stdout == layer.stdout
+        if not told or altered.returncode not in (0, 1):
+            missing.append(f"damaged at {at}")
+    if missing:
+        sys.exit(f"weft info does not tell: {missing}")
+
+
 def main():
     weft, compiler, library, include, source, *flags = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
@@ -65,6 +93,7 @@ def main():
         subprocess.run([compiler, "-std=gnu17", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-builtin-malloc", *flags,
                         f"-I{include}", f"-I{folder}", source, *[folder / f"{stem}.o" for stem in OBJECTS], library,
                         "-lm", "-pthread", "-o", program], check=True)
+        check_info(weft, folder)
         sys.exit(subprocess.run([program, folder], check=False).returncode)
 
 

@@ -4,6 +4,7 @@
 #include <weft/inspect.h>
 #include <weft/runtime.h>
 #include "../output.h"
+#include "artifact.h"
 #include "command.h"
 #include "measure.h"
 #include "plugins.h"
@@ -79,9 +80,17 @@ static weft_status *measure(const weft_arguments *arguments)
     return out == NULL ? NULL : weft_measure_save(&machine, out);
 }
 
+static weft_status *print_object(const weft_arguments *arguments)
+{
+    if (arguments->value_count > 0)
+        return weft_misuse("%s says nothing about an object", arguments->values[0].option->name);
+    return weft_artifact_print(arguments->operands[0]);
+}
+
 static weft_status *run(const weft_arguments *arguments)
 {
     weft_plugins plugins;
+    if (arguments->operand_count > 0) return print_object(arguments);
     bool measures = weft_arguments_find(arguments, "--measure") != NULL;
     for (size_t i = 0; i < arguments->value_count; i++) {
         const char *name = arguments->values[i].option->name;
@@ -105,12 +114,12 @@ static const weft_option options[] = {
 
 const weft_command weft_command_info = {
     .name = "info",
-    .operands = "",
-    .summary = "report versions, the machine, the libraries, and which op runs where",
+    .operands = " [NAME.o]",
+    .summary = "report versions, the machine, which op runs where; or what an object is",
     .detail = "The table is found out by running each op. To measure takes a few seconds, on a machine that does "
               "nothing else.",
     .least = 0,
-    .most = 0,
+    .most = 1,
     .options = WEFT_OPTIONS(options),
     .run = run,
 };
