@@ -35,6 +35,11 @@ bool weft_test_recorder_finish(weft_test_recorder *recorder)
     return good;
 }
 
+void weft_test_recorder_number(weft_test_recorder *recorder, unsigned number)
+{
+    recorder->number = number;
+}
+
 /* ---- objects ---- */
 
 static bool write_object(const weft_test_recorder *recorder, const weft_object *object)

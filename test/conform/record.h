@@ -19,6 +19,8 @@ weft_test_recorder *weft_test_recorder_create(const char *folder);
 /* Whether everything was written. */
 bool weft_test_recorder_finish(weft_test_recorder *recorder);
 
+/* The next object has the number after this one. */
+void weft_test_recorder_number(weft_test_recorder *recorder, unsigned number);
 /* Compiles an object for `isa`, see weft_object_options, to which the records that follow refer. False with a
  * sentence. */
 bool weft_test_record_program(weft_test_recorder *recorder, const weft_program *program, const char *isa,

@@ -125,9 +125,39 @@ static void poison(array *a)
     memset(a->mapping + PAGE, POISON, a->mapped - 2 * PAGE);
 }
 
+/* Whether a number of a float format is NaN: `size` bytes with so many bits of fraction. */
+static bool is_nan(const char *at, size_t size, unsigned fraction)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, at, size);
+    bits &= UINT64_MAX >> (65 - 8 * size); /* without the sign */
+    uint64_t infinity = ((UINT64_C(1) << (8 * size - 1 - fraction)) - 1) << fraction;
+    return bits > infinity;
+}
+
+/* The same bytes, or NaNs of any sign and payload, which may differ from one instruction set to another. */
+static bool is_same(const char *dtype, const char *x, const char *y, size_t size)
+{
+    static const struct {
+        const char *dtype;
+        size_t size;
+        unsigned fraction;
+    } floats[] = {{"f16", 2, 10}, {"bf16", 2, 7}, {"f32", 4, 23}, {"f64", 8, 52}, {"c64", 4, 23}, {"c128", 8, 52}};
+    size_t i = 0;
+    if (memcmp(x, y, size) == 0) return true;
+    while (i < sizeof floats / sizeof *floats && strcmp(floats[i].dtype, dtype) != 0) i++;
+    if (i == sizeof floats / sizeof *floats) return false;
+    for (size_t at = 0; at < size; at += floats[i].size) {
+        bool nan = is_nan(x + at, floats[i].size, floats[i].fraction);
+        bool both = nan && is_nan(y + at, floats[i].size, floats[i].fraction);
+        if (!both && memcmp(x + at, y + at, floats[i].size) != 0) return false;
+    }
+    return true;
+}
+
 /* The first element that is not that of the record, or, past all of them, the first byte between that is not poison;
  * -1: there is none. */
-static int64_t find_difference(const array *a)
+static int64_t find_difference(const array *a, const char *dtype)
 {
     static unsigned char *belongs;
     static size_t room;
@@ -137,7 +167,7 @@ static int64_t find_difference(const array *a)
     memset(belongs, 0, all);
     for (int64_t i = 0; i < a->count; i++) {
         const char *at = a->data + place_of(a, i);
-        if (memcmp(at, a->elements + i * a->size, a->size) != 0) return i;
+        if (!is_same(dtype, at, a->elements + i * a->size, a->size)) return i;
         memset(belongs + (at - a->mapping - PAGE), 1, a->size);
     }
     for (size_t i = 0; i < all; i++)
@@ -197,10 +227,14 @@ static bool run_once(const functions *f, record *r, const call *c, weft_rt_works
     if (code != WEFT_RT_OK) return fail(r, what, error.message);
     for (uint32_t i = 0; i < r->output_count; i++) {
         const array *a = &r->arrays[r->input_count + i];
-        int64_t different = find_difference(a);
+        int64_t different = find_difference(a, f->manifest->outputs[i].dtype);
         if (different < 0) continue;
-        snprintf(error.message, sizeof error.message, "output %u of %lld elements: %lld is different", (unsigned)i,
-                 (long long)a->count, (long long)different);
+        int used = snprintf(error.message, sizeof error.message, "output %u of %lld elements, %lld:", (unsigned)i,
+                            (long long)a->count, (long long)different);
+        for (uint32_t k = 0; k < a->size && different < a->count; k++)
+            used += snprintf(error.message + used, sizeof error.message - (size_t)used, " %02x/%02x",
+                             (unsigned char)a->data[place_of(a, different) + k],
+                             (unsigned char)a->elements[different * a->size + k]);
         return fail(r, what, error.message);
     }
     return true;

@@ -2,7 +2,7 @@
 /*
  * Random compositions of public calls, on generated code and on the reference:
  *
- *     random [--seed S] [--count N] [--seconds T] [--jobs J] [--out FOLDER]
+ *     random [--seed S] [--count N] [--seconds T] [--jobs J] [--out FOLDER] [--objects FOLDER]
  *     random --seed S FILE.weft      the one program, with the data of that seed
  *     random --seed S --print        the program of that seed
  *     random --calls HEADER...       whether every public tracing function is in the table of calls, and made
@@ -19,6 +19,7 @@
 #include "test/random/draw.h"
 #include "test/random/generate.h"
 #include "test/random/shrink.h"
+#include "test/random/trial.h"
 #include "test/random/worker.h"
 
 enum { MOST_KINDS = 512, SHRUNK_OF_A_KIND = 2 };
@@ -245,6 +246,7 @@ int main(int argc, char **argv)
         else if (take_option(&given, "--seconds")) batch.seconds = strtod(given.value, NULL);
         else if (take_option(&given, "--jobs")) batch.jobs = (unsigned)strtoul(given.value, NULL, 10);
         else if (take_option(&given, "--out")) folder = given.value;
+        else if (take_option(&given, "--objects")) weft_test_trials_record(given.value);
         else if (strcmp(*given.next, "--calls") == 0) return check_calls(given.next + 1);
         else if (strcmp(*given.next, "--print") == 0) prints = true, given.next++;
         else file = *given.next++;

@@ -9,6 +9,7 @@
 #include "test/conform/data.h"
 #include "test/conform/fix.h"
 #include "test/conform/number.h"
+#include "test/conform/record.h"
 #include "test/random/bounds.h"
 #include "test/random/draw.h"
 #include "test/random/memory.h"
@@ -20,6 +21,9 @@ static const weft_code_policy policies[EXECUTORS] = {WEFT_CODE_OPTIMIZED, WEFT_C
 static weft_test_memory memory; /* theirs, whose requests may be made to fail */
 static weft_test_device *device;
 static weft_cache *own_kernels[EXECUTORS];
+static const char *objects; /* the folder that objects and records of runs go to; NULL: none are made */
+static weft_test_recorder *recorder;
+enum { OBJECTS_OF_SEED = 64 };
 
 typedef struct trial {
     uint64_t state;
@@ -34,7 +38,8 @@ typedef struct trial {
     weft_array *first[WEFT_TEST_OUTPUTS]; /* what the first run gave */
     weft_code expected_code;
     bool sees_bits;
-    bool certain; /* whether data are bad is known */
+    bool certain;                           /* whether data are bad is known */
+    const weft_program *recorded, *refused; /* the last one with an object, and without */
     char *problem;
     size_t size;
 } trial;
@@ -334,6 +339,27 @@ static bool run_short(trial *t, const arrangement *a, const weft_test_run *how, 
     return true;
 }
 
+/* Whether there is an object of the program: those of extensions may have none. */
+static bool has_object(trial *t, const weft_program *program)
+{
+    char problem[256];
+    if (t->recorded == program || t->refused == program) return t->recorded == program;
+    bool made = weft_test_record_program(recorder, program, "x86-64-v3", problem, sizeof problem);
+    *(made ? &t->recorded : &t->refused) = program;
+    return made;
+}
+
+/* A run that an object has to repeat. */
+static void record(trial *t, const arrangement *a, const weft_test_run *how, weft_array *const *outputs,
+                   const weft_status *status)
+{
+    bool failed = weft_status_code(status) == WEFT_DATA_ERROR;
+    if (recorder == NULL || a->donated || a->on_device || a->by_library || a->plain) return;
+    if ((status != NULL && !failed) || t->expected_code != (failed ? WEFT_DATA_ERROR : WEFT_OK)) return;
+    if (has_object(t, how->program))
+        weft_test_record_run(recorder, how, t->output_count, outputs, failed ? weft_status_message(status) : NULL);
+}
+
 static bool run_program(trial *t, const arrangement *a, const weft_program *program)
 {
     weft_array *outputs[WEFT_TEST_OUTPUTS] = {NULL};
@@ -353,7 +379,11 @@ static bool run_program(trial *t, const arrangement *a, const weft_program *prog
                          .specialize = a->specialize,
                          .donated = donated};
     if (good && a->is_short) good = run_short(t, a, &how, outputs);
-    else if (good) good = judge(t, a, weft_test_run_program(&how, t->output_count, outputs), outputs);
+    else if (good) {
+        weft_status *status = weft_test_run_program(&how, t->output_count, outputs);
+        record(t, a, &how, outputs, status);
+        good = judge(t, a, status, outputs);
+    }
     for (size_t i = 0; i < t->output_count; i++) {
         if (good && places[i].array != NULL && !weft_test_place_is_clean(&places[i]))
             good = fail(t, "%s: output %zu: written between its elements", a->name, i);
@@ -468,6 +498,7 @@ static bool try_binding(trial *t)
     release_all(t->output_count, t->expected);
     release_all(t->output_count, t->first);
     weft_test_subject_destroy(&t->fixed);
+    t->recorded = t->refused = NULL;
     weft_test_inputs_destroy(&t->inputs);
     return good;
 }
@@ -475,6 +506,7 @@ static bool try_binding(trial *t)
 bool weft_test_try(uint64_t seed, const char *text, char *out_problem, size_t size)
 {
     trial t = {.state = seed, .problem = out_problem, .size = size};
+    if (recorder != NULL) weft_test_recorder_number(recorder, (unsigned)seed * OBJECTS_OF_SEED);
     snprintf(out_problem, size, "no problem was named");
     if (!weft_test_subject_create("random", text, &t.subject, out_problem, size)) return false;
     t.output_count = t.subject.module->outputs.count;
@@ -507,8 +539,14 @@ static weft_machine machine_of(unsigned number)
     return machine;
 }
 
+void weft_test_trials_record(const char *folder)
+{
+    objects = folder;
+}
+
 bool weft_test_trials_begin(void)
 {
+    if (objects != NULL && (recorder = weft_test_recorder_create(objects)) == NULL) return false;
     weft_test_memory_init(&memory, weft_test_guarded_allocator());
     device = weft_test_device_create("device", weft_runtime_llvm());
     if (device == NULL) return false;
@@ -548,5 +586,7 @@ bool weft_test_trials_end(void)
     }
     weft_test_device_destroy(device);
     device = NULL;
-    return atomic_load(&memory.blocks) == 0;
+    bool written = recorder == NULL || weft_test_recorder_finish(recorder);
+    recorder = NULL;
+    return written && atomic_load(&memory.blocks) == 0;
 }

@@ -10,6 +10,8 @@
 
 /* Makes the executors that the trials of this process use. */
 bool weft_test_trials_begin(void);
+/* Has trials of processes that begin from now on write objects and records of their runs (test/conform/record.h). */
+void weft_test_trials_record(const char *folder);
 /* False when something of theirs was not freed. */
 bool weft_test_trials_end(void);
 
