@@ -113,6 +113,16 @@ weft_status *weft_program_output_shape(const weft_program *program, size_t outpu
  * same policy gives the same bits. Symbols that are no longer needed are left out. Printed on the first request, with
  * all constants: large ones take twice their bytes. NULL when there is no memory for it. */
 const char *weft_program_text(const weft_program *program);
+/*
+ * Writes the program to a file, from which weft_program_load makes it again, on any machine, with the same version of
+ * weft: a text with the optimised graph, the policy and the guards, and a digest. What runs is the same, to the bit,
+ * and so are inputs, outputs and symbols. An existing file is replaced once all is written. BAD_FILE.
+ */
+weft_status *weft_program_save(const weft_program *program, const char *path) WEFT_MUST_USE;
+/* With the extensions whose ops are in it; `allocator` may be NULL. BAD_FILE for a file that cannot be read, is no
+ * saved program or is damaged, VERSION_MISMATCH for one of another version, and errors of weft_graph_parse. */
+weft_status *weft_program_load(const weft_allocator *allocator, const char *path, size_t extension_count,
+                               const weft_extension *const *extensions, weft_program **out_program) WEFT_MUST_USE;
 /* Approximate memory use of the program in bytes, without its text. Large constants are shared with the graph it was
  * made from and all programs of that graph; here they count in full. */
 size_t weft_program_bytes(const weft_program *program);

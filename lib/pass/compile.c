@@ -15,8 +15,8 @@ typedef struct compiler {
     weft_policy policy;
     weft_program *program;
     weft_compiled *compiled;
-    size_t output_count;
-    weft_value *outputs; /* in the source */
+    size_t output_count, root_count;
+    weft_value *outputs; /* in the source; after them, up to root_count, inputs that no output may need */
     const char **names;  /* of the outputs */
     weft_arena scratch;
 } compiler;
@@ -87,10 +87,11 @@ static weft_status *check_names(const compiler *c)
     return status;
 }
 
-static weft_status *fill_outputs(compiler *c, weft_tensors outputs)
+static weft_status *fill_outputs(compiler *c, weft_tensors outputs, weft_tensors inputs)
 {
     c->output_count = outputs.count;
-    c->outputs = weft_arena_allocate(&c->scratch, outputs.count * sizeof *c->outputs);
+    c->root_count = outputs.count + inputs.count;
+    c->outputs = weft_arena_allocate(&c->scratch, c->root_count * sizeof *c->outputs);
     if (c->outputs == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < outputs.count; i++) {
         weft_tensor output = outputs.items[i];
@@ -101,6 +102,8 @@ static weft_status *fill_outputs(compiler *c, weft_tensors outputs)
         if (!weft_tensor_is_valid(output)) return invalid(c, "output %zu is a failed tensor", i);
         c->outputs[i] = (weft_value){output.node, output.output};
     }
+    for (size_t i = 0; i < inputs.count; i++)
+        c->outputs[outputs.count + i] = (weft_value){inputs.items[i].node, inputs.items[i].output};
     return NULL;
 }
 
@@ -164,7 +167,7 @@ static weft_status *copy_symbols(compiler *c)
     uint8_t *used = weft_arena_allocate(&c->scratch, count);
     if (used == NULL) return weft_status_out_of_memory();
     memset(used, 0, count);
-    WEFT_TRY(weft_graph_mark_symbols(c->source, c->output_count, c->outputs, used));
+    WEFT_TRY(weft_graph_mark_symbols(c->source, c->root_count, c->outputs, used));
     for (size_t i = 0; i < count; i++)
         if (used[i] && weft_expr_import(to, from, weft_expr_context_symbol(from, i)) == WEFT_EXPR_NONE)
             return weft_expr_context_take_error(to);
@@ -176,10 +179,10 @@ static weft_status *optimise(compiler *c)
     WEFT_TRY(create_compiled(c));
     weft_compiled *compiled = c->compiled;
     compiled->output_count = c->output_count;
-    compiled->outputs = weft_arena_allocate(&compiled->graph->arena, c->output_count * sizeof *compiled->outputs);
+    compiled->outputs = weft_arena_allocate(&compiled->graph->arena, c->root_count * sizeof *compiled->outputs);
     if (compiled->outputs == NULL) return weft_status_out_of_memory();
     WEFT_TRY(copy_symbols(c));
-    WEFT_TRY(weft_graph_copy(c->source, compiled->graph, c->output_count, c->outputs, compiled->outputs));
+    WEFT_TRY(weft_graph_copy(c->source, compiled->graph, c->root_count, c->outputs, compiled->outputs));
     WEFT_TRY(fill_inputs(c));
     WEFT_TRY(weft_passes_run(compiled->graph, &c->policy, c->output_count, compiled->outputs));
     return weft_graph_verify(compiled->graph, c->output_count, compiled->outputs);
@@ -357,10 +360,11 @@ static weft_status *fill_families(compiler *c)
 
 /* ---- all of it ---- */
 
-static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler * c, weft_tensors outputs, const char *const *names),
-                           (c, outputs, names))
+static WEFT_PLAIN_FUNCTION(weft_status *, compile,
+                           (compiler * c, weft_tensors outputs, const char *const *names, weft_tensors inputs),
+                           (c, outputs, names, inputs))
 {
-    WEFT_TRY(fill_outputs(c, outputs));
+    WEFT_TRY(fill_outputs(c, outputs, inputs));
     WEFT_TRY(fill_names(c, names));
     WEFT_TRY(check_names(c));
     WEFT_TRY(optimise(c));
@@ -389,8 +393,8 @@ static weft_policy later_policy(const weft_policy *policy)
     return (weft_policy){.size = sizeof(weft_policy), .products = policy->products, .functions = policy->functions};
 }
 
-weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
-                                const weft_policy *policy, weft_program **out_program)
+weft_status *weft_compile_with_inputs(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
+                                      weft_tensors inputs, const weft_policy *policy, weft_program **out_program)
 {
     WEFT_REQUIRE(graph);
     WEFT_REQUIRE(out_program);
@@ -407,11 +411,17 @@ weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const c
     WEFT_TRY(weft_program_create(graph->allocator, &c.program));
     c.program->policy = later_policy(&c.policy);
     weft_arena_init(&c.scratch, graph->allocator);
-    weft_status *status = compile(&c, outputs, output_names);
+    weft_status *status = compile(&c, outputs, output_names, inputs);
     weft_arena_finish(&c.scratch);
     if (status == NULL) *out_program = c.program;
     else weft_program_release(c.program);
     return status;
+}
+
+weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
+                                const weft_policy *policy, weft_program **out_program)
+{
+    return weft_compile_with_inputs(graph, outputs, output_names, (weft_tensors){0, NULL}, policy, out_program);
 }
 
 weft_status *weft_compile(weft_graph *graph, weft_tensors outputs, const weft_policy *policy,

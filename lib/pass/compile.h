@@ -2,6 +2,7 @@
 #ifndef WEFT_LIB_PASS_COMPILE_H
 #define WEFT_LIB_PASS_COMPILE_H
 /* What program->graph points to: the optimised graph, which only compilers read. */
+#include <weft/program.h>
 #include "lib/graph/graph.h"
 
 typedef struct weft_compiled {
@@ -10,6 +11,11 @@ typedef struct weft_compiled {
     weft_value *outputs; /* in the program's order */
     uint32_t *inputs;    /* input i of the program is node inputs[i], an `input` node; as many as the program has */
 } weft_compiled;
+
+/* weft_compile_named, where `inputs` of the graph are inputs of the program whether or not an output needs them. */
+weft_status *weft_compile_with_inputs(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
+                                      weft_tensors inputs, const weft_policy *policy,
+                                      weft_program **out_program) WEFT_MUST_USE;
 
 /* A region in the form of a compiled graph, in memory of `arena`. */
 weft_status *weft_compiled_open(const weft_region *region, weft_arena *arena, weft_compiled *out_body) WEFT_MUST_USE;

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/pass/compile.h"
+#include "runtime/base/map.h"
+#include "runtime/base/status.h"
+#include "runtime/data/output_file.h"
+#include "runtime/program/program.h"
+
+/*
+ * A saved program is a text: a line that says what it is and has the digest and the length of the rest; lines for what
+ * the text of a graph does not say; an empty line; the optimised graph. Inputs that no output needs are further outputs
+ * of that graph.
+ */
+
+#define MAGIC "weft program"
+enum { HEAD = 128 }; /* the longest first line */
+
+/* ---- saving ---- */
+
+static bool is_needed(const weft_compiled *compiled, const uint8_t *live, size_t input)
+{
+    return live[compiled->inputs[input]] != 0;
+}
+
+/* Outputs, then the inputs that none of them needs, which are called "input.NUMBER". */
+static weft_status *print_graph(const weft_program *program, weft_arena *arena, weft_bytes *text)
+{
+    const weft_compiled *compiled = program->graph;
+    size_t count = compiled->output_count, most = count + program->input_count;
+    uint8_t *live = weft_arena_allocate(arena, compiled->graph->node_count + 1);
+    weft_value *values = weft_arena_allocate(arena, (most + 1) * sizeof *values);
+    const char **names = weft_arena_allocate(arena, (most + 1) * sizeof *names);
+    if (live == NULL || values == NULL || names == NULL) return weft_status_out_of_memory();
+    weft_graph_mark(compiled->graph, count, compiled->outputs, live);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = compiled->outputs[i];
+        names[i] = program->outputs[i].name;
+    }
+    for (size_t i = 0; i < program->input_count; i++) {
+        char name[32];
+        if (is_needed(compiled, live, i)) continue;
+        snprintf(name, sizeof name, "input.%zu", i);
+        values[count] = (weft_value){compiled->inputs[i], 0};
+        names[count] = weft_arena_string(arena, name, strlen(name));
+        if (names[count++] == NULL) return weft_status_out_of_memory();
+    }
+    return weft_graph_print_named(compiled->graph, count, values, names, text);
+}
+
+static weft_status *print_rest(const weft_program *program, weft_bytes *text)
+{
+    weft_arena arena;
+    weft_bytes graph;
+    weft_bytes_print(text, "outputs %zu\npolicy %d %d\n", program->output_count, (int)program->policy.products,
+                     (int)program->policy.functions);
+    for (size_t i = 0; i < program->idle_count; i++)
+        weft_bytes_print(text, "idle %" PRId64 " %" PRId64 " %s\n", program->idle[i].min, program->idle[i].max,
+                         program->idle[i].name);
+    weft_bytes_print(text, "\n");
+    weft_arena_init(&arena, program->allocator);
+    weft_bytes_init(&graph, program->allocator);
+    weft_status *status = print_graph(program, &arena, &graph);
+    if (status == NULL) weft_bytes_append(text, graph.data, graph.size);
+    weft_bytes_finish(&graph);
+    weft_arena_finish(&arena);
+    return status == NULL ? weft_bytes_status(text) : status;
+}
+
+static bool write_file(const char *path, const char *head, const weft_bytes *text)
+{
+    weft_output_file file;
+    if (!weft_output_file_open(&file, path)) return false;
+    bool good = fwrite(head, 1, strlen(head), file.file) == strlen(head) &&
+                fwrite(text->data, 1, text->size, file.file) == text->size;
+    return weft_output_file_close(&file, good);
+}
+
+weft_status *weft_program_save(const weft_program *program, const char *path)
+{
+    WEFT_REQUIRE(program);
+    WEFT_REQUIRE(path);
+    char head[HEAD];
+    weft_bytes text;
+    weft_bytes_init(&text, program->allocator);
+    weft_status *status = print_rest(program, &text);
+    if (status == NULL) {
+        snprintf(head, sizeof head, MAGIC " %d.%d %016" PRIx64 " %zu\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
+                 weft_hash(text.data, text.size), text.size);
+        if (!write_file(path, head, &text))
+            status = weft_status_create(program->allocator, WEFT_BAD_FILE, __func__, "%s cannot be written: %s",
+                                        *path == '\0' ? "\"\"" : path, strerror(errno));
+    }
+    weft_bytes_finish(&text);
+    return status;
+}
+
+/* ---- loading ---- */
+
+typedef struct loader {
+    const weft_allocator *allocator;
+    const char *path;
+    weft_bytes text; /* of the file */
+    char *at;        /* after what was read */
+    size_t output_count;
+    weft_policy policy;
+    size_t idle_count;
+    const char *idle; /* the first of their lines */
+} loader;
+
+static weft_status *refuse(const loader *l, const char *reason)
+{
+    return weft_status_create(l->allocator, WEFT_BAD_FILE, "weft_program_load", "%s: %s",
+                              *l->path == '\0' ? "\"\"" : l->path, reason);
+}
+
+static weft_status *read_file(loader *l)
+{
+    char part[4096];
+    FILE *file = fopen(l->path, "rb");
+    if (file == NULL) return refuse(l, strerror(errno));
+    for (size_t size; (size = fread(part, 1, sizeof part, file)) > 0;) weft_bytes_append(&l->text, part, size);
+    bool failed = ferror(file) != 0;
+    int error = errno;
+    fclose(file);
+    if (failed) return refuse(l, strerror(error));
+    return weft_bytes_status(&l->text);
+}
+
+/* That it is one, of this version, and whole. */
+static weft_status *check_head(loader *l)
+{
+    unsigned major, minor;
+    uint64_t digest;
+    size_t size;
+    int used = 0;
+    const char *text = l->text.data == NULL ? "" : l->text.data, *end = memchr(text, '\n', l->text.size);
+    if (strncmp(text, MAGIC " ", strlen(MAGIC " ")) != 0 || end == NULL || end - text >= HEAD)
+        return refuse(l, "it is no saved program");
+    int read = sscanf(text, MAGIC " %u.%u %16" SCNx64 " %zu%n", &major, &minor, &digest, &size, &used);
+    if (read >= 2 && (major != WEFT_VERSION_MAJOR || minor != WEFT_VERSION_MINOR))
+        return weft_status_create(l->allocator, WEFT_VERSION_MISMATCH, "weft_program_load",
+                                  "%s: it was saved by weft %u.%u, this is %d.%d", l->path, major, minor,
+                                  WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR);
+    l->at = l->text.data + (end + 1 - text);
+    size_t rest = l->text.size - (size_t)(l->at - text);
+    char head[HEAD];
+    snprintf(head, sizeof head, MAGIC " %u.%u %016" PRIx64 " %zu", major, minor, digest, size);
+    if (read != 4 || (size_t)(end - text) != strlen(head) || memcmp(head, text, strlen(head)) != 0)
+        return refuse(l, "it is no saved program");
+    if (size != rest || weft_hash(l->at, rest) != digest) return refuse(l, "it is damaged");
+    return NULL;
+}
+
+/* The next line, ended by a NUL; "" when there is none. */
+static const char *take_line(loader *l)
+{
+    char *line = l->at, *end = strchr(line, '\n');
+    if (end == NULL) return "";
+    *end = '\0';
+    l->at = end + 1;
+    return line;
+}
+
+/* The lines between the first one and the graph. */
+static weft_status *read_lines(loader *l)
+{
+    int products, functions;
+    if (sscanf(take_line(l), "outputs %zu", &l->output_count) != 1 ||
+        sscanf(take_line(l), "policy %d %d", &products, &functions) != 2)
+        return refuse(l, "it is damaged");
+    l->policy = (weft_policy){.size = sizeof l->policy,
+                              .passes = "",
+                              .keep_symbolic_extensions = true,
+                              .products = (weft_product_policy)products,
+                              .functions = (weft_function_policy)functions};
+    l->idle = l->at;
+    while (*take_line(l) != '\0') l->idle_count++;
+    return NULL;
+}
+
+static weft_status *add_idle(const loader *l, weft_program *program)
+{
+    const char *line = l->idle;
+    program->idle = weft_arena_allocate(&program->arena, (l->idle_count + 1) * sizeof *program->idle);
+    if (program->idle == NULL) return weft_status_out_of_memory();
+    program->idle_count = 0;
+    for (size_t i = 0; i < l->idle_count; i++, line += strlen(line) + 1) {
+        weft_symbol_info *idle = &program->idle[program->idle_count];
+        int used = 0;
+        if (sscanf(line, "idle %" SCNd64 " %" SCNd64 " %n", &idle->min, &idle->max, &used) != 2 || used == 0)
+            return refuse(l, "it is damaged");
+        idle->name = weft_arena_string(&program->arena, line + used, strlen(line + used));
+        if (idle->name == NULL) return weft_status_out_of_memory();
+        program->idle_count++;
+    }
+    return NULL;
+}
+
+static weft_status *compile(const loader *l, const weft_module *module, weft_program **out_program)
+{
+    weft_tensors outputs = module->outputs, inputs = module->outputs;
+    if (l->output_count > outputs.count) return refuse(l, "it is damaged");
+    outputs.count = l->output_count;
+    inputs.items += l->output_count;
+    inputs.count -= l->output_count;
+    WEFT_TRY(weft_compile_with_inputs(module->graph, outputs, module->output_names, inputs, &l->policy, out_program));
+    weft_status *status = add_idle(l, *out_program);
+    if (status != NULL) weft_program_release(*out_program);
+    return status;
+}
+
+static weft_status *load(loader *l, size_t extension_count, const weft_extension *const *extensions,
+                         weft_program **out_program)
+{
+    weft_module *module;
+    WEFT_TRY(read_file(l));
+    WEFT_TRY(check_head(l));
+    WEFT_TRY(read_lines(l));
+    const weft_graph_options options = {.allocator = l->allocator};
+    WEFT_TRY(weft_graph_parse(l->path, l->at, l->text.size - (size_t)(l->at - l->text.data), &options, extension_count,
+                              extensions, &module));
+    weft_status *status = compile(l, module, out_program);
+    weft_module_destroy(module);
+    return status;
+}
+
+weft_status *weft_program_load(const weft_allocator *allocator, const char *path, size_t extension_count,
+                               const weft_extension *const *extensions, weft_program **out_program)
+{
+    WEFT_REQUIRE(path);
+    WEFT_REQUIRE(out_program);
+    loader l = {.allocator = weft_allocator_or_default(allocator), .path = path};
+    weft_bytes_init(&l.text, l.allocator);
+    weft_status *status = load(&l, extension_count, extensions, out_program);
+    weft_bytes_finish(&l.text);
+    return status;
+}
