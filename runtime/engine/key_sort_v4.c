@@ -12,6 +12,7 @@
 #define NAME(x) x##32
 #define MASK __mmask16
 #define LANES 16
+#define BLOCKS 2
 #define LOAD _mm512_loadu_si512
 #define STORE _mm512_storeu_si512
 #define FIRST(n) ((__mmask16)((1u << (n)) - 1))
@@ -22,20 +23,30 @@
 #define UPPER(d) ((d) == 1 ? 0xaaaa : (d) == 2 ? 0xcccc : (d) == 4 ? 0xf0f0 : 0xff00)
 #define MIN _mm512_min_epi32
 #define MAX _mm512_max_epi32
-#define EXCHANGE(v, p, d) NAME(choose)(v, p, UPPER(d))
+#define CHOOSE(v, w, d) _mm512_mask_blend_epi32(UPPER(d), v, w)
+#define HALVE halve32
 #define BELOW _mm512_cmplt_epi32_mask
 #define ZIP_LOW(a, b)                                                                                                  \
     _mm512_permutex2var_epi32(a, _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0), b)
 #define ZIP_HIGH(a, b)                                                                                                 \
     _mm512_permutex2var_epi32(a, _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8), b)
+#define TURN_LOW(a, b, first) ZIP_LOW(a, b)
+#define TURN_HIGH(a, b, first) ZIP_HIGH(a, b)
 #define COMPRESS(v, m) _mm512_maskz_compress_epi32(m, v)
 #define STORE_OTHERS(p, v, m) STORE_SOME((p)-COUNT(OTHERS(m)), COMPRESS(v, OTHERS(m)), COUNT(OTHERS(m)))
 #define COUNT(m) __builtin_popcount(m)
 #define OTHERS(m) ((__mmask16) ~(m))
 
-static inline __m512i choose32(__m512i v, __m512i p, __mmask16 upper)
+static inline __m512i halve_one32(__m512i v, uint32_t d)
 {
-    return _mm512_mask_max_epi32(MIN(v, p), upper, v, p);
+    __m512i swapped = SWAP(v, d);
+    return _mm512_mask_max_epi32(MIN(v, swapped), UPPER(d), v, swapped);
+}
+
+static inline void halve32(__m512i *a, __m512i *b, uint32_t d)
+{
+    *a = halve_one32(*a, d);
+    *b = halve_one32(*b, d);
 }
 #include "runtime/engine/key_sort_vector.h"
 #undef FIRST
@@ -50,6 +61,7 @@ static inline __m512i choose32(__m512i v, __m512i p, __mmask16 upper)
 #define NAME(x) x##64
 #define MASK __mmask8
 #define LANES 8
+#define BLOCKS 2
 #define LOAD _mm512_loadu_si512
 #define STORE _mm512_storeu_si512
 #define FIRST(n) ((__mmask8)((1u << (n)) - 1))
@@ -60,18 +72,28 @@ static inline __m512i choose32(__m512i v, __m512i p, __mmask16 upper)
 #define UPPER(d) ((d) == 1 ? 0xaa : (d) == 2 ? 0xcc : 0xf0)
 #define MIN _mm512_min_epi64
 #define MAX _mm512_max_epi64
-#define EXCHANGE(v, p, d) NAME(choose)(v, p, UPPER(d))
+#define CHOOSE(v, w, d) _mm512_mask_blend_epi64(UPPER(d), v, w)
+#define HALVE halve64
 #define BELOW _mm512_cmplt_epi64_mask
 #define ZIP_LOW(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), b)
 #define ZIP_HIGH(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b)
+#define TURN_LOW(a, b, first) ZIP_LOW(a, b)
+#define TURN_HIGH(a, b, first) ZIP_HIGH(a, b)
 #define COMPRESS(v, m) _mm512_maskz_compress_epi64(m, v)
 #define STORE_OTHERS(p, v, m) STORE_SOME((p)-COUNT(OTHERS(m)), COMPRESS(v, OTHERS(m)), COUNT(OTHERS(m)))
 #define COUNT(m) __builtin_popcount(m)
 #define OTHERS(m) ((__mmask8) ~(m))
 
-static inline __m512i choose64(__m512i v, __m512i p, __mmask8 upper)
+static inline __m512i halve_one64(__m512i v, uint32_t d)
 {
-    return _mm512_mask_max_epi64(MIN(v, p), upper, v, p);
+    __m512i swapped = SWAP(v, d);
+    return _mm512_mask_max_epi64(MIN(v, swapped), UPPER(d), v, swapped);
+}
+
+static inline void halve64(__m512i *a, __m512i *b, uint32_t d)
+{
+    *a = halve_one64(*a, d);
+    *b = halve_one64(*b, d);
 }
 #include "runtime/engine/key_sort_vector.h"
 

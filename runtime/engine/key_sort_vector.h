@@ -5,22 +5,29 @@
  *
  *     KEY, KEY_MAX, NAME(x)    the type of a key, its greatest value, the name of a function for it
  *     VECTOR, MASK, LANES      a register of LANES keys; a set of lanes
+ *     BLOCKS                   networks whose results are merged, at most
  *     SPLAT, LOAD, STORE       of unaligned memory
  *     LOAD_SOME, STORE_SOME    the first `n` lanes, 1 to LANES; others are loaded as KEY_MAX
  *     SWAP(v, d)               lane i has what lane i ^ d had
- *     EXCHANGE(v, p, d)        max of both in lanes i with i & d, min in others
+ *     CHOOSE(v, w, d)          of w in lanes i with i & d, of v in others
+ *     HALVE(a, b, d)           in each of both registers, lanes i and i ^ d: min in the lower one, max in the other one
  *     MIN, MAX, BELOW          by lane; the lanes where a < b
  *     ZIP_LOW, ZIP_HIGH        a0 b0 a1 b1 ...: the first half, the second
+ *     TURN_LOW, TURN_HIGH      (a, b, first): the same, or what takes less and makes the same transpose of LANES
+ *                              registers; `first` is true in its first step
  *     COMPRESS(v, m), COUNT(m) the lanes of m moved to the front; their number
  *     STORE_OTHERS(p, v, m)    the lanes that are not of m, before p
  *
- * A network sorts a matrix of `rows` registers: first its columns, without a shuffle, then neighbouring columns are
- * merged (Batcher's bitonic merge: one of both is reversed, and halves are exchanged at ever smaller distances), until
- * the matrix is sorted column by column; its transpose is the result.
+ * A network sorts a matrix of `rows` registers: first its columns, without a shuffle (Batcher's odd-even merge sort),
+ * then neighbouring columns are merged (his bitonic merge: one of both is reversed, and halves are exchanged at ever
+ * smaller distances), until the matrix is sorted column by column; its transpose is the result. Results of several are
+ * merged in the same way. In a bitonic merge keys i and i ^ c may change places, for any c: the comparisons are the
+ * same.
  */
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 #define ROWS WEFT_KEY_SHORT /* registers of the largest network: twice as many spill too much with AVX2 */
+#define BLOCK (ROWS * LANES)
 
 /* ---- networks ---- */
 
@@ -31,10 +38,33 @@ INLINE void NAME(exchange)(VECTOR *a, VECTOR *b)
     *a = low;
 }
 
-/* In blocks of `span` rows, each with the one opposite. */
-INLINE void NAME(flip_rows)(VECTOR *v, uint32_t rows, uint32_t span)
+/* Of the merge of sorted groups of `half` rows, the step that exchanges at `distance`. */
+INLINE void NAME(merge_rows)(VECTOR *v, uint32_t rows, uint32_t half, uint32_t distance)
 {
-    UNROLL for (uint32_t r = 0; r < rows; r++) if ((r & span / 2) == 0) NAME(exchange)(&v[r], &v[r ^ (span - 1)]);
+    uint32_t skipped = distance % half;
+    UNROLL for (uint32_t r = 0; r + distance < rows; r++)
+    {
+        bool is_first = r >= skipped && (r - skipped) / distance % 2 == 0;
+        if (is_first && r / (2 * half) == (r + distance) / (2 * half)) NAME(exchange)(&v[r], &v[r + distance]);
+    }
+}
+
+/* Sorted groups of `half` rows, by twos. */
+INLINE void NAME(merge_groups)(VECTOR *v, uint32_t rows, uint32_t half)
+{
+    if (rows <= half) return;
+    if (half >= 8) NAME(merge_rows)(v, rows, half, 8);
+    if (half >= 4) NAME(merge_rows)(v, rows, half, 4);
+    if (half >= 2) NAME(merge_rows)(v, rows, half, 2);
+    NAME(merge_rows)(v, rows, half, 1);
+}
+
+INLINE void NAME(sort_columns)(VECTOR *v, uint32_t rows)
+{
+    NAME(merge_groups)(v, rows, 1);
+    NAME(merge_groups)(v, rows, 2);
+    NAME(merge_groups)(v, rows, 4);
+    NAME(merge_groups)(v, rows, 8);
 }
 
 INLINE void NAME(halve_rows)(VECTOR *v, uint32_t rows, uint32_t distance)
@@ -42,60 +72,63 @@ INLINE void NAME(halve_rows)(VECTOR *v, uint32_t rows, uint32_t distance)
     UNROLL for (uint32_t r = 0; r < rows; r++) if ((r & distance) == 0) NAME(exchange)(&v[r], &v[r + distance]);
 }
 
-/* Bitonic columns in blocks of `span` rows: sorted. */
-INLINE void NAME(finish_rows)(VECTOR *v, uint32_t rows, uint32_t span)
+/* Bitonic columns: sorted. */
+INLINE void NAME(finish_rows)(VECTOR *v, uint32_t rows)
 {
-    if (span > 8) NAME(halve_rows)(v, rows, 8);
-    if (span > 4) NAME(halve_rows)(v, rows, 4);
-    if (span > 2) NAME(halve_rows)(v, rows, 2);
-    if (span > 1) NAME(halve_rows)(v, rows, 1);
-}
-
-INLINE void NAME(sort_columns)(VECTOR *v, uint32_t rows)
-{
-    if (rows > 1) NAME(flip_rows)(v, rows, 2);
-    if (rows > 2) NAME(flip_rows)(v, rows, 4), NAME(finish_rows)(v, rows, 2);
-    if (rows > 4) NAME(flip_rows)(v, rows, 8), NAME(finish_rows)(v, rows, 4);
-    if (rows > 8) NAME(flip_rows)(v, rows, 16), NAME(finish_rows)(v, rows, 8);
+    if (rows > 8) NAME(halve_rows)(v, rows, 8);
+    if (rows > 4) NAME(halve_rows)(v, rows, 4);
+    if (rows > 2) NAME(halve_rows)(v, rows, 2);
+    if (rows > 1) NAME(halve_rows)(v, rows, 1);
 }
 
 INLINE void NAME(halve_lanes)(VECTOR *v, uint32_t rows, uint32_t distance)
 {
-    UNROLL for (uint32_t r = 0; r < rows; r++) v[r] = EXCHANGE(v[r], SWAP(v[r], distance), distance);
+    UNROLL for (uint32_t r = 0; r < rows; r += 2) HALVE(&v[r], &v[r + 1], distance);
+}
+
+/* Bitonic groups of `span` lanes: sorted, if the columns are. */
+INLINE void NAME(finish_lanes)(VECTOR *v, uint32_t rows, uint32_t span)
+{
+    if (span > 8) NAME(halve_lanes)(v, rows, 8);
+    if (span > 4) NAME(halve_lanes)(v, rows, 4);
+    if (span > 2) NAME(halve_lanes)(v, rows, 2);
+    if (span > 1) NAME(halve_lanes)(v, rows, 1);
 }
 
 /* Columns sorted in groups of span / 2 lanes: sorted in groups of `span`. */
 INLINE void NAME(merge_lanes)(VECTOR *v, uint32_t rows, uint32_t span)
 {
-    UNROLL for (uint32_t r = 0; r < (rows + 1) / 2; r++)
+    UNROLL for (uint32_t r = 0; r < rows / 2; r++)
     {
-        VECTOR a = v[r], b = v[rows - 1 - r];
-        v[r] = EXCHANGE(a, SWAP(b, span - 1), span / 2);
-        v[rows - 1 - r] = EXCHANGE(b, SWAP(a, span - 1), span / 2);
+        VECTOR low = v[r], high = SWAP(v[rows - 1 - r], span - 1);
+        NAME(exchange)(&low, &high);
+        v[r] = CHOOSE(low, high, span / 2);
+        v[rows - 1 - r] = SWAP(CHOOSE(high, low, span / 2), span / 2);
     }
-    if (span > 8) NAME(halve_lanes)(v, rows, 4);
-    if (span > 4) NAME(halve_lanes)(v, rows, 2);
-    if (span > 2) NAME(halve_lanes)(v, rows, 1);
-    NAME(finish_rows)(v, rows, rows);
+    NAME(finish_lanes)(v, rows, span / 2);
+    NAME(finish_rows)(v, rows);
 }
 
-/* Of `rows` rows: element (r, lane) becomes number lane * rows + r. */
+/* Of `rows` rows, at most LANES: element (r, lane) becomes number lane * rows + r. */
 INLINE void NAME(transpose)(VECTOR *v, uint32_t rows)
 {
-    for (uint32_t done = 1; done < rows; done *= 2) {
-        VECTOR zipped[ROWS];
+    UNROLL for (uint32_t done = 1; done < rows; done *= 2)
+    {
+        VECTOR zipped[LANES];
         UNROLL for (uint32_t r = 0; r < rows / 2; r++)
         {
-            zipped[2 * r] = ZIP_LOW(v[r], v[r + rows / 2]);
-            zipped[2 * r + 1] = ZIP_HIGH(v[r], v[r + rows / 2]);
+            VECTOR a = v[r], b = v[r + rows / 2];
+            zipped[2 * r] = rows == LANES ? TURN_LOW(a, b, done == 1) : ZIP_LOW(a, b);
+            zipped[2 * r + 1] = rows == LANES ? TURN_HIGH(a, b, done == 1) : ZIP_HIGH(a, b);
         }
         UNROLL for (uint32_t r = 0; r < rows; r++) v[r] = zipped[r];
     }
 }
 
-/* `count` keys, more than half of what `rows` registers hold. */
+/* Sorts `count` keys, at most what `rows` registers hold. All of these are stored, with KEY_MAX after the keys. */
 INLINE void NAME(run_network)(const KEY *keys, KEY *to, int64_t count, uint32_t rows)
 {
+    const uint32_t parts = rows < LANES ? 1 : rows / LANES;
     VECTOR v[ROWS];
     UNROLL for (uint32_t r = 0; r < rows; r++)
     {
@@ -103,27 +136,79 @@ INLINE void NAME(run_network)(const KEY *keys, KEY *to, int64_t count, uint32_t 
         v[r] = rest >= LANES ? LOAD(keys + r * LANES) : rest > 0 ? LOAD_SOME(keys + r * LANES, rest) : SPLAT(KEY_MAX);
     }
     NAME(sort_columns)(v, rows);
-    if (LANES > 1) NAME(merge_lanes)(v, rows, 2);
-    if (LANES > 2) NAME(merge_lanes)(v, rows, 4);
+    NAME(merge_lanes)(v, rows, 2);
+    NAME(merge_lanes)(v, rows, 4);
     if (LANES > 4) NAME(merge_lanes)(v, rows, 8);
     if (LANES > 8) NAME(merge_lanes)(v, rows, 16);
-    NAME(transpose)(v, rows);
-    UNROLL for (uint32_t r = 0; r < rows; r++)
-    {
-        int64_t rest = count - (int64_t)r * LANES;
-        if (rest >= LANES) STORE(to + r * LANES, v[r]);
-        else if (rest > 0) STORE_SOME(to + r * LANES, v[r], rest);
+    UNROLL for (uint32_t p = 0; p < parts; p++) NAME(transpose)(v + p * (rows / parts), rows / parts);
+    UNROLL for (uint32_t r = 0; r < rows; r++) STORE(to + r * LANES, v[r % parts * (rows / parts) + r / parts]);
+}
+
+/* Sorts as many keys as a network takes, at most, into a whole block, with KEY_MAX after the keys. */
+static void NAME(sort_block)(const KEY *keys, KEY *to, int64_t count)
+{
+    int64_t rows = ROWS;
+    if (count <= 2 * LANES) rows = 2, NAME(run_network)(keys, to, count, 2);
+    else if (count <= 4 * LANES) rows = 4, NAME(run_network)(keys, to, count, 4);
+    else if (count <= 8 * LANES) rows = 8, NAME(run_network)(keys, to, count, 8);
+    else NAME(run_network)(keys, to, count, ROWS);
+    for (; rows < ROWS; rows++) STORE(to + rows * LANES, SPLAT(KEY_MAX));
+}
+
+/* A block that is bitonic: sorted. */
+static void NAME(finish_block)(KEY *keys)
+{
+    VECTOR v[ROWS];
+    UNROLL for (uint32_t r = 0; r < ROWS; r++) v[r] = LOAD(keys + r * LANES);
+    NAME(finish_rows)(v, ROWS);
+    NAME(finish_lanes)(v, ROWS, LANES);
+    UNROLL for (uint32_t r = 0; r < ROWS; r++) STORE(keys + r * LANES, v[r]);
+}
+
+/* Exchanges `rows` registers from `low` on with as many from `high` on, if `reversed` with those before `high`, lanes
+ * reversed. */
+INLINE void NAME(exchange_rows)(KEY *low, KEY *high, int64_t rows, bool reversed)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        KEY *at = reversed ? high - (r + 1) * LANES : high + r * LANES;
+        VECTOR a = LOAD(low + r * LANES), b = LOAD(at);
+        if (reversed) b = SWAP(b, LANES - 1);
+        NAME(exchange)(&a, &b);
+        STORE(low + r * LANES, a);
+        STORE(at, b);
     }
 }
 
-/* As many keys as a network takes, at most. */
-static void NAME(sort_block)(const KEY *keys, KEY *to, int64_t count)
+/* Of `blocks` blocks, the first `half` are sorted, and so are the others, which are no more: merges them. Where they
+ * are fewer it is as if blocks of KEY_MAX followed, which would stay where they are. */
+static void NAME(merge_blocks)(KEY *keys, int64_t half, int64_t blocks)
 {
-    if (count <= LANES) NAME(run_network)(keys, to, count, 1);
-    else if (count <= 2 * LANES) NAME(run_network)(keys, to, count, 2);
-    else if (count <= 4 * LANES) NAME(run_network)(keys, to, count, 4);
-    else if (count <= 8 * LANES) NAME(run_network)(keys, to, count, 8);
-    else NAME(run_network)(keys, to, count, ROWS);
+    KEY *end = keys + blocks * BLOCK;
+    NAME(exchange_rows)(keys + (2 * half - blocks) * BLOCK, end, (blocks - half) * ROWS, true);
+    for (int64_t distance = half / 2; distance > 0; distance /= 2)
+        for (int64_t first = 0; first + distance < blocks; first += 2 * distance) {
+            int64_t rest = blocks - first - distance;
+            KEY *low = keys + first * BLOCK;
+            NAME(exchange_rows)(low, low + distance * BLOCK, (rest < distance ? rest : distance) * ROWS, false);
+        }
+    for (KEY *block = keys; block < end; block += BLOCK) NAME(finish_block)(block);
+}
+
+/* As many keys as BLOCKS networks take, at most. */
+static void NAME(sort_few)(const KEY *keys, KEY *to, int64_t count)
+{
+    KEY sorted[BLOCKS * BLOCK];
+    int64_t blocks = (count + BLOCK - 1) / BLOCK;
+    for (int64_t b = 0; b < blocks; b++) {
+        int64_t rest = count - b * BLOCK;
+        NAME(sort_block)(keys + b * BLOCK, sorted + b * BLOCK, rest < BLOCK ? rest : BLOCK);
+    }
+    for (int64_t half = 1; half < blocks; half *= 2)
+        for (int64_t first = 0; first + half < blocks; first += 2 * half) {
+            int64_t rest = blocks - first;
+            NAME(merge_blocks)(sorted + first * BLOCK, half, rest < 2 * half ? rest : 2 * half);
+        }
+    memcpy(to, sorted, (size_t)count * sizeof *to);
 }
 
 /* LANES rows, or fewer, each in `parts` registers, become columns and back. */
@@ -162,8 +247,9 @@ static void NAME(sort_rows)(KEY *keys, int64_t rows, int64_t length)
 
 /* ---- quicksort ---- */
 
-/* The keys of `count` registers: those below the bound to *low, the others before *high. */
-INLINE void NAME(move)(const KEY *keys, int64_t count, VECTOR bound, KEY **low, KEY **high)
+/* The keys of `count` registers: those below the bound to *low, the others before what is `rest` keys, those that are
+ * still to be moved, behind it. */
+INLINE void NAME(move)(const KEY *keys, int64_t count, VECTOR bound, KEY **low, int64_t rest)
 {
     VECTOR v[4];
     MASK below[4];
@@ -174,11 +260,9 @@ INLINE void NAME(move)(const KEY *keys, int64_t count, VECTOR bound, KEY **low, 
     }
     UNROLL for (int64_t r = 0; r < count; r++)
     {
-        int64_t found = COUNT(below[r]);
         STORE(*low, COMPRESS(v[r], below[r]));
-        STORE_OTHERS(*high, v[r], below[r]);
-        *low += found;
-        *high -= LANES - found;
+        STORE_OTHERS(*low + rest - r * LANES, v[r], below[r]);
+        *low += COUNT(below[r]);
     }
 }
 
@@ -188,15 +272,14 @@ static int64_t NAME(partition)(const KEY *keys, KEY *to, int64_t count, KEY pivo
 {
     enum { STEP = 4 };
     VECTOR bound = SPLAT(pivot);
-    KEY *low = to, *high = to + count;
+    KEY *low = to;
     int64_t i = 0;
-    for (; i + (STEP + 1) * LANES <= count; i += STEP * LANES) NAME(move)(keys + i, STEP, bound, &low, &high);
-    for (; i + 2 * LANES <= count; i += LANES) NAME(move)(keys + i, 1, bound, &low, &high);
+    for (; i + (STEP + 1) * LANES <= count; i += STEP * LANES) NAME(move)(keys + i, STEP, bound, &low, count - i);
+    for (; i + 2 * LANES <= count; i += LANES) NAME(move)(keys + i, 1, bound, &low, count - i);
     for (; i < count; i++) {
         KEY key = keys[i];
-        *low = high[-1] = key;
+        *low = low[count - i - 1] = key;
         low += key < pivot;
-        high -= key >= pivot;
     }
     return low - to;
 }
@@ -205,7 +288,7 @@ static int64_t NAME(partition)(const KEY *keys, KEY *to, int64_t count, KEY pivo
 static KEY NAME(pivot)(const KEY *keys, int64_t count, bool few)
 {
     enum { SAMPLE = 4 * LANES, SHORT = 64 * LANES };
-    KEY sample[SAMPLE];
+    KEY sample[BLOCK];
     int64_t size = count < SHORT ? SAMPLE / 2 : SAMPLE, step = count / size;
     for (int64_t i = 0; i < size; i++) sample[i] = keys[i * step + step / 2];
     NAME(sort_block)(sample, sample, size);
@@ -226,12 +309,12 @@ static KEY NAME(middle)(const KEY *keys, int64_t count)
 /* Whether keys ascend, or descend. Of those in any order few are looked at. */
 INLINE bool NAME(is_ordered)(const KEY *keys, int64_t count, bool ascending)
 {
-    enum { FEW = 16, BLOCK = 64 };
+    enum { FEW = 16, SOME = 64 };
     int64_t i = 1;
     for (; i < FEW && i < count; i++)
         if (ascending ? keys[i] < keys[i - 1] : keys[i] > keys[i - 1]) return false;
-    for (; i < count; i += BLOCK) {
-        int64_t end = count - i < BLOCK ? count : i + BLOCK;
+    for (; i < count; i += SOME) {
+        int64_t end = count - i < SOME ? count : i + SOME;
         KEY disordered = 0;
         for (int64_t k = i; k < end; k++) disordered |= ascending ? keys[k] < keys[k - 1] : keys[k] > keys[k - 1];
         if (disordered) return false;
@@ -256,15 +339,15 @@ static void NAME(reverse)(KEY *keys, int64_t count)
 static bool NAME(quicksort)(KEY *at, KEY *other, bool moved, int64_t count, int64_t wanted, bool misled,
                             const volatile bool *cancelled)
 {
-    enum { LONG = 1024 };
-    while (count > ROWS * LANES) {
+    while (true) {
+        bool few = wanted < count / 16;
         if (wanted <= 0) return true;
         if (weft_is_cancelled(cancelled)) return false;
-        if (count >= LONG && NAME(is_ordered)(at, count, true)) {
+        if (count > BLOCK && NAME(is_ordered)(at, count, true)) {
             if (moved) memcpy(other, at, (size_t)count * sizeof *at);
             return true;
         }
-        bool few = wanted < count / 16;
+        if (count <= (few ? BLOCK : BLOCKS * BLOCK)) break;
         KEY pivot = misled ? NAME(middle)(at, count) : NAME(pivot)(at, count, few);
         int64_t low = NAME(partition)(at, other, count, pivot), least = count / 16;
         if (low == 0) {
@@ -283,12 +366,13 @@ static bool NAME(quicksort)(KEY *at, KEY *other, bool moved, int64_t count, int6
         count -= low;
         wanted -= low;
     }
-    NAME(sort_block)(at, moved ? other : at, count);
+    NAME(sort_few)(at, moved ? other : at, count);
     return true;
 }
 
 static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, const volatile bool *cancelled)
 {
+    if (NAME(is_ordered)(keys, count, true)) return true;
     if (NAME(is_ordered)(keys, count, false)) NAME(reverse)(keys, count);
     return NAME(quicksort)(keys, other, false, count, wanted, false, cancelled);
 }
@@ -302,18 +386,23 @@ static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, con
 #undef MASK
 #undef LANES
 #undef ROWS
+#undef BLOCK
+#undef BLOCKS
 #undef SPLAT
 #undef LOAD
 #undef STORE
 #undef LOAD_SOME
 #undef STORE_SOME
 #undef SWAP
-#undef EXCHANGE
+#undef CHOOSE
+#undef HALVE
 #undef MIN
 #undef MAX
 #undef BELOW
 #undef ZIP_LOW
 #undef ZIP_HIGH
+#undef TURN_LOW
+#undef TURN_HIGH
 #undef COMPRESS
 #undef STORE_OTHERS
 #undef COUNT
