@@ -5,24 +5,24 @@
     static inline __attribute__((always_inline)) bool take_some##name(weft_key_map map, const element *elements,       \
                                                                       int64_t count, uint##width##_t *keys)            \
     {                                                                                                                  \
-        uint##width##_t shared = 0;                                                                                    \
+        uint##width##_t lost = 0;                                                                                      \
         for (int64_t i = 0; i < count; i++) {                                                                          \
-            uint##width##_t key = weft_key_of##width(&map, elements[i]);                                               \
-            shared |= weft_key_is_shared##width(&map, key);                                                            \
-            keys[i] = key ^ WEFT_KEY_SIGN_##width;                                                                     \
+            keys[i] = weft_key_of##width(&map, elements[i]) ^ WEFT_KEY_SIGN_##width;                                   \
+            lost |= weft_key_loses##width(&map, elements[i]);                                                          \
         }                                                                                                              \
-        return shared != 0;                                                                                            \
+        return lost != 0;                                                                                              \
     }                                                                                                                  \
     static bool take##name(const weft_key_map *map, const void *elements, int64_t count, void *keys)                   \
     {                                                                                                                  \
-        weft_key_map integers = *map;                                                                                  \
+        weft_key_map floats = *map, integers;                                                                          \
+        floats.truth = false;                                                                                          \
+        integers = floats;                                                                                             \
         integers.infinity = 0;                                                                                         \
-        integers.truth = false;                                                                                        \
         return map->infinity == 0 ? take_some##name(integers, elements, count, keys)                                   \
-                                  : take_some##name(*map, elements, count, keys);                                      \
+                                  : take_some##name(floats, elements, count, keys);                                    \
     }                                                                                                                  \
-    static inline __attribute__((always_inline)) int64_t skip_some##name(weft_key_map map, const element *elements,    \
-                                                                         int64_t count, int##width##_t bound)          \
+    static inline __attribute__((always_inline))                                                                       \
+    int64_t skip_some##name(weft_key_map map, const element *elements, int64_t count, int##width##_t bound)            \
     {                                                                                                                  \
         int64_t first = 0;                                                                                             \
         for (; first + WEFT_KEY_SKIPPED <= count; first += WEFT_KEY_SKIPPED) {                                         \
@@ -38,11 +38,12 @@
     static int64_t skip##name(const weft_key_map *map, const void *elements, int64_t count, uint64_t bound)            \
     {                                                                                                                  \
         int##width##_t least = (int##width##_t)((uint##width##_t)bound ^ WEFT_KEY_SIGN_##width);                       \
-        weft_key_map integers = *map;                                                                                  \
+        weft_key_map floats = *map, integers;                                                                          \
+        floats.truth = false;                                                                                          \
+        integers = floats;                                                                                             \
         integers.infinity = 0;                                                                                         \
-        integers.truth = false;                                                                                        \
         return map->infinity == 0 ? skip_some##name(integers, elements, count, least)                                  \
-                                  : skip_some##name(*map, elements, count, least);                                     \
+                                  : skip_some##name(floats, elements, count, least);                                   \
     }                                                                                                                  \
     static void put##name(const weft_key_map *map, const void *keys, int64_t count, void *elements)                    \
     {                                                                                                                  \

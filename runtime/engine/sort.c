@@ -14,8 +14,9 @@
  *     items   what is left: of one word, or two, a key and its position; short rows are sorted by insertion and
  *             merging, long ones digit by digit from the low end (radix)
  *
- * Where few elements of a sorted row are wanted, a row is gone through with room for only a few times
- * as many keys. Elements of a key that is shared (key_map.h) come out of the row itself, in its order.
+ * Where few elements of a sorted row are wanted, a row is gone through with room for only a few times as many keys.
+ * Where a row has -0 or NaNs, whose keys do not give them back (key_map.h), zeros and NaNs come out of the row itself,
+ * in its order.
  */
 
 enum {
@@ -264,20 +265,20 @@ static weft_key_skip *find_skip(const sorter *s)
     }
 }
 
-/* Whether a key is shared. */
+/* Whether a key does not give its element back. */
 static bool take_row(const sorter *s, const char *in, void *keys)
 {
     const key_form form = {s->method, s->call->positions};
     const weft_key_map map = s->map;
     int64_t step = s->call->in_step * (int64_t)map.size;
-    bool shared = false;
+    uint64_t lost = 0;
     if (s->take != NULL) return s->take(&s->map, in, s->call->length, keys);
     for (int64_t i = 0; i < s->call->length; i++) {
-        uint64_t key = weft_key_of64(&map, load(in + i * step, map.size));
-        shared |= weft_key_is_shared64(&map, key);
-        set_key(form, keys, i, key, i);
+        uint64_t bits = load(in + i * step, map.size);
+        lost |= weft_key_loses64(&map, bits);
+        set_key(form, keys, i, weft_key_of64(&map, bits), i);
     }
-    return shared;
+    return lost != 0;
 }
 
 static void put_positions(const sorter *s, const void *keys, char *out)
@@ -286,18 +287,36 @@ static void put_positions(const sorter *s, const void *keys, char *out)
     for (int64_t i = 0; i < s->wanted; i++) store(out + i * step, sizeof(int64_t), (uint64_t)get_position(s, keys, i));
 }
 
-/* Elements of one shared key follow each other: the row is searched for them once. */
-static void put_shared(const sorter *s, const void *keys, const char *in, char *out)
+/* Of the wanted keys, in order, the first one that is not less. */
+static int64_t find_key(const sorter *s, const void *keys, uint64_t key)
 {
-    int64_t size = (int64_t)s->map.size, cursor = 0;
-    for (int64_t i = 0; i < s->wanted; i++) {
-        uint64_t bits, key = get_key(s, keys, i);
-        if (!weft_key_is_shared64(&s->map, key)) continue;
-        if (i == 0 || key != get_key(s, keys, i - 1)) cursor = 0;
-        do bits = load(in + cursor++ * s->call->in_step * size, s->map.size);
-        while (weft_key_of64(&s->map, bits) != key);
-        store(out + i * s->call->out_step * size, s->map.size, bits);
+    int64_t first = 0, last = s->wanted;
+    while (first < last) {
+        int64_t middle = first + (last - first) / 2;
+        if (get_key(s, keys, middle) < key) first = middle + 1;
+        else last = middle;
     }
+    return first;
+}
+
+/* The elements of that key, from place `first` to `last` of the sorted row, as they follow each other in the row. */
+static void put_equal(const sorter *s, uint64_t key, int64_t first, int64_t last, const char *in, char *out)
+{
+    const weft_key_map map = s->map;
+    const int64_t step = s->call->in_step * (int64_t)map.size, out_step = s->call->out_step * (int64_t)map.size;
+    for (; first < last; in += step) {
+        uint64_t bits = load(in, map.size);
+        store(out + first * out_step, map.size, bits);
+        first += weft_key_of64(&map, bits) == key;
+    }
+}
+
+/* Of floats: zeros and NaNs. */
+static void put_lost(const sorter *s, const void *keys, const char *in, char *out)
+{
+    const uint64_t zero = s->map.sign ^ s->map.flip, nan = s->map.mask;
+    put_equal(s, zero, find_key(s, keys, zero), find_key(s, keys, zero + 1), in, out);
+    put_equal(s, nan, find_key(s, keys, nan), s->wanted, in, out);
 }
 
 static void put_elements(const sorter *s, const void *keys, char *out)
@@ -307,12 +326,12 @@ static void put_elements(const sorter *s, const void *keys, char *out)
     for (int64_t i = 0; i < s->wanted; i++) store(out + i * step, size, weft_key_bits64(&s->map, get_key(s, keys, i)));
 }
 
-static void put_row(const sorter *s, const void *keys, const char *in, char *out, bool shared)
+static void put_row(const sorter *s, const void *keys, const char *in, char *out, bool lost)
 {
     if (s->put != NULL) s->put(&s->map, keys, s->wanted, out);
     else if (s->call->positions) put_positions(s, keys, out);
     else put_elements(s, keys, out);
-    if (shared && !s->call->positions) put_shared(s, keys, in, out);
+    if (lost && !s->call->positions) put_lost(s, keys, in, out);
 }
 
 /* Elements from the first one of the array to the first one of row `row`. */
@@ -324,7 +343,7 @@ static int64_t row_offset(const weft_sort_call *call, const int64_t *strides, in
     return offset;
 }
 
-/* Bytes have no shared keys. */
+/* Keys of bytes give their elements back. */
 static bool count_row(const sorter *s, const char *in, char *out)
 {
     enum { TABLES = 4 }; /* so that an equal neighbour's count need not be there yet */
@@ -423,19 +442,19 @@ static int64_t pitch(const sorter *s)
     return s->call->length * (int64_t)key_bytes[s->method] + LINE;
 }
 
-/* Whether a key is shared. */
+/* Whether a key does not give its element back. */
 INLINE bool take_across(const sorter *s, const char *in, int64_t count, char *keys, size_t size, key_form form)
 {
     const weft_key_map map = s->map;
     const int64_t length = s->call->length, step = s->call->in_step * (int64_t)size, next = pitch(s);
-    bool shared = false;
+    uint64_t lost = 0;
     for (int64_t i = 0; i < length; i++)
         for (int64_t r = 0; r < count; r++) {
-            uint64_t key = weft_key_of64(&map, load(in + i * step + r * (int64_t)size, size));
-            shared |= weft_key_is_shared64(&map, key);
-            set_key(form, keys + r * next, i, key, i);
+            uint64_t bits = load(in + i * step + r * (int64_t)size, size);
+            lost |= weft_key_loses64(&map, bits);
+            set_key(form, keys + r * next, i, weft_key_of64(&map, bits), i);
         }
-    return shared;
+    return lost != 0;
 }
 
 static void put_across(const sorter *s, const char *keys, int64_t count, char *out)
@@ -456,16 +475,16 @@ static bool sort_across(const sorter *s, const char *in, int64_t count, char *ke
     const int64_t next = pitch(s), size = (int64_t)s->map.size;
     char *other = keys + s->together * next;
     bool is_plain = s->method == VECTORS_32 && size == 4;
-    bool shared = is_plain ? take_across(s, in, count, keys, 4, (key_form){VECTORS_32, false})
-                           : take_across(s, in, count, keys, s->map.size, form);
+    bool lost = is_plain ? take_across(s, in, count, keys, 4, (key_form){VECTORS_32, false})
+                         : take_across(s, in, count, keys, s->map.size, form);
     for (int64_t r = 0; r < count; r++) {
         const void *sorted = sort_keys(s, keys + r * next, other, s->call->length);
         if (sorted == NULL) return false;
         if (sorted == other) memcpy(keys + r * next, other, (size_t)(next - LINE));
     }
     put_across(s, keys, count, out);
-    for (int64_t r = 0; shared && !s->call->positions && r < count; r++)
-        put_shared(s, keys + r * next, in + r * size, out + r * size);
+    for (int64_t r = 0; lost && !s->call->positions && r < count; r++)
+        put_lost(s, keys + r * next, in + r * size, out + r * size);
     return true;
 }
 
@@ -485,24 +504,24 @@ static char *out_row(const sorter *s, int64_t row)
 static void sort_short_rows(const sorter *s, int64_t first, int64_t count, char *keys)
 {
     const int64_t length = s->call->length, row_bytes = length * (int64_t)key_bytes[s->method];
-    bool shared = false;
-    for (int64_t r = 0; r < count; r++) shared |= take_row(s, in_row(s, first + r), keys + r * row_bytes);
+    bool lost = false;
+    for (int64_t r = 0; r < count; r++) lost |= take_row(s, in_row(s, first + r), keys + r * row_bytes);
     if (s->method == VECTORS_32) s->vectors->sort_rows32((int32_t *)keys, count, length);
     else s->vectors->sort_rows64((int64_t *)keys, count, length);
     for (int64_t r = 0; r < count; r++)
-        put_row(s, keys + r * row_bytes, in_row(s, first + r), out_row(s, first + r), shared);
+        put_row(s, keys + r * row_bytes, in_row(s, first + r), out_row(s, first + r), lost);
 }
 
 static bool sort_row(const sorter *s, const char *in, char *out, char *keys)
 {
-    bool selects = s->room < s->call->length, shared = s->map.infinity != 0;
+    bool selects = s->room < s->call->length, lost = s->map.infinity != 0;
     const void *sorted = keys;
     if (selects) sorted = select_row(s, in, keys) ? keys : NULL;
     else {
-        shared = take_row(s, in, keys);
+        lost = take_row(s, in, keys);
         sorted = sort_keys(s, keys, keys + s->room * (int64_t)key_bytes[s->method], s->call->length);
     }
-    if (sorted != NULL) put_row(s, sorted, in, out, shared);
+    if (sorted != NULL) put_row(s, sorted, in, out, lost);
     return sorted != NULL;
 }
 
