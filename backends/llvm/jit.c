@@ -25,11 +25,12 @@ typedef struct sections {
     size_t size, used;
 } sections;
 
-struct weft_image {
-    weft_image *next; /* among the unused ones */
+typedef struct orc_image {
+    weft_image base;
+    struct orc_image *next; /* among the unused ones */
     LLVMOrcJITDylibRef library;
     LLVMOrcResourceTrackerRef tracker;
-};
+} orc_image;
 
 static struct {
     pthread_mutex_t lock;
@@ -39,7 +40,7 @@ static struct {
     weft_slab slab;
     sections *next;       /* for the object that is about to be loaded */
     weft_status *refused; /* why it cannot be executed */
-    weft_image *unused;
+    orc_image *unused;
     size_t library_count;
 } loader = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -183,14 +184,15 @@ static weft_status *create_library(LLVMOrcJITDylibRef *out_library)
     return define_functions(*out_library);
 }
 
-static weft_status *create_image(weft_image **out_image)
+static weft_status *create_image(orc_image **out_image)
 {
-    weft_image *image = loader.unused;
+    orc_image *image = loader.unused;
     if (image != NULL) {
         loader.unused = image->next;
     } else {
         image = weft_allocate_zeroed(NULL, sizeof *image);
         if (image == NULL) return weft_status_out_of_memory();
+        image->base.by_orc = true;
         weft_status *status = create_library(&image->library);
         if (status != NULL) {
             weft_free(NULL, image, sizeof *image);
@@ -202,7 +204,7 @@ static weft_status *create_image(weft_image **out_image)
     return NULL;
 }
 
-static void destroy_image(weft_image *image)
+static void destroy_image(orc_image *image)
 {
     LLVMConsumeError(LLVMOrcResourceTrackerRemove(image->tracker));
     LLVMOrcReleaseResourceTracker(image->tracker);
@@ -224,7 +226,7 @@ static void on_found(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t co
     if (error == LLVMErrorSuccess && count == 1) result->address = pairs[0].Sym.Address;
 }
 
-static weft_status *find(const weft_image *image, const sections *of_object, const char *symbol,
+static weft_status *find(const orc_image *image, const sections *of_object, const char *symbol,
                          weft_kernel_function *out_function)
 {
     LLVMOrcCJITDylibSearchOrderElement order = {image->library, LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
@@ -240,13 +242,13 @@ static weft_status *find(const weft_image *image, const sections *of_object, con
     return NULL;
 }
 
-static weft_status *add_object(const weft_image *image, const void *object, size_t size)
+static weft_status *add_object(const orc_image *image, const void *object, size_t size)
 {
     LLVMMemoryBufferRef copy = LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)object, size, "kernel");
     return take(LLVMOrcLLJITAddObjectFileWithRT(loader.jit, image->tracker, copy), "the object cannot be loaded");
 }
 
-static weft_status *load_into(const weft_image *image, const void *object, size_t size, const char *symbol,
+static weft_status *load_into(const orc_image *image, const void *object, size_t size, const char *symbol,
                               weft_kernel_function *out_function)
 {
     WEFT_TRY(prepare_sections(size));
@@ -264,17 +266,17 @@ static weft_status *load_into(const weft_image *image, const void *object, size_
 static weft_status *load(const void *object, size_t size, const char *symbol, weft_image **out_image,
                          weft_kernel_function *out_function)
 {
-    weft_image *image = NULL;
+    orc_image *image = NULL;
     WEFT_TRY(start());
     WEFT_TRY(create_image(&image));
     weft_status *status = load_into(image, object, size, symbol, out_function);
-    if (status == NULL) *out_image = image;
+    if (status == NULL) *out_image = &image->base;
     else destroy_image(image);
     return status;
 }
 
-weft_status *weft_image_load(const void *object, size_t size, const char *symbol, weft_image **out_image,
-                             weft_kernel_function *out_function)
+weft_status *weft_jit_load(const void *object, size_t size, const char *symbol, weft_image **out_image,
+                           weft_kernel_function *out_function)
 {
     pthread_mutex_lock(&loader.lock);
     weft_status *status = load(object, size, symbol, out_image, out_function);
@@ -282,10 +284,10 @@ weft_status *weft_image_load(const void *object, size_t size, const char *symbol
     return status;
 }
 
-void weft_image_unload(weft_image *image)
+void weft_jit_unload(weft_image *image)
 {
     if (image == NULL) return;
     pthread_mutex_lock(&loader.lock);
-    destroy_image(image);
+    destroy_image((orc_image *)image);
     pthread_mutex_unlock(&loader.lock);
 }

@@ -17,8 +17,8 @@ const weft_llvm_interface *weft_llvm_query(void)
         .target = target,
         .emit = weft_llvm_emit,
         .emit_object = weft_llvm_emit_object,
-        .load = weft_image_load,
-        .unload = weft_image_unload,
+        .load = weft_jit_load,
+        .unload = weft_jit_unload,
     };
     return &interface;
 }

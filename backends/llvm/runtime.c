@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* a lock that prefers writers */
 #include "backends/llvm/runtime.h"
+#include "backends/llvm/image.h"
 #include "lib/build/build.h"
 #include "runtime/base/background.h"
 #include "runtime/base/isa.h"
@@ -253,19 +254,20 @@ static weft_status *build(void *self, const weft_build_request *request, weft_va
     return weft_variant_build(request, &generator, out_variant);
 }
 
+/* By ORC what LLVM made in this process. Code from elsewhere needs no LLVM, and does not load it. */
 static weft_status *load(void *self, const void *object, size_t size, const char *symbol, weft_image **out_image,
                          weft_kernel_function *out_function)
 {
-    const weft_llvm_interface *interface;
     (void)self;
-    WEFT_TRY(weft_llvm_load(&interface));
-    return interface->load(object, size, symbol, out_image, out_function);
+    bool by_orc = atomic_load(&loaded) != NULL;
+    return (by_orc ? load_image : weft_image_load)(object, size, symbol, out_image, out_function);
 }
 
 static void unload(void *self, weft_image *image)
 {
     (void)self;
-    if (image != NULL) unload_image(image);
+    if (image == NULL) return;
+    (image->by_orc ? unload_image : weft_image_unload)(image);
 }
 
 const weft_runtime *weft_runtime_llvm(void)
