@@ -264,6 +264,15 @@ typedef struct weft_cache_counters {
     size_t bytes;       /* of those, as far as they are known */
 } weft_cache_counters;
 
+/* Of kernels, in the directory of the cache. */
+typedef struct weft_disk_counters {
+    uint64_t hits;      /* kernels whose code was there */
+    uint64_t misses;    /* kernels whose code was not, or was refused */
+    uint64_t refused;   /* entries that were damaged, or could not be loaded */
+    uint64_t writes;    /* entries written */
+    uint64_t evictions; /* by this executor */
+} weft_disk_counters;
+
 typedef struct weft_executor_counters {
     weft_cache_counters variants;
     weft_cache_counters kernels;

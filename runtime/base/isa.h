@@ -18,4 +18,7 @@ weft_isa weft_isa_level(void);
 bool weft_isa_is_forced(void);
 /* "x86-64-v3". Static. */
 const char *weft_isa_level_name(weft_isa level);
+/* What code that was generated for one processor needs to run on another: its level and, unless WEFT_ISA names that,
+ * all instructions beyond it. Nothing in it is about speed, so different processors have the same text. Static. */
+const char *weft_isa_text(void);
 #endif

@@ -53,6 +53,16 @@ static int has_level(const char *asked)
     return !forced || strcmp(weft_isa_name(), asked) == 0 ? FINE : FAILED;
 }
 
+/* What keys have: a level says it all, a processor says more than its level. */
+static int has_text(const char *asked)
+{
+    bool forced = asked != NULL && *asked != '\0';
+    const char *text = weft_isa_text(), *name = weft_isa_name();
+    size_t length = strlen(name);
+    if (strncmp(text, name, length) != 0 || (text[length] == '\0') != forced) return FAILED;
+    return forced || strspn(text + length, "+.0123456789abcdef") == strlen(text + length) ? FINE : FAILED;
+}
+
 static int has_configuration(const char *asked)
 {
     (void)asked;
@@ -66,11 +76,13 @@ static void test_levels(void **state)
     int host = child_of(level, NULL);
     assert_int_equal(child_of(has_level, NULL), FINE);
     assert_int_equal(child_of(has_level, ""), FINE);
+    assert_int_equal(child_of(has_text, NULL), FINE);
     for (int i = 0; i <= WEFT_ISA_V4; i++) {
         const char *name = weft_isa_level_name((weft_isa)i);
         assert_int_equal(child_of(create, name), i <= host ? WEFT_OK : WEFT_UNSUPPORTED);
         assert_int_equal(child_of(level, name), i <= host ? i : host);
         if (i <= host) assert_int_equal(child_of(has_level, name), FINE);
+        if (i <= host) assert_int_equal(child_of(has_text, name), FINE);
         assert_int_equal(child_of(has_configuration, name), FINE);
     }
 }
