@@ -18,7 +18,7 @@ typedef enum weft_llvm_format {
 
 typedef struct weft_llvm_interface {
     size_t size;
-    /* "llvm 19.1.7 x86_64-pc-linux-gnu znver3 +avx2,...": what objects depend on. Static. */
+    /* "llvm 19.1.7 x86_64-pc-linux-gnu znver3 +avx2,...": for people. Static. */
     const char *(*target)(void);
     /* Emits a scheduled kernel as a function `symbol` of type weft_kernel_function (PTX: an entry that takes the
      * frame's fields). The kernel must have been through weft_kernel_lower_math. Thread-safe: each call has a context

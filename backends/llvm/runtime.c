@@ -3,6 +3,7 @@
 #include "backends/llvm/runtime.h"
 #include "backends/llvm/image.h"
 #include "lib/build/build.h"
+#include "lib/code_version.h"
 #include "runtime/base/background.h"
 #include "runtime/base/isa.h"
 #include <dlfcn.h>
@@ -236,21 +237,33 @@ weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
 static weft_status *emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                          weft_bytes *out_object)
 {
-    return emit_format(allocator, kernel, symbol, WEFT_LLVM_OBJECT, out_object);
+    const weft_llvm_interface *llvm;
+    WEFT_TRY(weft_llvm_load(&llvm));
+    return llvm->emit(allocator, kernel, symbol, WEFT_LLVM_OBJECT, out_object);
 }
 
 static weft_status *emit_quick(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                                weft_bytes *out_object)
 {
-    return emit_format(allocator, kernel, symbol, WEFT_LLVM_QUICK_OBJECT, out_object);
+    const weft_llvm_interface *llvm;
+    WEFT_TRY(weft_llvm_load(&llvm));
+    return llvm->emit(allocator, kernel, symbol, WEFT_LLVM_QUICK_OBJECT, out_object);
 }
 
+/* Of one generator, and for the instructions of a processor; how fast those are changes no bit of a result. */
+static void append_target(weft_bytes *key)
+{
+    weft_bytes_print(key, "%s %s\n", WEFT_CODE_VERSION, weft_isa_text());
+}
+
+/* Where all code is on disk, LLVM is not needed. */
 static weft_status *build(void *self, const weft_build_request *request, weft_variant **out_variant)
 {
-    static const weft_code_generator generator = {target, emit, emit_quick};
+    static const weft_code_generator generator = {append_target, emit, emit_quick};
     const weft_llvm_interface *interface;
     (void)self;
-    WEFT_TRY(weft_llvm_load(&interface));
+    watch_end();
+    if (request->store == NULL) WEFT_TRY(weft_llvm_load(&interface));
     return weft_variant_build(request, &generator, out_variant);
 }
 

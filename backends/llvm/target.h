@@ -8,7 +8,7 @@
 
 typedef struct weft_processor {
     const char *triple, *cpu, *features;
-    const char *name; /* what objects depend on; of the host */
+    const char *name; /* for people; of the host */
     weft_isa level;
     uint32_t vector_bytes;
     bool gathers; /* faster than it loads lane by lane */

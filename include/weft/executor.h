@@ -63,6 +63,16 @@ typedef struct weft_executor_options {
      * not again where there is no memory, or no room for it. 0: never. */
     uint32_t specialize_after;
     size_t specialized_capacity; /* of such variants, the first come; 0: 64 */
+    /* Optimised code of kernels is kept in this directory, where later executors find it, also those of other
+     * processes: a program whose kernels are all there runs without LLVM being loaded. Processes may share it. It is
+     * made, for nobody but the user, if there is none; the folder that it is to be in must exist. Code is of one build
+     * of weft, and runs on processors that have the same instructions. An entry that is damaged costs a compilation,
+     * and so does a directory that cannot be read or written any more: neither is an error. Code without optimisation
+     * (`code`) is not kept, but optimised code that is there is used in place of it. NULL: code is kept in memory
+     * alone. Whoever can write to the directory has code run in this process. */
+    const char *cache_directory;
+    /* That its files take, or a few hundredths more; the least recently used go first; 0: 256 MiB. */
+    uint64_t cache_bytes;
 } weft_executor_options;
 
 /*
@@ -73,7 +83,8 @@ typedef struct weft_executor_options {
  * WEFT_INVALID_ARGUMENT when it names none of these, WEFT_UNSUPPORTED when the processor lacks that level. Runtime
  * "llvm" needs x86-64-v2: below that its runs are WEFT_UNSUPPORTED. WEFT_OUT_OF_RANGE for more threads than
  * WEFT_MAX_THREADS, WEFT_INVALID_ARGUMENT for a machine that weft_machine_check refuses or that is no CPU, and for a
- * policy of code that is none.
+ * policy of code that is none, WEFT_BAD_FILE for a cache directory that cannot be made or opened, that belongs to
+ * another user, or that others may write to.
  */
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
 weft_status *weft_executor_create_standard(const weft_executor_options *options,
@@ -281,10 +292,11 @@ typedef struct weft_executor_counters {
     size_t background_waiting;     /* kernels and variants that the executor's own thread has yet to finish */
     uint64_t kernels_optimized;    /* by it: WEFT_CODE_TIERED */
     uint64_t variants_specialized; /* by it: specialize_after */
+    weft_disk_counters disk;       /* zeros without a cache_directory */
 } weft_executor_counters;
 
 void weft_executor_counters_read(const weft_executor *executor, weft_executor_counters *out_counters);
-/* Drops everything cached that no run is using, and what waits for the executor's own thread. */
+/* Drops everything cached that no run is using, and what waits for the executor's own thread; not what is on disk. */
 void weft_executor_clear(weft_executor *executor);
 /* Waits until nothing is left for the executor's own thread to do. */
 void weft_executor_settle(weft_executor *executor);

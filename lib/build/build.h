@@ -9,8 +9,9 @@
 
 /* What turns a scheduled kernel into an object that the runtime's driver loads. */
 typedef struct weft_code_generator {
-    /* What objects depend on; part of the key of every kernel. */
-    const char *(*target)(void);
+    /* Appends what objects depend on besides their kernels; part of the key of every kernel. Equal for processes that
+     * can exchange objects. Needs no code generator. */
+    void (*append_target)(weft_bytes *key);
     weft_status *(*emit)(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                          weft_bytes *out_object);
     /* The same in less time, for slower code of the same bits; NULL: there is no such way. */

@@ -13,6 +13,7 @@
 #include "runtime/base/cache.h"
 #include "runtime/program/formula.h"
 #include "runtime/base/pool.h"
+#include "runtime/base/store.h"
 #include "runtime/data/block.h"
 #include "runtime/program/program.h"
 
@@ -263,6 +264,7 @@ struct weft_build_request {
     const weft_machine *machine;     /* that code is scheduled for */
     weft_pool *pool;                 /* the executor's */
     weft_cache *kernels;             /* the executor's: weft_kernel_code by canonical text and target */
+    weft_store *store;               /* the executor's: optimised objects on disk, by target and text; NULL: none */
     const weft_schedules *schedules; /* the executor's; NULL: none */
     weft_code_policy code;
     weft_background *background;         /* the executor's, for TIERED code */

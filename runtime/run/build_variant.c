@@ -48,6 +48,7 @@ weft_status *weft_variant_request_build(const weft_variant_request *request, wef
                                       .machine = machine != NULL ? machine : weft_pool_machine(executor->pool),
                                       .pool = executor->pool,
                                       .kernels = executor->kernels,
+                                      .store = executor->store,
                                       .schedules = executor->schedules,
                                       .code = request->code,
                                       .background = executor->background,

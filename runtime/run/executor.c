@@ -11,6 +11,8 @@
 
 enum { DEFAULT_VARIANTS = 256, DEFAULT_KERNELS = 1024, DEFAULT_SPECIALIZED = 64, DEFAULT_BUFFER_SHARE = 4 };
 
+static const uint64_t DEFAULT_CACHE_BYTES = (uint64_t)256 << 20;
+
 /* ---- create, destroy ---- */
 
 /* In a forked child: the thread that held the lock does not exist here, and the list is consistent at every moment. */
@@ -18,6 +20,14 @@ static void renew(weft_fork_guard *guard)
 {
     weft_executor *executor = (weft_executor *)((char *)guard - offsetof(weft_executor, guard));
     pthread_mutex_init(&executor->registering, NULL);
+}
+
+static weft_status *open_store(weft_executor *executor, const weft_executor_options *options)
+{
+    uint64_t bytes = options->cache_bytes == 0 ? DEFAULT_CACHE_BYTES : options->cache_bytes;
+    if (options->cache_directory == NULL) return NULL;
+    return weft_status_locate(weft_store_open(&executor->allocator, options->cache_directory, bytes, &executor->store),
+                              "weft_executor_create");
 }
 
 static weft_status *create_parts(weft_executor *executor, const weft_executor_options *options)
@@ -33,6 +43,7 @@ static weft_status *create_parts(weft_executor *executor, const weft_executor_op
     WEFT_TRY(weft_block_store_create(allocator, bytes, &executor->blocks));
     WEFT_TRY(weft_queues_create(allocator, &executor->queues));
     WEFT_TRY(weft_background_create(allocator, &executor->background));
+    WEFT_TRY(open_store(executor, options));
     WEFT_TRY(weft_cache_create(allocator, kernels, SIZE_MAX, weft_kernel_code_destroy, &executor->kernels));
     return weft_cache_create(allocator, variants, SIZE_MAX, weft_variant_entry_destroy, &executor->variants);
 }
@@ -84,6 +95,7 @@ void weft_executor_destroy(weft_executor *executor)
     weft_cache_destroy(executor->variants);
     destroy_states(&executor->extensions);
     weft_cache_destroy(executor->kernels);
+    weft_store_close(executor->store);
     weft_queues_destroy(executor->queues);
     weft_block_store_release(executor->blocks);
     weft_pool_destroy(executor->pool);
@@ -217,7 +229,8 @@ void weft_executor_counters_read(const weft_executor *executor, weft_executor_co
                                              .buffer_bytes = weft_block_store_idle(executor->blocks),
                                              .background_waiting = weft_background_count(executor->background),
                                              .kernels_optimized = atomic_load(&executor->kernels_optimized),
-                                             .variants_specialized = atomic_load(&executor->variants_specialized)};
+                                             .variants_specialized = atomic_load(&executor->variants_specialized),
+                                             .disk = weft_store_counters(executor->store)};
 }
 
 void weft_executor_settle(weft_executor *executor)

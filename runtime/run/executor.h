@@ -9,6 +9,7 @@
 #include "runtime/base/cache.h"
 #include "runtime/base/fork.h"
 #include "runtime/base/pool.h"
+#include "runtime/base/store.h"
 #include "runtime/program/program.h"
 #include "runtime/program/registry.h"
 #include "runtime/step/queues.h"
@@ -18,6 +19,7 @@ struct weft_executor {
     weft_pool *pool;
     weft_cache *variants; /* of weft_variant_entry, by the variant's part of a weft_call_key */
     weft_cache *kernels;
+    weft_store *store; /* of their code, on disk; NULL: none */
     const weft_schedules *schedules; /* not owned; NULL: none */
     weft_code_policy code;
     weft_background *background;
