@@ -186,6 +186,27 @@ class Einsum(Command):
         self.assertEqual((stats["cache"]["hits"], stats["cache"]["misses"], stats["cache"]["entries"]), (3, 1, 1))
         self.assertTrue(all(stats[name] >= 0 for name in ["plan_ms", "compile_ms", "run_ms", "kernels", "peak_bytes"]))
 
+    def test_cache(self):
+        folder = self.folder / "cache"
+        for hits, writes in [(0, 1), (1, 0)]:
+            status, out, error = self.weft("einsum", "ij,jk->ik", "a.npy", "b.npy", "--cache", folder, "--stats")
+            stats = json.loads(out.splitlines()[-1])
+            self.assertEqual((status, error), (OK, ""))
+            self.assertTrue(out.startswith(self.product))
+            self.assertEqual((stats["disk"]["hits"], stats["disk"]["writes"], stats["kernels"]), (hits, writes, writes))
+            self.assertEqual(stats["disk"]["refused"], 0)
+        entry, = folder.iterdir()
+        entry.write_bytes(entry.read_bytes()[:-1])
+        _, out, _ = self.weft("einsum", "ij,jk->ik", "a.npy", "b.npy", "--cache", folder, "--stats")
+        self.assertTrue(out.startswith(self.product))
+        self.assertEqual(json.loads(out.splitlines()[-1])["disk"],
+                         {"hits": 0, "misses": 1, "refused": 1, "writes": 1, "evictions": 0})
+        folder.chmod(0o777)
+        self.refuses(FAILED, f"einsum: the cache directory {folder} cannot be used: users other than its owner may "
+                     "write to it", "einsum", "ij,jk->ik", "a.npy", "b.npy", "--cache", folder)
+        self.refuses(FAILED, "einsum: the cache directory a.npy cannot be used: Not a directory",
+                     "einsum", "ij,jk->ik", "a.npy", "b.npy", "--cache", "a.npy")
+
     def test_abbreviates(self):
         self.save("long.npy", (2000,), range(2000))
         self.prints("[   0.    1.    2. ... 1997. 1998. 1999.]\n", "einsum", "i->i", "long.npy")

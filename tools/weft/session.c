@@ -61,7 +61,8 @@ weft_status *weft_session_init(weft_session *session, const weft_arguments *argu
 {
     weft_machine machine;
     weft_executor_options options = {.threads = (unsigned)weft_arguments_count(arguments, "--threads", 0),
-                                     .code = code_policy(arguments)};
+                                     .code = code_policy(arguments),
+                                     .cache_directory = weft_arguments_text(arguments, "--cache", NULL)};
     const char *path = weft_arguments_text(arguments, "--machine", NULL);
     *session = (weft_session){.policy = weft_policy_of(arguments)};
     if (path != NULL) {
@@ -188,6 +189,15 @@ weft_status *weft_session_report(const weft_session *session, const weft_argumen
     return trace == NULL ? NULL : weft_profile_table_save(&session->profile, trace);
 }
 
+static bool fill_disk(const weft_disk_counters *counters, cJSON *disk)
+{
+    return disk != NULL && cJSON_AddNumberToObject(disk, "hits", (double)counters->hits) != NULL &&
+           cJSON_AddNumberToObject(disk, "misses", (double)counters->misses) != NULL &&
+           cJSON_AddNumberToObject(disk, "refused", (double)counters->refused) != NULL &&
+           cJSON_AddNumberToObject(disk, "writes", (double)counters->writes) != NULL &&
+           cJSON_AddNumberToObject(disk, "evictions", (double)counters->evictions) != NULL;
+}
+
 static bool fill_stats(const weft_session *session, cJSON *stats)
 {
     weft_executor_counters counters;
@@ -202,7 +212,8 @@ static bool fill_stats(const weft_session *session, cJSON *stats)
     return cache != NULL && cJSON_AddNumberToObject(cache, "hits", (double)variants->hits) != NULL &&
            cJSON_AddNumberToObject(cache, "misses", (double)variants->misses) != NULL &&
            cJSON_AddNumberToObject(cache, "entries", (double)variants->entries) != NULL &&
-           cJSON_AddNumberToObject(cache, "bytes", (double)variants->bytes) != NULL;
+           cJSON_AddNumberToObject(cache, "bytes", (double)variants->bytes) != NULL &&
+           fill_disk(&counters.disk, cJSON_AddObjectToObject(stats, "disk"));
 }
 
 weft_status *weft_session_print_stats(const weft_session *session, const weft_arguments *arguments, cJSON *extra)

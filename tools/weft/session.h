@@ -19,6 +19,7 @@
         WEFT_SCHEDULES_OPTION,                                                                                         \
         {"--code", WEFT_OPTION_CHOICE, "optimized|tiered|quick",                                                       \
          "whether code is optimised: before it runs, in the background, or not (optimized)"},                          \
+        {"--cache", WEFT_OPTION_FILE, "DIR", "keep compiled kernels in this directory, for runs to come"},             \
         WEFT_PRODUCTS_OPTION,                                                                                          \
         {"--repeat", WEFT_OPTION_COUNT, "N", "run it this many times and report the median (1)"},                      \
         {"--profile", WEFT_OPTION_FLAG, NULL, "print what each step took and did"},                                    \
