@@ -195,16 +195,18 @@ void weft_bytes_pad(weft_bytes *bytes, size_t alignment)
     }
 }
 
+/* Into the room that there is; usually it is enough. */
 void weft_bytes_print(weft_bytes *bytes, const char *format, ...)
 {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    if (length >= 0 && bytes_grow(bytes, (size_t)length)) {
+    size_t room = bytes->data == NULL ? 0 : bytes->capacity - bytes->size;
+    int length = bytes->failed ? -1 : vsnprintf(room == 0 ? NULL : bytes->data + bytes->size, room, format, arguments);
+    if (length >= 0 && (size_t)length >= room && bytes_grow(bytes, (size_t)length))
         vsnprintf(bytes->data + bytes->size, (size_t)length + 1, format, again);
-        bytes->size += (size_t)length;
-    }
+    if (length >= 0 && !bytes->failed) bytes->size += (size_t)length;
+    if (bytes->data != NULL) bytes->data[bytes->size] = '\0';
     va_end(again);
     va_end(arguments);
 }
