@@ -28,70 +28,7 @@ static weft_isa find_host(void)
     return __builtin_cpu_supports("x86-64-v2") ? WEFT_ISA_V2 : WEFT_ISA_BASE;
 }
 
-/* ---- instructions ---- */
-
-/* A word of what `cpuid` says, and which of its bits are instructions that a compiler may choose. */
-typedef struct feature_word {
-    unsigned leaf, subleaf, number; /* of the register: eax, ebx, ecx, edx */
-    uint32_t instructions;
-} feature_word;
-
-#define BIT(number) (1u << (number))
-
-static const feature_word feature_words[] = {
-    /* SSE3, PCLMUL, SSSE3, FMA, CX16, SSE4.1, SSE4.2, MOVBE, POPCNT, AES, AVX, F16C, RDRND */
-    {1, 0, 2,
-     BIT(0) | BIT(1) | BIT(9) | BIT(12) | BIT(13) | BIT(19) | BIT(20) | BIT(22) | BIT(23) | BIT(25) | BIT(28) |
-         BIT(29) | BIT(30)},
-    /* BMI, AVX2, BMI2, AVX-512 F, DQ, RDSEED, ADX, AVX-512 IFMA, PF, ER, CD, SHA, AVX-512 BW, VL */
-    {7, 0, 1,
-     BIT(3) | BIT(5) | BIT(8) | BIT(16) | BIT(17) | BIT(18) | BIT(19) | BIT(21) | BIT(26) | BIT(27) | BIT(28) |
-         BIT(29) | BIT(30) | BIT(31)},
-    /* PREFETCHWT1, AVX-512 VBMI, VBMI2, GFNI, VAES, VPCLMUL, AVX-512 VNNI, BITALG, VPOPCNTDQ, RDPID, MOVDIRI, MOVDIR64B
-     */
-    {7, 0, 2,
-     BIT(0) | BIT(1) | BIT(6) | BIT(8) | BIT(9) | BIT(10) | BIT(11) | BIT(12) | BIT(14) | BIT(22) | BIT(27) | BIT(28)},
-    /* AVX-512 4VNNIW, 4FMAPS, VP2INTERSECT, SERIALIZE, AMX BF16, AVX-512 FP16, AMX, AMX INT8 */
-    {7, 0, 3, BIT(2) | BIT(3) | BIT(8) | BIT(14) | BIT(22) | BIT(23) | BIT(24) | BIT(25)},
-    /* SHA512, SM3, SM4, RAO-INT, AVX-VNNI, AVX-512 BF16, CMPCCXADD, AMX FP16, AVX-IFMA */
-    {7, 1, 0, BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5) | BIT(7) | BIT(21) | BIT(23)},
-    /* AVX-VNNI-INT8, AVX-NE-CONVERT, AMX COMPLEX, AVX-VNNI-INT16, PREFETCHI, AVX10, APX */
-    {7, 1, 3, BIT(4) | BIT(5) | BIT(8) | BIT(10) | BIT(14) | BIT(19) | BIT(21)},
-    /* LZCNT, SSE4A, PREFETCHW, XOP, FMA4, TBM */
-    {0x80000001u, 0, 2, BIT(5) | BIT(6) | BIT(8) | BIT(11) | BIT(16) | BIT(21)},
-};
-
-static uint32_t read_word(const feature_word *word)
-{
-    unsigned registers[4];
-    if (!__get_cpuid_count(word->leaf, word->subleaf, &registers[0], &registers[1], &registers[2], &registers[3]))
-        return 0;
-    return registers[word->number] & word->instructions;
-}
-
-/* Which registers of AVX, AVX-512 and AMX the system saves: without them their instructions cannot be used. */
-static uint32_t read_saved(void)
-{
-    const feature_word system = {1, 0, 2, BIT(27)};
-    const uint32_t registers = BIT(2) | BIT(5) | BIT(6) | BIT(7) | BIT(17) | BIT(18);
-    uint32_t low, high;
-    if (read_word(&system) == 0) return 0;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return low & registers;
-}
-
-static void write_text(void)
-{
-    size_t used = (size_t)snprintf(isa.text, sizeof isa.text, "%s", names[isa.level]);
-    for (size_t i = 0; i < sizeof feature_words / sizeof *feature_words && !isa.forced; i++)
-        used += (size_t)snprintf(isa.text + used, sizeof isa.text - used, "%c%" PRIx32, i == 0 ? '+' : '.',
-                                 read_word(&feature_words[i]));
-    if (!isa.forced) snprintf(isa.text + used, sizeof isa.text - used, ".%" PRIx32, read_saved());
-}
-
-/* ---- the level ---- */
-
-static void find_level(void)
+static void find(void)
 {
     isa.host = isa.level = find_host();
     const char *asked = getenv("WEFT_ISA");
@@ -103,12 +40,6 @@ static void find_level(void)
         isa.forced = (weft_isa)i <= isa.host;
         if (isa.forced) isa.level = (weft_isa)i;
     }
-}
-
-static void find(void)
-{
-    find_level();
-    write_text();
 }
 
 static void ensure_found(void)
@@ -147,12 +78,6 @@ const char *weft_isa_level_name(weft_isa level)
     return names[level];
 }
 
-const char *weft_isa_text(void)
-{
-    ensure_found();
-    return isa.text;
-}
-
 const char *weft_isa_name(void)
 {
     return names[weft_isa_level()];
@@ -162,4 +87,80 @@ unsigned weft_isa_vector_bytes(void)
 {
     static const unsigned bytes[LEVELS] = {16, 16, 32, 64};
     return bytes[weft_isa_level()];
+}
+
+/* ---- instructions ---- */
+
+enum { EAX, EBX, ECX, EDX, REGISTERS };
+
+#define BIT(number) (1u << (number))
+
+/* What `cpuid` says, and which bits of it are instructions that a compiler may choose. */
+static const struct {
+    unsigned leaf, subleaf;
+    uint32_t instructions[REGISTERS];
+} features[] = {
+    {.leaf = 1,
+     /* SSE3, PCLMUL, SSSE3, FMA, CX16, SSE4.1, SSE4.2, MOVBE, POPCNT, AES, AVX, F16C, RDRND */
+     .instructions[ECX] = BIT(0) | BIT(1) | BIT(9) | BIT(12) | BIT(13) | BIT(19) | BIT(20) | BIT(22) | BIT(23) |
+                          BIT(25) | BIT(28) | BIT(29) | BIT(30)},
+    {.leaf = 7,
+     /* BMI, AVX2, BMI2, AVX-512 F, DQ, RDSEED, ADX, AVX-512 IFMA, PF, ER, CD, SHA, AVX-512 BW, VL */
+     .instructions[EBX] = BIT(3) | BIT(5) | BIT(8) | BIT(16) | BIT(17) | BIT(18) | BIT(19) | BIT(21) | BIT(26) |
+                          BIT(27) | BIT(28) | BIT(29) | BIT(30) | BIT(31),
+     /* PREFETCHWT1, AVX-512 VBMI, VBMI2, GFNI, VAES, VPCLMUL, AVX-512 VNNI, BITALG, VPOPCNTDQ, RDPID, MOVDIR */
+     .instructions[ECX] = BIT(0) | BIT(1) | BIT(6) | BIT(8) | BIT(9) | BIT(10) | BIT(11) | BIT(12) | BIT(14) | BIT(22) |
+                          BIT(27) | BIT(28),
+     /* AVX-512 4VNNIW, 4FMAPS, VP2INTERSECT, SERIALIZE, AMX BF16, AVX-512 FP16, AMX, AMX INT8 */
+     .instructions[EDX] = BIT(2) | BIT(3) | BIT(8) | BIT(14) | BIT(22) | BIT(23) | BIT(24) | BIT(25)},
+    {.leaf = 7,
+     .subleaf = 1,
+     /* SHA512, SM3, SM4, RAO-INT, AVX-VNNI, AVX-512 BF16, CMPCCXADD, AMX FP16, AVX-IFMA */
+     .instructions[EAX] = BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5) | BIT(7) | BIT(21) | BIT(23),
+     /* AVX-VNNI-INT8, AVX-NE-CONVERT, AMX COMPLEX, AVX-VNNI-INT16, PREFETCHI, AVX10, APX */
+     .instructions[EDX] = BIT(4) | BIT(5) | BIT(8) | BIT(10) | BIT(14) | BIT(19) | BIT(21)},
+    {.leaf = 0x80000001u,
+     /* LZCNT, SSE4A, PREFETCHW, XOP, FMA4, TBM */
+     .instructions[ECX] = BIT(5) | BIT(6) | BIT(8) | BIT(11) | BIT(16) | BIT(21)},
+};
+
+/* Which registers of AVX, AVX-512 and AMX the system saves: without them their instructions cannot be used. */
+static uint32_t read_saved(void)
+{
+    const uint32_t registers = BIT(2) | BIT(5) | BIT(6) | BIT(7) | BIT(17) | BIT(18);
+    uint32_t low, high;
+    if (!__builtin_cpu_supports("avx")) return 0;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low & registers;
+}
+
+static void append_word(char before, uint32_t word)
+{
+    size_t used = strlen(isa.text);
+    snprintf(isa.text + used, sizeof isa.text - used, "%c%" PRIx32, before, word);
+}
+
+/* A processor that does not know the leaf has none of its instructions. */
+static void append_features(size_t row)
+{
+    uint32_t found[REGISTERS] = {0};
+    (void)__get_cpuid_count(features[row].leaf, features[row].subleaf, &found[EAX], &found[EBX], &found[ECX],
+                            &found[EDX]);
+    for (size_t i = 0; i < REGISTERS; i++)
+        if (features[row].instructions[i] != 0) append_word('.', found[i] & features[row].instructions[i]);
+}
+
+static void write_text(void)
+{
+    strcpy(isa.text, weft_isa_name());
+    if (weft_isa_is_forced()) return;
+    append_word('+', read_saved());
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) append_features(i);
+}
+
+const char *weft_isa_text(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, write_text);
+    return isa.text;
 }
