@@ -406,6 +406,7 @@ static void fail_each(void)
 static void memory_may_run_out(void **state)
 {
     (void)state;
+    if (WEFT_TEST_THREAD) skip(); /* it takes a minute */
     known = run_code(WEFT_CODE_OPTIMIZED);
     in_child(fail_each);
     expect_compiled(run_code(WEFT_CODE_OPTIMIZED), known.hash, 0);

@@ -483,7 +483,7 @@ static void a_directory_may_go(void **state)
 
 /* ---- many at once ---- */
 
-enum { NUMBERS = 7, LARGE = 400000, ROOM = 8 * MEBIBYTE };
+enum { NUMBERS = 7, LARGE = 400000, ROOM = 8 * MEBIBYTE, ROUNDS = WEFT_TEST_THREAD ? 20 : 100 };
 
 static void use(weft_store *store, unsigned seed, int rounds)
 {
@@ -497,7 +497,7 @@ static void use(weft_store *store, unsigned seed, int rounds)
 static void use_long(void)
 {
     weft_store *store = open_store(ROOM);
-    use(store, (unsigned)getpid(), 300);
+    use(store, (unsigned)getpid(), ROUNDS);
     check(weft_store_counters(store).refused == 0, "an entry was not complete");
     weft_store_close(store);
 }
@@ -563,6 +563,21 @@ static void *use_in_thread(void *store)
     return NULL;
 }
 
+static void threads_share_it(void **state)
+{
+    (void)state;
+    pthread_t threads[3];
+    weft_store *store = open_store(ROOM);
+    atomic_store(&ending, false);
+    for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&threads[i], NULL, use_in_thread, store), 0);
+    use(store, 2, ROUNDS);
+    atomic_store(&ending, true);
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(weft_store_counters(store).refused, 0);
+    assert_int_equal(temporaries(), 0);
+    weft_store_close(store);
+}
+
 static size_t open_files(void)
 {
     size_t count = 0;
@@ -581,6 +596,7 @@ static void a_child_shares_nothing(void **state)
     if (WEFT_TEST_ADDRESS || WEFT_TEST_THREAD) skip(); /* their allocators are locked in a child */
     weft_store *store = open_store(ROOM);
     size_t before = open_files();
+    atomic_store(&ending, false);
     for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, use_in_thread, store), 0);
     for (int i = 0; i < FORKS; i++) {
         int result = -1;
@@ -722,6 +738,7 @@ int main(void)
         CASE(a_directory_may_go),
         CASE(processes_share_it),
         CASE(a_writer_may_be_killed),
+        CASE(threads_share_it),
         CASE(a_child_shares_nothing),
         CASE(room_is_bounded),
         CASE(room_is_bounded_on_the_whole),

@@ -22,8 +22,8 @@ from stage import Broken
 FOLDER = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path("build")
 LOGS = BUILD / "check"
-CONCURRENT = ["builds", "cache", "chain", "concurrent", "executor", "branches", "pool",
-              "specialize", "steps", "tiers"]
+CONCURRENT = ["builds", "cache", "chain", "concurrent", "disk", "executor", "branches", "pool",
+              "specialize", "steps", "store", "tiers"]
 FUZZ_SECONDS = 10
 RANDOM_SECONDS = 120
 # Of what debuggers read, backtraces need the lines alone, which take a quarter less to compile.
