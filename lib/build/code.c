@@ -12,9 +12,8 @@
  *
  * Code may be made in haste first; then the background makes it again.
  *
- * Optimised objects are also kept on disk, where the executor has a place for them. Those made in haste are not, as a
- * later process would have code that is slow where it now makes, or finds, code that is fast; but one that is there is
- * used in place of them.
+ * Optimised objects are also kept on disk, where the executor has a place for them, and used from there whatever the
+ * policy. Those made in haste are not kept: a later process would find slow code where it makes fast code now.
  */
 
 #define SYMBOL "weft_kernel"
@@ -260,7 +259,10 @@ static weft_status *run_job(const code_jobs *jobs, code_job *job)
 static void run_jobs(void *context, int64_t begin, int64_t end)
 {
     const code_jobs *jobs = context;
-    for (int64_t i = begin; i < end; i++) jobs->items[i].status = run_job(jobs, &jobs->items[i]);
+    for (int64_t i = begin; i < end; i++) {
+        jobs->items[i].status = run_job(jobs, &jobs->items[i]);
+        weft_bytes_finish(&jobs->items[i].key);
+    }
 }
 
 /* Whether all that is to be done is to read a few files: less than it takes to wake another thread. */
@@ -287,11 +289,10 @@ static void add_job(code_jobs *jobs, const weft_kernel *kernel, weft_resolved *r
 }
 
 /* The first failure; the others are forgotten. */
-static weft_status *finish_jobs(const code_jobs *jobs)
+static weft_status *take_failure(const code_jobs *jobs)
 {
     weft_status *first = NULL;
     for (size_t i = 0; i < jobs->count; i++) {
-        weft_bytes_finish(&jobs->items[i].key);
         if (first == NULL) first = jobs->items[i].status;
         else weft_status_destroy(jobs->items[i].status);
     }
@@ -312,7 +313,7 @@ weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_ge
         if (variant->steps[s].kind == WEFT_STEP_KERNEL) add_job(&jobs, builder->kernels[s], &variant->resolved[s]);
     if (are_kept(&jobs)) run_jobs(&jobs, 0, (int64_t)jobs.count);
     else weft_pool_run(builder->request->pool, (int64_t)jobs.count, 1, run_jobs, &jobs);
-    WEFT_TRY(finish_jobs(&jobs));
+    WEFT_TRY(take_failure(&jobs));
     bool tiered = builder->request->code == WEFT_CODE_TIERED && is_quick(builder->request, generator);
     for (size_t i = 0; i < jobs.count && tiered; i++)
         optimize_later(builder->request, generator, jobs.items[i].kernel, jobs.items[i].resolved->handle);

@@ -8,7 +8,7 @@
  *
  * An entry is a file of its own, named by the hash of its key. It has the whole key, which decides, and a checksum. It
  * appears at once, complete: written under another name, and renamed. What a killed process leaves behind is removed by
- * the next one that writes. What is in the directory under other names stays as it is.
+ * a later one, when it counts them. What is in the directory under other names stays as it is.
  */
 #include <weft/executor.h>
 #include "runtime/base/memory.h"
