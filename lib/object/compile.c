@@ -263,7 +263,7 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
     WEFT_TRY(weft_header_write(&header, &object->header));
     weft_bytes_print(&object->pkg_config,
                      "Name: %s\nDescription: a tensor program compiled by weft for %s\nVersion: %d.%d.%d\n"
-                     "Requires: weft-rt\nCflags: -I${pcfiledir}\nLibs: ${pcfiledir}/%s.o\n",
+                     "Requires: weft-rt-static\nCflags: -I${pcfiledir}\nLibs: ${pcfiledir}/%s.o\n",
                      plan->name, plan->isa.data, WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH,
                      plan->name);
     WEFT_TRY(weft_bytes_status(&object->pkg_config));
