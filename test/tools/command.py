@@ -92,6 +92,10 @@ class General(Command):
                       ["einsum", "i->", ""]]:
             self.refuses(MISUSED, f"{words[0]}: the name of a file to read is empty", *words)
 
+    def test_name_of_an_object(self):
+        self.refuses(MISUSED, "compile: a graph from standard input needs a name: --name NAME", "compile", "-",
+                     input=GRAPH)
+
     def test_foreign_text_is_escaped(self):
         """An error is one line that a terminal can show, whatever the input holds; what is readable stays so."""
         bad, shown = "\x1b[31m\n\x7f\u009b\u202eü\u0436", r"\x1b[31m\n\x7f\xc2\x9b\xe2\x80\xae" + "ü\u0436"

@@ -17,6 +17,8 @@ static weft_status *find_name(const weft_arguments *arguments, char **out_name)
 {
     const char *given = weft_arguments_text(arguments, "--name", NULL), *path = arguments->operands[0];
     const char *slash = strrchr(path, '/');
+    if (given == NULL && strcmp(path, "-") == 0)
+        return weft_misuse("a graph from standard input needs a name: --name NAME");
     char *name = strdup(given != NULL ? given : slash != NULL ? slash + 1 : path);
     if (name == NULL) return weft_status_out_of_memory();
     if (given == NULL) name[strcspn(name, ".")] = '\0';
