@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs a build into an empty place and uses it as a stranger would: install.py BUILD SOURCE."""
 import os
-import pathlib
 import re
-import shlex
 import shutil
-import subprocess
 import sys
-import tempfile
 import textwrap
 import unittest
 
-BUILD, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+from installed import SOURCE, STRICT, Installed, run
+
 sys.path.insert(0, str(SOURCE / "tools/doc"))
 import filter as reference  # noqa: E402
 
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 # A program in a page, and after it, perhaps after how to compile it, what it prints.
 PROGRAM = re.compile(r"^```c\n(.*?)^```\n\n(?:    .*\n\n)?```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What an example prints, in the comment at its end.
@@ -24,44 +20,7 @@ WITHOUT_EXAMPLE = {"index_items_c_only"}
 EINSUM_TESTS = ["einsum", "einsum_arrays", "einsum_cache", "einsum_cases", "einsum_misuse", "einsum_plan"]
 
 
-def run(*command, **options):
-    """What `command` prints; an AssertionError with everything it said when it fails."""
-    words = list(map(str, command))
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(words)}: {done.returncode}\n{done.stdout}")
-    return done.stdout
-
-
-class Installed(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.root = pathlib.Path(cls.folder.name)
-        run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", cls.root / "destination")
-        (found,) = cls.root.glob("destination/**/weft.pc")
-        cls.libraries = found.parent.parent
-        configured = re.search(r"^prefix=(.*)$", found.read_text(), re.MULTILINE).group(1)
-        cls.prefix = pathlib.Path(f"{cls.root}/destination{configured}")
-        cls.environment = os.environ | {
-            "PKG_CONFIG_LIBDIR": str(found.parent),
-            "LD_LIBRARY_PATH": str(cls.libraries),
-            "LC_ALL": "C",
-        }
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def flags(self, package):
-        """What pkg-config alone says, with the prefix where it lies for the moment."""
-        return shlex.split(run("pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs", package,
-                               env=self.environment))
-
-    def build(self, output, *arguments):
-        run("cc", "-std=c17", "-O1", *STRICT, "-o", self.root / output, *arguments)
-        return self.root / output
-
+class Use(Installed):
     def test_programs_as_printed(self):
         pages = [SOURCE / "README.md", *sorted((SOURCE / "tools/doc/guide").glob("*.md"))]
         shown = [(page, *found) for page in pages for found in PROGRAM.findall(page.read_text())]
