@@ -9,8 +9,8 @@ import shutil
 import subprocess
 
 # What check.py, meson and the tests start by name; and what compilers do.
-PROGRAMS = ["ar", "as", "cc", "clang-19", "doxygen", "g++", "gcc", "gcc-ar", "gcov", "gcovr", "ld", "llvm-config-19",
-            "meson", "ninja", "nm", "pkg-config", "protoc-c", "python3"]
+PROGRAMS = ["ar", "as", "cc", "clang-19", "cmake", "doxygen", "g++", "gcc", "gcc-ar", "gcov", "gcovr", "ld",
+            "llvm-config-19", "make", "meson", "ninja", "nm", "pkg-config", "protoc-c", "python3"]
 # Used where they are.
 OPTIONAL = ["ccache"]
 MODULES = ["numpy"]
