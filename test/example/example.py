@@ -103,6 +103,16 @@ class Examples(Installed):
         self.check_digits(program, env=self.environment)
         self.assertIn("libweft-rt.so", run("ldd", program, env=self.environment))
 
+    def test_library_that_contains_an_object(self):
+        """It exports its own functions and those of the object, and nothing of libweft-rt."""
+        source, library = self.root / "library.c", self.root / "liblibrary.so"
+        source.write_text('#include "digits.h"\nweft_rt_code classify(const digits_call *call, weft_rt_workspace *w);\n'
+                          "weft_rt_code classify(const digits_call *call, weft_rt_workspace *w)\n"
+                          "{\n    return digits_run(call, w, NULL);\n}\n")
+        self.build(library, "-shared", "-fPIC", source, *self.objects_flags("digits"))
+        exported = {line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()}
+        self.assertEqual(exported, {"classify", "digits_prepare", "digits_run", "digits_manifest"})
+
     def test_cpp(self):
         program = self.root / "digits"
         run("g++", "-std=c++17", "-O1", *STRICT, "-Wshadow", "-Wconversion", "-Wold-style-cast", "-o", program,
