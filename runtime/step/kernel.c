@@ -74,7 +74,21 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
 
 struct kernel_run {
     weft_kernel_function function;
-    weft_kernel_frame frame;
+    void *const *buffers;
+    const int64_t *scalars;
+};
+
+/* Its `position` is INT64_MAX where nothing was found. */
+static weft_error_slot run_chunk(const struct kernel_run *run, int64_t begin, int64_t end)
+{
+    weft_error_slot error = {.position = INT64_MAX, .site = INT64_MAX};
+    weft_kernel_frame frame = {.buffers = run->buffers, .scalars = run->scalars, .error = &error};
+    run->function(&frame, begin, end);
+    return error;
+}
+
+struct pool_run {
+    const struct kernel_run *kernel;
     pthread_mutex_t mutex;
     weft_error_slot error;
 };
@@ -87,14 +101,22 @@ static bool comes_before(const weft_error_slot *x, const weft_error_slot *y)
 /* Chunks have error slots of their own: which of them comes first is decided by position, not by time. */
 static void run_range(void *context, int64_t begin, int64_t end)
 {
-    struct kernel_run *run = context;
-    weft_error_slot error = {.position = INT64_MAX};
-    weft_kernel_frame frame = {.buffers = run->frame.buffers, .scalars = run->frame.scalars, .error = &error};
-    run->function(&frame, begin, end);
+    struct pool_run *run = context;
+    weft_error_slot error = run_chunk(run->kernel, begin, end);
     if (error.position == INT64_MAX) return;
     pthread_mutex_lock(&run->mutex);
     if (comes_before(&error, &run->error)) run->error = error;
     pthread_mutex_unlock(&run->mutex);
+}
+
+static weft_error_slot run_on_pool(weft_pool *pool, const struct kernel_run *kernel, int64_t iterations, int64_t grain)
+{
+    struct pool_run run = {.kernel = kernel,
+                           .mutex = PTHREAD_MUTEX_INITIALIZER,
+                           .error = {.position = INT64_MAX, .site = INT64_MAX}};
+    weft_pool_run(pool, iterations, grain, run_range, &run);
+    pthread_mutex_destroy(&run.mutex);
+    return run.error;
 }
 
 weft_status *weft_kernel_data_error(const weft_bound_variant *bound, const weft_step *step,
@@ -110,15 +132,13 @@ static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bou
 {
     const weft_bound_variant *bound = frame->bound;
     if (frame->device != NULL) return weft_device_launch(frame, bound_step, scalars, iterations);
-    const weft_kernel_function function = weft_kernel_code_function(bound_step->code);
-    struct kernel_run run = {.function = function,
-                             .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = scalars},
-                             .mutex = PTHREAD_MUTEX_INITIALIZER,
-                             .error = {.position = INT64_MAX, .site = INT64_MAX}};
-    if (bound_step->grain >= iterations) run_range(&run, 0, iterations);
-    else weft_pool_run(bound->pool, iterations, bound_step->grain, run_range, &run);
-    pthread_mutex_destroy(&run.mutex);
-    return run.error.position == INT64_MAX ? NULL : weft_kernel_data_error(bound, bound_step->step, &run.error);
+    const struct kernel_run run = {.function = weft_kernel_code_function(bound_step->code),
+                                   .buffers = frame->pointers + bound_step->first_pointer,
+                                   .scalars = scalars};
+    weft_error_slot error = bound_step->grain >= iterations
+                                ? run_chunk(&run, 0, iterations)
+                                : run_on_pool(bound->pool, &run, iterations, bound_step->grain);
+    return error.position == INT64_MAX ? NULL : weft_kernel_data_error(bound, bound_step->step, &error);
 }
 
 /* What an update in place would lose is the caller's: bad data are found before anything is written. */
