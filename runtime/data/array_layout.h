@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_DATA_ARRAY_LAYOUT_H
 #define WEFT_RUNTIME_DATA_ARRAY_LAYOUT_H
-/* Shared by the files of arrays; not included elsewhere. */
+/* The inside of arrays: for their files, and for what every run reads of all its arrays. */
 #include <stdatomic.h>
 #include <weft/array.h>
 

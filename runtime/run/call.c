@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "runtime/base/memory.h"
+#include "runtime/data/array_layout.h"
 #include "runtime/program/variant.h"
 
 static const char where[] = "weft_executor_run";
@@ -12,15 +13,15 @@ static const char where[] = "weft_executor_run";
 static weft_status *check_array(const weft_allocator *allocator, const weft_call *call, const char *kind,
                                 const weft_program_value *value, const weft_array *array)
 {
-    weft_device device = weft_array_device(array), wanted = call->runtime->driver->device;
-    if (weft_array_dtype(array) != value->dtype)
+    weft_device device = array->device, wanted = call->runtime->driver->device;
+    if (array->dtype != value->dtype)
         return weft_status_create(allocator, WEFT_DTYPE_MISMATCH, where, "%s \"%s\" is %s, but the program requires %s",
-                                  kind, value->name, weft_dtype_name(weft_array_dtype(array)),
+                                  kind, value->name, weft_dtype_name(array->dtype),
                                   weft_dtype_name(value->dtype));
-    if (weft_array_rank(array) != value->rank)
+    if (array->rank != value->rank)
         return weft_status_create(allocator, WEFT_SHAPE_MISMATCH, where,
                                   "%s \"%s\" has rank %zu, but the program requires %u", kind, value->name,
-                                  weft_array_rank(array), value->rank);
+                                  array->rank, value->rank);
     if (device.kind != wanted.kind || device.index != wanted.index)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                   "%s \"%s\" is on device %d:%d, but runtime \"%s\" works on %d:%d", kind, value->name,
@@ -52,14 +53,14 @@ weft_status *weft_call_check_arrays(const weft_allocator *allocator, const weft_
             return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "input \"%s\" is NULL",
                                       program->inputs[i].name);
         WEFT_TRY(check_array(allocator, call, "input", &program->inputs[i], run->inputs[i]));
-        if (run->donated != NULL && run->donated[i] && weft_array_is_read_only(run->inputs[i]))
+        if (run->donated != NULL && run->donated[i] && run->inputs[i]->read_only)
             return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                       "input \"%s\" is read-only and cannot be donated", program->inputs[i].name);
     }
     for (size_t i = 0; i < run->output_count; i++) {
         if (run->outputs[i] == NULL) continue;
         WEFT_TRY(check_array(allocator, call, "output", &program->outputs[i], run->outputs[i]));
-        if (weft_array_is_read_only(run->outputs[i]))
+        if (run->outputs[i]->read_only)
             return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "output \"%s\" is read-only",
                                       program->outputs[i].name);
     }
@@ -70,10 +71,10 @@ weft_status *weft_call_check_arrays(const weft_allocator *allocator, const weft_
 
 uint8_t weft_call_layout(const weft_array *array)
 {
-    if (array == NULL || weft_array_is_contiguous(array)) return WEFT_LAYOUT_CONTIGUOUS;
-    for (size_t i = weft_array_rank(array); i-- > 0;) {
-        if (weft_array_strides(array)[i] == 1 && weft_array_shape(array)[i] != 1)
-            return (uint8_t)(WEFT_LAYOUT_UNIT + i);
+    if (array == NULL || array->contiguous) return WEFT_LAYOUT_CONTIGUOUS;
+    const int64_t *strides = array->extents + array->rank;
+    for (size_t i = array->rank; i-- > 0;) {
+        if (strides[i] == 1 && array->extents[i] != 1) return (uint8_t)(WEFT_LAYOUT_UNIT + i);
     }
     return WEFT_LAYOUT_STRIDED;
 }
@@ -87,51 +88,55 @@ static size_t most_words(const weft_call *call)
     return words;
 }
 
-static void add(weft_call_key *key, int64_t word)
+/* All return where the next word goes. */
+static int64_t *add_all(int64_t *at, const int64_t *words, size_t count)
 {
-    key->words[key->count++] = word;
-}
-
-static void add_all(weft_call_key *key, const int64_t *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) key->words[key->count++] = words[i];
+    for (size_t i = 0; i < count; i++) *at++ = words[i];
+    return at;
 }
 
 /* What says whether an output is given stands before its extents, of which there may be none. */
-static void add_shapes(weft_call_key *key, const weft_run *run)
+static int64_t *add_shapes(int64_t *at, const weft_run *run)
 {
-    for (size_t i = 0; i < run->input_count; i++)
-        add_all(key, weft_array_shape(run->inputs[i]), weft_array_rank(run->inputs[i]));
+    for (size_t i = 0; i < run->input_count; i++) at = add_all(at, run->inputs[i]->extents, run->inputs[i]->rank);
     for (size_t i = 0; i < run->output_count; i++) {
         const weft_array *output = run->outputs[i];
-        add(key, output != NULL);
-        if (output != NULL) add_all(key, weft_array_shape(output), weft_array_rank(output));
+        *at++ = output != NULL;
+        if (output != NULL) at = add_all(at, output->extents, output->rank);
     }
+    return at;
 }
 
-static void add_strides(weft_call_key *key, const weft_array *array)
+static int64_t *add_strides(int64_t *at, const weft_array *array)
 {
-    if (weft_call_layout(array) != WEFT_LAYOUT_CONTIGUOUS)
-        add_all(key, weft_array_strides(array), weft_array_rank(array));
+    if (array == NULL || array->contiguous) return at;
+    return add_all(at, array->extents + array->rank, array->rank);
 }
 
-static weft_status *add_extents(weft_call_key *key, const weft_call *call)
+static weft_status *add_extents(int64_t **at, const weft_allocator *allocator, const weft_call *call)
 {
     for (size_t i = 0; i < call->run->extent_count; i++) {
         const weft_binding *extent = &call->run->extents[i];
         if (extent->name == NULL)
-            return weft_status_create(key->allocator, WEFT_INVALID_ARGUMENT, where, "the name of extent %zu is NULL",
-                                      i);
+            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "the name of extent %zu is NULL", i);
         size_t symbol = weft_formulas_find_symbol(&call->program->formulas, extent->name);
         if (symbol == SIZE_MAX) {
-            const weft_idle_check check = {key->allocator, where, WEFT_SHAPE_MISMATCH};
+            const weft_idle_check check = {allocator, where, WEFT_SHAPE_MISMATCH};
             WEFT_TRY(weft_program_check_idle(call->program, &check, call->run->extents, i));
             continue;
         }
-        add(key, (int64_t)symbol);
-        add(key, extent->value);
+        *(*at)++ = (int64_t)symbol;
+        *(*at)++ = extent->value;
     }
     return NULL;
+}
+
+static uint64_t hash_of(const int64_t *words, size_t count)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++) hash = (hash << 7 | hash >> 57) ^ (uint64_t)words[i];
+    hash *= 0x9e3779b97f4a7c15; /* 2^64 over the golden ratio */
+    return hash ^ hash >> 32;
 }
 
 /*
@@ -141,25 +146,27 @@ static weft_status *add_extents(weft_call_key *key, const weft_call *call)
 static weft_status *fill_key(weft_call_key *key, const weft_call *call)
 {
     const weft_run *run = call->run;
-    add(key, (int64_t)call->program->serial);
-    add(key, (int64_t)(intptr_t)call->runtime);
-    add(key, run->specialize);
-    for (size_t i = 0; i < run->input_count; i++) add(key, weft_call_layout(run->inputs[i]));
-    for (size_t i = 0; i < run->output_count; i++) add(key, weft_call_layout(run->outputs[i]));
-    key->variant_count = key->count;
-    add_shapes(key, run);
-    WEFT_TRY(add_extents(key, call));
-    if (run->specialize) key->variant_count = key->count;
-    for (size_t i = 0; i < run->input_count; i++) add_strides(key, run->inputs[i]);
-    for (size_t i = 0; i < run->output_count; i++) add_strides(key, run->outputs[i]);
-    if (run->memory_limit != 0) add(key, (int64_t)run->memory_limit);
+    int64_t *at = key->words;
+    *at++ = (int64_t)call->program->serial;
+    *at++ = (int64_t)(intptr_t)call->runtime;
+    *at++ = run->specialize;
+    for (size_t i = 0; i < run->input_count; i++) *at++ = weft_call_layout(run->inputs[i]);
+    for (size_t i = 0; i < run->output_count; i++) *at++ = weft_call_layout(run->outputs[i]);
+    key->variant_count = (size_t)(at - key->words);
+    at = add_shapes(at, run);
+    if (run->extent_count > 0) WEFT_TRY(add_extents(&at, key->allocator, call));
+    if (run->specialize) key->variant_count = (size_t)(at - key->words);
+    for (size_t i = 0; i < run->input_count; i++) at = add_strides(at, run->inputs[i]);
+    for (size_t i = 0; i < run->output_count; i++) at = add_strides(at, run->outputs[i]);
+    if (run->memory_limit != 0) *at++ = (int64_t)run->memory_limit;
+    key->count = (size_t)(at - key->words);
+    key->hash = hash_of(key->words, key->count);
     return NULL;
 }
 
 weft_status *weft_call_key_init(weft_call_key *key, const weft_allocator *allocator, const weft_call *call)
 {
     key->allocator = allocator;
-    key->variant_count = key->count = 0;
     key->capacity = most_words(call);
     key->words = key->room;
     if (key->capacity > WEFT_CALL_INLINE_WORDS) key->words = weft_allocate(allocator, key->capacity * sizeof(int64_t));

@@ -21,6 +21,7 @@ enum { WEFT_CALL_INLINE_WORDS = 128 };
 typedef struct weft_call_key {
     const weft_allocator *allocator;
     size_t variant_count, count, capacity;
+    uint64_t hash; /* of all words; the low bits depend on all of it */
     int64_t *words;
     int64_t room[WEFT_CALL_INLINE_WORDS];
 } weft_call_key;
