@@ -14,13 +14,15 @@ enum { POLL_NS = 2000000 }; /* how often a call that waits reads its flag */
 /*
  * One entry per key, from the first call that misses until it is dropped or its making fails. The map finds entries in
  * either state; only ready ones are in the list by recency and count as kept. References: one for being found or kept,
- * one per handle, one per call that makes or waits. Only the count is touched without the lock once an entry is ready.
+ * one per handle, one per call that makes or waits. Once an entry is ready only the count, and what is said of it with
+ * weft_cache_mark and weft_cache_keeps, is touched without the lock.
  * What other threads were making when the process forked is made again in the child by the first call that wants it.
  */
 typedef enum entry_state { ENTRY_MAKING, ENTRY_READY, ENTRY_FAILED } entry_state;
 
 struct weft_cache_handle {
     atomic_size_t references;
+    atomic_bool kept, marked;
     weft_allocator allocator;
     void (*destroy)(void *value);
     void *value;
@@ -84,6 +86,17 @@ void *weft_cache_value(const weft_cache_handle *handle)
     return handle->value;
 }
 
+bool weft_cache_keeps(const weft_cache_handle *handle)
+{
+    return atomic_load(&handle->kept);
+}
+
+void weft_cache_mark(weft_cache_handle *handle)
+{
+    if (!atomic_load_explicit(&handle->marked, memory_order_relaxed))
+        atomic_store_explicit(&handle->marked, true, memory_order_relaxed);
+}
+
 /* ---- recency; under the lock ---- */
 
 static void list_remove(weft_cache *cache, weft_cache_handle *entry)
@@ -107,11 +120,19 @@ static void touch(weft_cache *cache, weft_cache_handle *entry)
     list_push(cache, entry);
 }
 
+/* Before another entry comes first: those that would go next, but were used meanwhile, move up. */
+static void touch_marked(weft_cache *cache)
+{
+    for (size_t i = 0; i < cache->counters.entries && atomic_exchange(&cache->oldest->marked, false); i++)
+        touch(cache, cache->oldest);
+}
+
 /* Drops the cache's reference on `entry` and puts it on the list `dropped`, to be released without the lock. */
 static void drop(weft_cache *cache, weft_cache_handle *entry, weft_cache_handle **dropped)
 {
     weft_map_remove(&cache->map, entry->key, entry->key_size);
     list_remove(cache, entry);
+    atomic_store(&entry->kept, false);
     cache->counters.entries--;
     cache->counters.bytes -= entry->bytes;
     entry->older = *dropped;
@@ -140,7 +161,9 @@ static void release_all(weft_cache_handle *dropped)
 /* A value too large for the cache would only push out all others before it goes itself. */
 static void keep(weft_cache *cache, weft_cache_handle *entry, weft_cache_handle **dropped)
 {
+    touch_marked(cache);
     list_push(cache, entry);
+    atomic_store(&entry->kept, true);
     cache->counters.entries++;
     cache->counters.bytes += entry->bytes;
     if (entry->bytes > cache->max_bytes) {
@@ -345,6 +368,13 @@ void weft_cache_set_capacity(weft_cache *cache, size_t max_entries, size_t max_b
     evict(cache, &dropped);
     pthread_mutex_unlock(&cache->mutex);
     release_all(dropped);
+}
+
+void weft_cache_add_hits(weft_cache *cache, uint64_t hits)
+{
+    pthread_mutex_lock(&cache->mutex);
+    cache->counters.hits += hits;
+    pthread_mutex_unlock(&cache->mutex);
 }
 
 weft_cache_counters weft_cache_counters_of(weft_cache *cache)

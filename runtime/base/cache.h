@@ -40,6 +40,15 @@ weft_cache_handle *weft_cache_retain(weft_cache_handle *handle);
 void weft_cache_release(weft_cache_handle *handle);
 void *weft_cache_value(const weft_cache_handle *handle);
 
+/*
+ * For values that are kept at hand with a handle, and used again without asking for them; the first two take no lock.
+ * A mark counts as a use by the time that room is made, a hit whenever it is added. Once the cache does not keep a
+ * value it never does again: a new one is made.
+ */
+bool weft_cache_keeps(const weft_cache_handle *handle);
+void weft_cache_mark(weft_cache_handle *handle);
+void weft_cache_add_hits(weft_cache *cache, uint64_t hits);
+
 /* Drops all values. What is being made meanwhile is kept when it is ready. */
 void weft_cache_clear(weft_cache *cache);
 /* Drops what exceeds the new capacity. */

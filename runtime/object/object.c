@@ -219,7 +219,7 @@ static weft_status *bind_variant(object_binding *b, const weft_call *inner)
 {
     weft_bound_variant environment = {.allocator = &b->workspace.allocator, .pool = b->pool};
     if (b->pool == NULL) WEFT_TRY(weft_pool_create(environment.allocator, weft_machine_host(), 1, &environment.pool));
-    WEFT_TRY(weft_bound_variant_create(&environment, choose(b), inner, NULL, 0, &b->bound));
+    WEFT_TRY(weft_bound_variant_create(&environment, choose(b), inner, NULL, &b->bound));
     WEFT_TRY(make_blocks(b->bound));
     WEFT_TRY(weft_frame_create(b->bound, &b->frame));
     b->arena = weft_workspace_reserve(&b->workspace, (size_t)b->bound->arena_bytes);

@@ -108,11 +108,18 @@ static weft_status *fill_spans(weft_bound_variant *bound, const weft_run *run)
 
 /* ---- binding ---- */
 
-static weft_status *bound_fill(weft_bound_variant *bound, const weft_call *call, const int64_t *key, size_t key_count)
+static weft_status *keep_key(weft_bound_variant *bound, const weft_call_key *key)
 {
-    bound->key = weft_arena_copy(&bound->arena, key, key_count * sizeof *key);
-    bound->key_count = key_count;
-    if (bound->key == NULL) return weft_status_out_of_memory();
+    if (key == NULL) return NULL;
+    bound->key = weft_arena_copy(&bound->arena, key->words, key->count * sizeof *key->words);
+    bound->key_count = key->count;
+    bound->key_hash = key->hash;
+    return bound->key == NULL ? weft_status_out_of_memory() : NULL;
+}
+
+static weft_status *bound_fill(weft_bound_variant *bound, const weft_call *call, const weft_call_key *key)
+{
+    WEFT_TRY(keep_key(bound, key));
     WEFT_TRY(fill_values(bound, call));
     WEFT_TRY(fill_spans(bound, call->run));
     WEFT_TRY(weft_steps_bind(bound));
@@ -120,7 +127,7 @@ static weft_status *bound_fill(weft_bound_variant *bound, const weft_call *call,
 }
 
 weft_status *weft_bound_variant_create(const weft_bound_variant *environment, const weft_variant *variant,
-                                       const weft_call *call, const int64_t *key, size_t key_count,
+                                       const weft_call *call, const weft_call_key *key,
                                        weft_bound_variant **out_bound)
 {
     weft_bound_variant *bound = weft_allocate(environment->allocator, sizeof *bound);
@@ -133,7 +140,7 @@ weft_status *weft_bound_variant_create(const weft_bound_variant *environment, co
     bound->output_count = call->program->output_count;
     bound->variant = variant;
     weft_arena_init(&bound->arena, bound->allocator);
-    weft_status *status = bound_fill(bound, call, key, key_count);
+    weft_status *status = bound_fill(bound, call, key);
     if (status == NULL) *out_bound = bound;
     else weft_bound_variant_destroy(bound);
     return status;

@@ -5,6 +5,7 @@
 #include "runtime/program/extension.h"
 #include "runtime/base/isa.h"
 #include "runtime/base/memory.h"
+#include "runtime/run/idle_frames.h"
 #include "runtime/run/variant_entry.h"
 #include "runtime/base/status.h"
 #include "runtime/program/variant.h"
@@ -44,6 +45,7 @@ static weft_status *create_parts(weft_executor *executor, const weft_executor_op
     WEFT_TRY(weft_queues_create(allocator, &executor->queues));
     WEFT_TRY(weft_background_create(allocator, &executor->background));
     WEFT_TRY(open_store(executor, options));
+    WEFT_TRY(weft_idle_frames_create(allocator, &executor->idle));
     WEFT_TRY(weft_cache_create(allocator, kernels, SIZE_MAX, weft_kernel_code_destroy, &executor->kernels));
     return weft_cache_create(allocator, variants, SIZE_MAX, weft_variant_entry_destroy, &executor->variants);
 }
@@ -87,11 +89,19 @@ static void destroy_states(const weft_registry *extensions)
     }
 }
 
+static void drop_variants(weft_executor *executor)
+{
+    weft_cache_clear(executor->variants);
+    weft_idle_frames_review(executor->idle);
+}
+
 void weft_executor_destroy(weft_executor *executor)
 {
     if (executor == NULL) return;
     weft_fork_guard_finish(&executor->guard);
     weft_background_destroy(executor->background);
+    if (executor->variants != NULL) drop_variants(executor);
+    weft_idle_frames_destroy(executor->idle);
     weft_cache_destroy(executor->variants);
     destroy_states(&executor->extensions);
     weft_cache_destroy(executor->kernels);
@@ -223,6 +233,7 @@ weft_status *weft_executor_check_extensions(const weft_executor *executor, const
 
 void weft_executor_counters_read(const weft_executor *executor, weft_executor_counters *out_counters)
 {
+    weft_idle_frames_review(executor->idle);
     *out_counters = (weft_executor_counters){.variants = weft_cache_counters_of(executor->variants),
                                              .kernels = weft_cache_counters_of(executor->kernels),
                                              .kernels_compiled = atomic_load(&executor->kernels_compiled),
@@ -241,7 +252,7 @@ void weft_executor_settle(weft_executor *executor)
 void weft_executor_clear(weft_executor *executor)
 {
     weft_background_clear(executor->background);
-    weft_cache_clear(executor->variants);
+    drop_variants(executor);
     weft_cache_clear(executor->kernels);
     weft_block_store_clear(executor->blocks);
 }

@@ -8,6 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/data/array.h"
 #include "runtime/run/executor.h"
+#include "runtime/run/idle_frames.h"
 #include "runtime/step/device.h"
 
 /* Runs of one queue that may be under way: the oldest one is waited for before another begins. */
@@ -16,8 +17,6 @@ enum { MOST_RUNS = 64 };
 /* What a run under way holds; `frame` NULL: it is a copy. */
 typedef struct held {
     weft_frame *frame;
-    weft_variant_entry *entry;
-    weft_cache_handle *handle;
     weft_program *program;
 } held;
 
@@ -119,11 +118,10 @@ static void push_event(weft_event *event, size_t input_count, weft_array *const 
     queue->count++;
 }
 
-void weft_event_keep(weft_event *event, const weft_call *call, weft_frame *frame, weft_variant_entry *entry,
-                     weft_cache_handle *handle)
+void weft_event_keep(weft_event *event, const weft_call *call, weft_frame *frame)
 {
     const weft_run *run = call->run;
-    event->held = (held){frame, entry, handle, weft_program_retain(call->program)};
+    event->held = (held){frame, weft_program_retain(call->program)};
     push_event(event, run->input_count, run->inputs, run->output_count, run->outputs);
 }
 
@@ -134,8 +132,7 @@ static weft_status *end_run(weft_event *event, weft_status *status)
     if (h->frame == NULL) return status;
     if (status == NULL) status = weft_device_result(h->frame);
     weft_frame_close(h->frame, &event->run, status == NULL);
-    weft_variant_entry_release(h->entry, h->frame);
-    weft_cache_release(h->handle);
+    weft_idle_frames_give(event->queue->executor->idle, h->frame);
     weft_program_release(h->program);
     return status;
 }

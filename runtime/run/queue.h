@@ -17,7 +17,6 @@ weft_status *weft_queue_run(weft_executor *executor, weft_program *program, cons
 weft_driver_queue *weft_event_queue(const weft_event *event);
 /* The steps were given to the queue: the event comes after them. */
 weft_status *weft_event_record(weft_event *event, weft_frame *frame) WEFT_MUST_USE;
-/* The run goes on: takes the frame and the handle, retains arrays and program until it is done. */
-void weft_event_keep(weft_event *event, const weft_call *call, weft_frame *frame, weft_variant_entry *entry,
-                     weft_cache_handle *handle);
+/* The run goes on: takes the frame, retains arrays and program until it is done. */
+void weft_event_keep(weft_event *event, const weft_call *call, weft_frame *frame);
 #endif

@@ -6,6 +6,7 @@
 #include "runtime/base/float_mode.h"
 #include "runtime/base/memory.h"
 #include "runtime/run/build_variant.h"
+#include "runtime/run/idle_frames.h"
 #include "runtime/run/named.h"
 #include "runtime/run/queue.h"
 #include "runtime/run/variant_entry.h"
@@ -118,23 +119,23 @@ static weft_status *acquire(struct build *build, const weft_call_key *key, weft_
     }
 }
 
+/* After a variant was made others may have gone to make room. */
+static weft_status *acquire_frame(struct build *build, const weft_call_key *key, weft_frame **out_frame)
+{
+    weft_cache_handle *handle;
+    WEFT_TRY(acquire(build, key, &handle));
+    if (build->built) weft_idle_frames_review(build->executor->idle);
+    return weft_variant_entry_acquire(handle, build->call, key, out_frame);
+}
+
 static weft_status *run_key(weft_executor *executor, const weft_call *call, const weft_call_key *key)
 {
     struct build build = {.executor = executor, .call = call};
-    weft_cache_handle *handle;
-    weft_frame *frame;
-    WEFT_TRY(acquire(&build, key, &handle));
-    weft_variant_entry *entry = weft_cache_value(handle);
-    weft_status *status = weft_variant_entry_acquire(handle, call, key, &frame);
-    if (status == NULL) {
-        status = run_reported(frame, call, &build);
-        if (status == NULL && call->event != NULL) {
-            weft_event_keep(call->event, call, frame, entry, handle);
-            return NULL;
-        }
-        weft_variant_entry_release(entry, frame);
-    }
-    weft_cache_release(handle);
+    weft_frame *frame = weft_idle_frames_take(executor->idle, key);
+    if (frame == NULL) WEFT_TRY(acquire_frame(&build, key, &frame));
+    weft_status *status = run_reported(frame, call, &build);
+    if (status == NULL && call->event != NULL) weft_event_keep(call->event, call, frame);
+    else weft_idle_frames_give(executor->idle, frame);
     return status;
 }
 

@@ -3,13 +3,15 @@
 #include <string.h>
 #include "runtime/run/bind_variant.h"
 #include "runtime/run/executor.h"
+#include "runtime/run/idle_frames.h"
 #include "runtime/run/specialize.h"
 #include "runtime/base/fork.h"
 #include "runtime/base/memory.h"
 
 /*
  * The newest binding is first. A binding dropped while runs use it ends with the last of them. One short lock finds
- * binding and frame, another gives them back; none is held between.
+ * binding and frame, another gives them back; none is held between. A frame kept at hand (idle_frames) is not given
+ * back: it stands for a run that goes on.
  */
 
 enum { MOST_BINDINGS = 32 };
@@ -66,33 +68,56 @@ void weft_variant_entry_destroy(void *argument)
 
 /* ---- under the lock ---- */
 
-static bool has_key(const weft_bound_variant *bound, const int64_t *key, size_t count)
+/* Puts a binding, the one that `link` points to, first. */
+static void touch(weft_variant_entry *entry, weft_bound_variant **link)
 {
-    return bound->key_count == count && memcmp(bound->key, key, count * sizeof *key) == 0;
-}
-
-static weft_bound_variant *find(weft_variant_entry *entry, const int64_t *key, size_t count)
-{
-    weft_bound_variant **link = &entry->newest;
-    while (*link != NULL && !has_key(*link, key, count)) link = &(*link)->older;
     weft_bound_variant *bound = *link;
-    if (bound == NULL) return NULL;
     *link = bound->older;
     bound->older = entry->newest;
     entry->newest = bound;
-    return bound;
 }
 
-/* The oldest binding, taken off the list, to be destroyed without the lock; NULL while it is in use. */
-static weft_bound_variant *drop_oldest(weft_variant_entry *entry)
+static weft_bound_variant *find(weft_variant_entry *entry, const weft_call_key *key)
+{
+    weft_bound_variant **link = &entry->newest;
+    while (*link != NULL && !weft_bound_variant_has_key(*link, key)) link = &(*link)->older;
+    if (*link == NULL) return NULL;
+    touch(entry, link);
+    return entry->newest;
+}
+
+static weft_bound_variant **find_oldest(weft_variant_entry *entry)
 {
     weft_bound_variant **link = &entry->newest;
     while ((*link)->older != NULL) link = &(*link)->older;
+    return link;
+}
+
+/* Before another binding comes first: those that would go next, but were used meanwhile, move up. */
+static void touch_marked(weft_variant_entry *entry)
+{
+    for (size_t i = 0; i < entry->count; i++) {
+        weft_bound_variant **oldest = find_oldest(entry);
+        if (!atomic_exchange(&(*oldest)->marked, false)) return;
+        touch(entry, oldest);
+    }
+}
+
+/* What became of the oldest binding. */
+typedef struct dropped {
+    bool any;
+    uint64_t hash;             /* of its key */
+    weft_bound_variant *bound; /* to be destroyed without the lock; NULL while it is in use */
+} dropped;
+
+static dropped drop_oldest(weft_variant_entry *entry)
+{
+    weft_bound_variant **link = find_oldest(entry);
     weft_bound_variant *bound = *link;
     *link = NULL;
     entry->count--;
-    bound->kept = false;
-    return bound->running == 0 ? bound : NULL;
+    atomic_store(&bound->kept, false);
+    return (dropped){true, bound->key_hash, bound->running == 0 ? bound : NULL};
 }
 
 /* `*out_due`: this is as late a run of the binding as the executor waits for, to specialise it. */
@@ -100,32 +125,38 @@ static weft_frame *take_frame(weft_bound_variant *bound, uint32_t specialize_aft
 {
     weft_frame *frame = bound->frames;
     bound->running++;
-    *out_due = ++bound->runs == specialize_after && specialize_after > 0;
+    *out_due = atomic_fetch_add(&bound->runs, 1) + 1 == specialize_after && specialize_after > 0;
     if (frame != NULL) bound->frames = frame->next;
     return frame;
 }
 
 /* ---- bindings ---- */
 
-/* Puts `bound` first, unless another thread was faster: then that one's is used. */
-static weft_bound_variant *keep(weft_variant_entry *entry, weft_bound_variant *bound, weft_frame **out_frame,
-                                bool *out_due)
+/* Puts `bound` first. */
+static dropped add(weft_variant_entry *entry, weft_bound_variant *bound)
 {
-    weft_bound_variant *dropped = NULL;
+    touch_marked(entry);
+    atomic_store(&bound->kept, true);
+    bound->older = entry->newest;
+    entry->newest = bound;
+    return ++entry->count > MOST_BINDINGS ? drop_oldest(entry) : (dropped){.any = false};
+}
+
+/* Adds `bound`, unless another thread was faster: then that one's is used. */
+static weft_bound_variant *keep(weft_variant_entry *entry, weft_bound_variant *bound, const weft_call_key *key,
+                                weft_frame **out_frame, bool *out_due)
+{
+    dropped gone = {.bound = bound};
     pthread_mutex_lock(&entry->mutex);
-    weft_bound_variant *kept = find(entry, bound->key, bound->key_count);
-    if (kept != NULL) {
-        dropped = bound;
-    } else {
+    weft_bound_variant *kept = find(entry, key);
+    if (kept == NULL) {
         kept = bound;
-        kept->kept = true;
-        kept->older = entry->newest;
-        entry->newest = kept;
-        if (++entry->count > MOST_BINDINGS) dropped = drop_oldest(entry);
+        gone = add(entry, bound);
     }
     *out_frame = take_frame(kept, entry->executor->specialize_after, out_due);
     pthread_mutex_unlock(&entry->mutex);
-    destroy_bound(dropped);
+    destroy_bound(gone.bound);
+    if (gone.any && gone.bound == NULL) weft_idle_frames_review_hash(entry->executor->idle, gone.hash);
     return kept;
 }
 
@@ -142,13 +173,7 @@ static void end_run(weft_variant_entry *entry, weft_bound_variant *bound, weft_f
     if (last) destroy_bound(bound);
 }
 
-/* The key of a binding within its variant. */
-typedef struct binding_key {
-    const int64_t *words;
-    size_t count;
-} binding_key;
-
-static weft_status *bind(const weft_variant_entry *entry, const weft_call *call, const binding_key *key,
+static weft_status *bind(const weft_variant_entry *entry, const weft_call *call, const weft_call_key *key,
                          weft_bound_variant **out_bound)
 {
     weft_executor *executor = entry->executor;
@@ -159,18 +184,18 @@ static weft_status *bind(const weft_variant_entry *entry, const weft_call *call,
                                             .executor = executor,
                                             .extensions = &executor->extensions,
                                             .host_runtime = weft_executor_find_host_runtime(executor, call->runtime)};
-    return weft_bound_variant_create(&environment, entry->variant, call, key->words, key->count, out_bound);
+    return weft_bound_variant_create(&environment, entry->variant, call, key, out_bound);
 }
 
 /* A frame of the binding of `key`; or none, but the binding, a run of which has begun, where it has a variant for
  * exactly its extents. `out_due` as take_frame has it. */
-static weft_status *acquire(weft_variant_entry *entry, const weft_call *call, const binding_key *key,
+static weft_status *acquire(weft_variant_entry *entry, const weft_call *call, const weft_call_key *key,
                             weft_frame **out_frame, weft_bound_variant **out_generic, bool *out_due)
 {
     weft_frame *frame = NULL;
     *out_due = false;
     pthread_mutex_lock(&entry->mutex);
-    weft_bound_variant *bound = find(entry, key->words, key->count);
+    weft_bound_variant *bound = find(entry, key);
     *out_generic = bound != NULL && bound->specialized != NULL ? bound : NULL;
     if (*out_generic != NULL) bound->running++;
     else if (bound != NULL) frame = take_frame(bound, entry->executor->specialize_after, out_due);
@@ -178,7 +203,7 @@ static weft_status *acquire(weft_variant_entry *entry, const weft_call *call, co
     if (*out_generic != NULL) return NULL;
     if (bound == NULL) {
         WEFT_TRY(bind(entry, call, key, &bound));
-        bound = keep(entry, bound, &frame, out_due);
+        bound = keep(entry, bound, key, &frame, out_due);
     }
     weft_status *status = frame == NULL ? weft_frame_create(bound, &frame) : NULL;
     if (status == NULL) *out_frame = frame;
@@ -196,39 +221,83 @@ static void specialize_later(weft_cache_handle *handle, weft_bound_variant *boun
     if (!weft_specialize_later(handle, bound, call)) end_run(entry, bound, NULL);
 }
 
-weft_status *weft_variant_entry_acquire(weft_cache_handle *handle, const weft_call *call, const weft_call_key *key,
-                                        weft_frame **out_frame)
+/* weft_variant_entry_acquire, except that the handle stays the caller's. */
+static weft_status *acquire_best(weft_cache_handle *handle, const weft_call *call, const weft_call_key *key,
+                                 weft_frame **out_frame)
 {
-    const binding_key words = {key->words + key->variant_count, key->count - key->variant_count};
     weft_variant_entry *entry = weft_cache_value(handle);
     weft_bound_variant *generic, *none;
     bool due;
-    WEFT_TRY(acquire(entry, call, &words, out_frame, &generic, &due));
+    WEFT_TRY(acquire(entry, call, key, out_frame, &generic, &due));
     if (due) specialize_later(handle, (*out_frame)->bound, call);
     if (generic == NULL) return NULL;
-    weft_status *status = acquire(generic->specialized, call, &words, out_frame, &none, &due);
+    weft_status *status = acquire(generic->specialized, call, key, out_frame, &none, &due);
     if (status == NULL) (*out_frame)->generic = generic;
     else end_run(entry, generic, NULL);
     return status;
 }
 
-void weft_variant_entry_release(weft_variant_entry *entry, weft_frame *frame)
+weft_status *weft_variant_entry_acquire(weft_cache_handle *handle, const weft_call *call, const weft_call_key *key,
+                                        weft_frame **out_frame)
 {
-    weft_bound_variant *generic = frame->generic;
-    if (generic == NULL) {
-        end_run(entry, frame->bound, frame);
-        return;
-    }
-    frame->generic = NULL;
-    end_run(generic->specialized, frame->bound, frame);
-    end_run(entry, generic, NULL);
+    weft_status *status = acquire_best(handle, call, key, out_frame);
+    if (status == NULL) (*out_frame)->handle = handle;
+    else weft_cache_release(handle);
+    return status;
 }
+
+void weft_variant_entry_release(weft_frame *frame)
+{
+    weft_cache_handle *handle = frame->handle;
+    weft_variant_entry *entry = weft_cache_value(handle);
+    weft_bound_variant *generic = frame->generic;
+    weft_variant_entry_add_hits(frame);
+    frame->generic = NULL;
+    end_run(generic == NULL ? entry : generic->specialized, frame->bound, frame);
+    if (generic != NULL) end_run(entry, generic, NULL);
+    weft_cache_release(handle);
+}
+
+/* ---- frames at hand ---- */
+
+/* The binding that the key of its runs stands for. */
+static weft_bound_variant *asked_for(const weft_frame *frame)
+{
+    return frame->generic == NULL ? frame->bound : frame->generic;
+}
+
+/* Runs that are counted until their binding is specialised, and those after that, ask. */
+bool weft_variant_entry_is_current(const weft_frame *frame)
+{
+    const weft_bound_variant *bound = asked_for(frame);
+    return weft_cache_keeps(frame->handle) && atomic_load(&bound->kept) &&
+           (frame->generic != NULL || (atomic_load(&bound->specialized) == NULL &&
+                                       atomic_load(&bound->runs) >= bound->executor->specialize_after));
+}
+
+void weft_variant_entry_mark(weft_frame *frame)
+{
+    weft_bound_variant *bound = asked_for(frame);
+    frame->hits++;
+    weft_cache_mark(frame->handle);
+    if (!atomic_load_explicit(&bound->marked, memory_order_relaxed))
+        atomic_store_explicit(&bound->marked, true, memory_order_relaxed);
+}
+
+void weft_variant_entry_add_hits(weft_frame *frame)
+{
+    if (frame->hits > 0) weft_cache_add_hits(frame->bound->executor->variants, frame->hits);
+    frame->hits = 0;
+}
+
+/* ---- specialised variants ---- */
 
 void weft_variant_entry_replace(weft_variant_entry *entry, weft_bound_variant *bound, weft_variant_entry *specialized)
 {
     pthread_mutex_lock(&entry->mutex);
-    bound->specialized = specialized;
+    atomic_store(&bound->specialized, specialized);
     pthread_mutex_unlock(&entry->mutex);
+    weft_idle_frames_review_hash(entry->executor->idle, bound->key_hash);
 }
 
 void weft_variant_entry_end(weft_variant_entry *entry, weft_bound_variant *bound)

@@ -5,6 +5,7 @@
  * A variant bound to one set of shapes and strides: every formula evaluated, every size known, memory planned. What is
  * left for a run is to put pointers in place. Immutable once made, except for what variant_entry.c says.
  */
+#include <stdatomic.h>
 #include <weft/executor.h>
 #include "runtime/data/block.h"
 #include "runtime/engine/gemm.h"
@@ -123,8 +124,9 @@ typedef struct weft_bound_variant {
     size_t input_count, output_count;
     const weft_variant *variant;
     weft_arena arena; /* everything below */
-    int64_t *key;
+    int64_t *key; /* of the calls, in full */
     size_t key_count;
+    uint64_t key_hash;
     int64_t *values; /* of the variant's formulas */
     weft_bound_step *steps;
     int64_t *offsets; /* of each buffer that is a temporary, in the arena of a run */
@@ -133,13 +135,14 @@ typedef struct weft_bound_variant {
     weft_output_shape *outputs;
     size_t pointer_count, view_count; /* of a frame */
     weft_view *views;                 /* of the host steps, without data */
-    /* variant_entry.c, under its lock */
+    /* variant_entry.c: written under its lock, except for `marked`; the atomic ones are read without */
     struct weft_bound_variant *older;
-    weft_frame *frames; /* idle */
-    size_t running;
-    uint32_t runs;                          /* so far, until it is specialised */
-    struct weft_variant_entry *specialized; /* owned; NULL: none yet */
-    bool kept;
+    weft_frame *frames;                               /* idle */
+    size_t running;                                   /* runs, and frames at hand for the next */
+    _Atomic uint32_t runs;                            /* so far, until it is specialised */
+    struct weft_variant_entry *_Atomic specialized;   /* owned; NULL: none yet */
+    atomic_bool kept;
+    atomic_bool marked; /* used since it came first in its list */
 } weft_bound_variant;
 
 /* OUT_OF_RANGE: what three strings name, of that type, has too many bytes. An extent without a value is
