@@ -18,8 +18,8 @@ void weft_idle_frames_destroy(weft_idle_frames *idle);
 weft_frame *weft_idle_frames_take(weft_idle_frames *idle, const weft_call_key *key);
 /* After a run. The frame goes back to its variant (weft_variant_entry_release) where it is not of use any more. */
 void weft_idle_frames_give(weft_idle_frames *idle, weft_frame *frame);
-/* After variants, or the binding of a key with that hash, were dropped or replaced: frames that are not of use any more
- * go back, now or when their runs end. The cache of variants is told of all hits. */
+/* After variants, or the binding of a key with that hash, were dropped: their frames go back, now or when their runs
+ * end. The cache of variants is told of all hits. */
 void weft_idle_frames_review(weft_idle_frames *idle);
 void weft_idle_frames_review_hash(weft_idle_frames *idle, uint64_t hash);
 #endif

@@ -297,7 +297,6 @@ void weft_variant_entry_replace(weft_variant_entry *entry, weft_bound_variant *b
     pthread_mutex_lock(&entry->mutex);
     atomic_store(&bound->specialized, specialized);
     pthread_mutex_unlock(&entry->mutex);
-    weft_idle_frames_review_hash(entry->executor->idle, bound->key_hash);
 }
 
 void weft_variant_entry_end(weft_variant_entry *entry, weft_bound_variant *bound)

@@ -112,6 +112,34 @@ static void the_least_recently_used_goes_first(void **state)
     close_source(&source);
 }
 
+static void what_is_marked_counts_as_used(void **state)
+{
+    (void)state;
+    struct source source;
+    weft_cache_handle *first, *second;
+    open_source(&source, 3, SIZE_MAX);
+    weft_test_ok(acquire(&source, 0, &first));
+    weft_test_ok(acquire(&source, 1, &second));
+    visit(&source, 2);
+    weft_cache_mark(first);
+    visit(&source, 3);
+    assert_true(weft_cache_keeps(first));
+    assert_false(weft_cache_keeps(second));
+    weft_cache_mark(second);
+    weft_cache_add_hits(source.cache, 1);
+    check_counters(&source, 1, 4, 1, 3);
+    visit(&source, 4);
+    weft_cache_mark(first);
+    for (int i = 5; i < 7; i++) visit(&source, i);
+    assert_true(weft_cache_keeps(first));
+    visit(&source, 7);
+    assert_false(weft_cache_keeps(first));
+    check_counters(&source, 1, 8, 5, 3);
+    weft_cache_release(first);
+    weft_cache_release(second);
+    close_source(&source);
+}
+
 static void bytes_bound_too(void **state)
 {
     (void)state;
@@ -472,6 +500,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_recently_used_goes_first),
+        cmocka_unit_test(what_is_marked_counts_as_used),
         cmocka_unit_test(bytes_bound_too),
         cmocka_unit_test(a_handle_outlives_eviction_and_cache),
         cmocka_unit_test(capacity_and_clearing_drop_entries),

@@ -6,7 +6,7 @@
 
 /* Many threads on one executor. Run under the thread sanitizer too. */
 
-enum { THREADS = 8, ROUNDS = 60, MOST = 40000 };
+enum { THREADS = 8, ROUNDS = 60, MOST = 40000, CROWD_ROUNDS = 3000 };
 
 /* z = 2x through a temporary that holds x + x, so that arenas shared by mistake are found out. */
 static void double_kernel(const weft_kernel_frame *frame, int64_t begin, int64_t end)
@@ -111,14 +111,19 @@ static void *work_once(void *argument)
     return NULL;
 }
 
-static void open_shared(struct shared *shared)
+static void open_shared_with(struct shared *shared, const weft_executor_options *options)
 {
     memset(shared, 0, sizeof *shared);
     weft_fake_init(&shared->fake, "fake", fill_double);
-    weft_test_ok(weft_executor_create(&(weft_executor_options){.threads = 2}, &shared->executor));
+    weft_test_ok(weft_executor_create(options, &shared->executor));
     weft_test_ok(weft_executor_register_runtime(shared->executor, &shared->fake.runtime));
     for (int i = 0; i < 2; i++) shared->programs[i] = double_program();
     pthread_barrier_init(&shared->barrier, NULL, THREADS);
+}
+
+static void open_shared(struct shared *shared)
+{
+    open_shared_with(shared, &(weft_executor_options){.threads = 2});
 }
 
 static void close_shared(struct shared *shared)
@@ -176,12 +181,80 @@ static void test_failed_build(void **state)
     close_shared(&shared);
 }
 
+/* ---- dropped while it is used ---- */
+
+enum { PROGRAMS = 50, EXTENTS = 40, FAMILIAR = 3 };
+
+struct crowd {
+    struct shared shared;
+    weft_program *programs[PROGRAMS];
+};
+
+/* Most runs are of few programs and extents, others of any. Some threads drop what there is, or count it. */
+static void *work_in_a_crowd(void *argument)
+{
+    struct worker *worker = argument;
+    struct shared *shared = worker->shared;
+    struct crowd *crowd = (struct crowd *)((char *)shared - offsetof(struct crowd, shared));
+    unsigned random = (unsigned)worker->number + 1;
+    weft_executor_counters counters;
+    pthread_barrier_wait(&shared->barrier);
+    for (int i = 0; i < CROWD_ROUNDS; i++) {
+        random = random * 1103515245 + 12345;
+        bool any = (random >> 16) % 8 == 0;
+        int program = (int)((random >> 20) % (any ? PROGRAMS : FAMILIAR));
+        int64_t count = (int64_t)((random >> 10) % (any ? EXTENTS : FAMILIAR));
+        weft_status *status = run_once(shared, crowd->programs[program], count, i);
+        if (i % 200 == 199 && worker->number == 0) weft_executor_clear(shared->executor);
+        if (i % 30 == 29 && worker->number == 1) weft_executor_counters_read(shared->executor, &counters);
+        atomic_fetch_add(weft_status_code(status) == WEFT_OK ? &shared->succeeded : &shared->failed, 1);
+        weft_status_destroy(status);
+    }
+    return NULL;
+}
+
+static void run_crowd(const weft_executor_options *options)
+{
+    struct crowd crowd;
+    weft_test_allocator test;
+    weft_executor_options own = *options;
+    weft_executor_counters counters;
+    weft_test_allocator_init(&test, WEFT_TEST_NEVER);
+    own.allocator = &test.allocator;
+    open_shared_with(&crowd.shared, &own);
+    for (int i = 0; i < PROGRAMS; i++) crowd.programs[i] = double_program();
+    run_all(&crowd.shared, work_in_a_crowd);
+    assert_int_equal(atomic_load(&crowd.shared.succeeded), THREADS * CROWD_ROUNDS);
+    weft_executor_settle(crowd.shared.executor);
+    weft_executor_counters_read(crowd.shared.executor, &counters);
+    assert_int_equal(counters.variants.hits + counters.variants.misses, THREADS * CROWD_ROUNDS);
+    assert_true(counters.variants.entries <= own.variant_capacity);
+    close_shared(&crowd.shared);
+    for (int i = 0; i < PROGRAMS; i++) weft_program_release(crowd.programs[i]);
+    weft_test_allocator_check(&test);
+}
+
+static void test_crowd(void **state)
+{
+    (void)state;
+    run_crowd(&(weft_executor_options){.threads = 2, .variant_capacity = 4});
+}
+
+static void test_crowd_specialized(void **state)
+{
+    (void)state;
+    run_crowd(&(weft_executor_options){
+        .threads = 2, .variant_capacity = 4, .specialize_after = 3, .specialized_capacity = 8});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_runs),
         cmocka_unit_test(test_one_build_for_all),
         cmocka_unit_test(test_failed_build),
+        cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_crowd_specialized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

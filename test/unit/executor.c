@@ -551,13 +551,66 @@ static void test_out_of_memory(void **state)
     weft_program_release(program);
 }
 
+/* Whatever else runs, what runs often is at hand: it allocates nothing. What runs once does not pile up. */
+static void test_what_is_used_stays(void **state)
+{
+    (void)state;
+    enum { SHAPES = 300, BETWEEN = 20 };
+    struct bench bench;
+    static float a[SHAPES], b[SHAPES], c[SHAPES];
+    size_t blocks = 0;
+    open_bench(&bench, &(weft_executor_options){.threads = 1, .variant_capacity = 2});
+    weft_array *often[] = {row_major(a, 3, 2), row_major(b, 2, 3), row_major(c, 3, 2), wrap(c, 3, 2, 1, 3)};
+    weft_test_ok(run_plain(&bench, often[0], often[1], often[2]));
+    for (int64_t n = 1; n <= SHAPES; n++) {
+        weft_array *once[] = {row_major(a, n, 1), row_major(b, 1, n), row_major(c, n, 1)};
+        weft_test_ok(run_plain(&bench, once[0], once[1], once[2]));
+        if (n % BETWEEN == 0) weft_test_ok(run_plain(&bench, often[0], often[1], often[3])); /* another variant */
+        size_t requests = atomic_load(&bench.test.requests);
+        weft_test_ok(run_plain(&bench, often[0], often[1], often[2]));
+        assert_int_equal(atomic_load(&bench.test.requests), requests);
+        for (int i = 0; i < 3; i++) weft_array_release(once[i]);
+        if (n == SHAPES / 4) blocks = atomic_load(&bench.test.blocks);
+    }
+    assert_in_range(atomic_load(&bench.test.blocks), 0, blocks);
+    weft_executor_counters found = counters(&bench);
+    assert_int_equal(found.variants.hits + found.variants.misses, 1 + 2 * SHAPES + SHAPES / BETWEEN);
+    assert_int_equal(found.variants.misses, 2);
+    for (int i = 0; i < 4; i++) weft_array_release(often[i]);
+    close_bench(&bench);
+}
+
+/* What goes from the cache is not kept at hand either. */
+static void test_what_is_dropped_goes(void **state)
+{
+    (void)state;
+    struct bench bench;
+    static float a[12], b[12], c[24];
+    open_bench(&bench, &(weft_executor_options){.threads = 1, .variant_capacity = 1});
+    weft_array *x = row_major(a, 3, 4), *y = row_major(b, 4, 3), *z[] = {row_major(c, 3, 4), wrap(c, 3, 4, 1, 6)};
+    size_t blocks[2], none = atomic_load(&bench.test.blocks);
+    for (int i = 0; i < 20; i++) {
+        for (int run = 0; run < 3; run++) weft_test_ok(run_plain(&bench, x, y, z[i % 2]));
+        if (i < 2) blocks[i] = atomic_load(&bench.test.blocks);
+        assert_int_equal(atomic_load(&bench.test.blocks), blocks[i % 2]);
+        if (i < 2) weft_executor_clear(bench.executor);
+    }
+    assert_int_equal(atomic_load(&bench.fake.builds), 20);
+    assert_int_equal(counters(&bench).variants.hits, 40);
+    weft_executor_clear(bench.executor);
+    assert_int_equal(atomic_load(&bench.test.blocks), none);
+    weft_array *arrays[] = {x, y, z[0], z[1]};
+    for (int i = 0; i < 4; i++) weft_array_release(arrays[i]);
+    close_bench(&bench);
+}
+
 /* The message of a run whose request number `fail` is refused; whether there was one. */
 static bool find_message(size_t fail, char *out_text, size_t size)
 {
     struct bench bench;
-    float a[12] = {0}, b[12] = {0};
+    static float a[40 * 40], b[40 * 40]; /* too large for an arena that is part of a frame */
     open_bench(&bench, &(weft_executor_options){.threads = 1});
-    weft_array *x = row_major(a, 3, 4), *y = row_major(b, 4, 3), *z = NULL;
+    weft_array *x = row_major(a, 40, 40), *y = row_major(b, 40, 40), *z = NULL;
     bench.test.fail_at = atomic_load(&bench.test.requests) + fail;
     weft_status *status = run_with(&bench, x, y, &z, (weft_run){0});
     bool failed = status != NULL;
@@ -577,7 +630,7 @@ static void test_there_is_no_memory_for(void **state)
     bool output = false, intermediates = false;
     char text[256];
     for (size_t fail = 0; find_message(fail, text, sizeof text); fail++) {
-        output = output || strcmp(text, "there is no memory for the 48 bytes of output \"z\"") == 0;
+        output = output || strcmp(text, "there is no memory for the 6400 bytes of output \"z\"") == 0;
         intermediates = intermediates || strstr(text, "bytes of intermediates") != NULL;
     }
     assert_true(output && intermediates);
@@ -601,6 +654,8 @@ int main(void)
         cmocka_unit_test(test_donated_inputs),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_there_is_no_memory_for),
+        cmocka_unit_test(test_what_is_used_stays),
+        cmocka_unit_test(test_what_is_dropped_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
