@@ -2,17 +2,32 @@
 #include "runtime/step/frame.h"
 #include <string.h>
 #include "runtime/data/array.h"
+#include "runtime/data/array_layout.h"
 #include "runtime/base/memory.h"
 #include "runtime/step/device.h"
 
 /* ---- create, destroy ---- */
+
+/* Arenas up to this size are part of the frame: they take little beside the tables, and a run no lock. */
+enum { SMALL_ARENA = 4096, ARENA_ALIGNMENT = 64 };
+
+static bool has_small_arena(const weft_bound_variant *bound)
+{
+    return bound->arena_bytes > 0 && bound->arena_bytes <= SMALL_ARENA && bound->runtime->driver->allocate == NULL;
+}
 
 static size_t frame_size(const weft_bound_variant *bound)
 {
     size_t pointers = bound->output_count + bound->input_count + bound->variant->buffer_count + bound->pointer_count;
     size_t intervals = bound->output_count + bound->input_count;
     return sizeof(weft_frame) + pointers * sizeof(void *) + bound->view_count * sizeof(weft_view) +
-           intervals * sizeof(weft_interval);
+           intervals * sizeof(weft_interval) +
+           (has_small_arena(bound) ? (size_t)bound->arena_bytes + ARENA_ALIGNMENT - 1 : 0);
+}
+
+static char *align(char *memory)
+{
+    return memory + (-(uintptr_t)memory & (ARENA_ALIGNMENT - 1));
 }
 
 weft_status *weft_frame_create(weft_bound_variant *bound, weft_frame **out_frame)
@@ -28,6 +43,7 @@ weft_status *weft_frame_create(weft_bound_variant *bound, weft_frame **out_frame
     memcpy(frame->views, bound->views, bound->view_count * sizeof(weft_view));
     frame->output_intervals = (weft_interval *)(frame->views + bound->view_count);
     frame->input_intervals = frame->output_intervals + bound->output_count;
+    if (has_small_arena(bound)) frame->arena = align((char *)(frame->input_intervals + bound->input_count));
     for (size_t i = 0; i < bound->output_count; i++) frame->output_intervals[i].number = i;
     for (size_t i = 0; i < bound->input_count; i++) frame->input_intervals[i].number = i;
     *out_frame = frame;
@@ -44,15 +60,24 @@ void weft_frame_destroy(weft_frame *frame)
 /* Up to this many pairs of arrays are compared one by one. */
 #define FEW_PAIRS 64
 
+static weft_interval interval_of(const weft_array *array, weft_span span, size_t number)
+{
+    weft_interval interval = {.number = number};
+    if (array == NULL || span.low == span.high) return interval;
+    interval.low = (uintptr_t)array->data + (uintptr_t)span.low;
+    interval.high = (uintptr_t)array->data + (uintptr_t)span.high;
+    return interval;
+}
+
 static weft_interval input_interval(const weft_frame *frame, const weft_run *run, size_t input)
 {
-    return weft_interval_of(run->inputs[input], frame->bound->input_spans[input], input);
+    return interval_of(run->inputs[input], frame->bound->input_spans[input], input);
 }
 
 /* Of the caller's array. */
 static weft_interval output_interval(const weft_frame *frame, const weft_run *run, size_t output)
 {
-    return weft_interval_of(run->outputs[output], frame->bound->output_spans[output], output);
+    return interval_of(run->outputs[output], frame->bound->output_spans[output], output);
 }
 
 /* Where a donated input's first element lies in its copy. */
@@ -245,10 +270,7 @@ static weft_status *make_output(weft_frame *frame, const weft_run *run, size_t o
 static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
 {
     size_t given = 0;
-    for (size_t i = 0; i < run->output_count; i++) {
-        frame->outputs[i] = run->outputs[i];
-        given += run->outputs[i] != NULL;
-    }
+    for (size_t i = 0; i < run->output_count; i++) given += run->outputs[i] != NULL;
     if (given > 0) WEFT_TRY(check_overlaps(frame, run));
     if (given < run->output_count && run->donated != NULL && frame->bound->variant->input_alias != NULL) {
         sort_inputs(frame, run);
@@ -266,8 +288,8 @@ static void *data_of(const weft_frame *frame, const weft_run *run, size_t index)
     switch (buffer->kind) {
     case WEFT_BUFFER_INPUT:
         if (frame->copies[buffer->number] != NULL) return data_of_copy(frame, buffer->number);
-        return weft_array_data(run->inputs[buffer->number]);
-    case WEFT_BUFFER_OUTPUT: return weft_array_data(frame->outputs[buffer->number]);
+        return run->inputs[buffer->number]->data;
+    case WEFT_BUFFER_OUTPUT: return frame->outputs[buffer->number]->data;
     case WEFT_BUFFER_TEMPORARY: return frame->arena == NULL ? NULL : frame->arena + bound->offsets[index];
     case WEFT_BUFFER_CONSTANT:
         return (void *)(frame->weights == NULL ? buffer->data : frame->weights + (uintptr_t)buffer->data);
@@ -293,7 +315,7 @@ static void fill_pointers(weft_frame *frame, const weft_run *run)
 
 weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 {
-    for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = NULL;
+    for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = run->outputs[i];
     const weft_bound_variant *bound = frame->bound;
     size_t bytes = (size_t)bound->arena_bytes;
     if (run->memory_limit != 0 && bytes > run->memory_limit)
@@ -302,7 +324,7 @@ weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
                                   run->memory_limit);
     if (bound->is_apart) WEFT_TRY(weft_device_open(frame));
     WEFT_TRY(open_outputs(frame, run));
-    if (bytes > 0) {
+    if (bytes > 0 && frame->arena == NULL) {
         weft_status *status = weft_block_acquire(bound->blocks, bound->runtime, bytes, &frame->arena_block);
         if (status != NULL) return tell_what_for(frame, status, "intermediates", NULL, bytes);
         frame->arena = frame->arena_block->memory;
@@ -351,8 +373,10 @@ void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded)
         weft_block_release(frame->copies[i]);
         frame->copies[i] = NULL;
     }
-    weft_block_release(frame->arena_block);
-    frame->arena_block = NULL;
-    frame->arena = NULL;
+    if (frame->arena_block != NULL) {
+        weft_block_release(frame->arena_block);
+        frame->arena_block = NULL;
+        frame->arena = NULL;
+    }
     if (frame->device != NULL) weft_device_close(frame);
 }

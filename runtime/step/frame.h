@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_STEP_FRAME_H
 #define WEFT_RUNTIME_STEP_FRAME_H
-/* What one run under way writes to: pointer tables, views, arena. Kept with its binding for the next run. */
+/* What one run under way writes to: pointer tables, views, arena. Kept for the next run of its binding. */
 #include "runtime/step/overlap.h"
 
 struct weft_frame {
@@ -10,7 +10,7 @@ struct weft_frame {
     weft_bound_variant *generic; /* in place of which `bound` is used; NULL: none */
     struct weft_cache_handle *handle; /* on the variant, while the frame is out; run/ says when */
     uint64_t hits;                  /* runs that the cache of variants has not been told of */
-    char *arena;                    /* of this run */
+    char *arena;                    /* of this run, or, where it is small, the frame's own */
     const char *weights;            /* what constants are places in; NULL: they are addresses */
     const weft_profile *profile;    /* of this run; NULL: not requested */
     struct weft_device_run *device; /* of this run; NULL: steps run on the spot */

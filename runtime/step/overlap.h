@@ -11,16 +11,6 @@ typedef struct weft_interval {
     size_t number;
 } weft_interval;
 
-static inline weft_interval weft_interval_of(const weft_array *array, weft_span span, size_t number)
-{
-    weft_interval interval = {.number = number};
-    if (array == NULL || span.low == span.high) return interval;
-    uintptr_t data = (uintptr_t)weft_array_data(array);
-    interval.low = data + (uintptr_t)span.low;
-    interval.high = data + (uintptr_t)span.high;
-    return interval;
-}
-
 static inline bool weft_interval_meets(const weft_interval *x, const weft_interval *y)
 {
     return x->low < y->high && y->low < x->high;
