@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_RUN_BIND_VARIANT_H
 #define WEFT_RUNTIME_RUN_BIND_VARIANT_H
-#include <string.h>
 #include "runtime/step/bound_variant.h"
 #include "runtime/run/call.h"
 
@@ -12,8 +11,12 @@ weft_status *weft_bound_variant_create(const weft_bound_variant *environment, co
                                        weft_bound_variant **out_bound) WEFT_MUST_USE;
 void weft_bound_variant_destroy(weft_bound_variant *bound);
 
+/* Word by word, as they were written: wider loads would wait until the key has left the store buffer. */
 static inline bool weft_bound_variant_has_key(const weft_bound_variant *bound, const weft_call_key *key)
 {
-    return bound->key_count == key->count && memcmp(bound->key, key->words, key->count * sizeof *key->words) == 0;
+    size_t i = 0;
+    if (bound->key_count != key->count) return false;
+    while (i < key->count && bound->key[i] == key->words[i]) i++;
+    return i == key->count;
 }
 #endif

@@ -10,24 +10,28 @@ static const char where[] = "weft_executor_run";
 
 /* ---- arrays ---- */
 
-static weft_status *check_array(const weft_allocator *allocator, const weft_call *call, const char *kind,
+/* What is wrong with an array that does not fit. */
+static weft_status *array_fault(const weft_allocator *allocator, const weft_call *call, const char *kind,
                                 const weft_program_value *value, const weft_array *array)
 {
-    weft_device device = array->device, wanted = call->runtime->driver->device;
+    weft_device wanted = call->runtime->driver->device;
     if (array->dtype != value->dtype)
         return weft_status_create(allocator, WEFT_DTYPE_MISMATCH, where, "%s \"%s\" is %s, but the program requires %s",
-                                  kind, value->name, weft_dtype_name(array->dtype),
-                                  weft_dtype_name(value->dtype));
+                                  kind, value->name, weft_dtype_name(array->dtype), weft_dtype_name(value->dtype));
     if (array->rank != value->rank)
         return weft_status_create(allocator, WEFT_SHAPE_MISMATCH, where,
-                                  "%s \"%s\" has rank %zu, but the program requires %u", kind, value->name,
-                                  array->rank, value->rank);
-    if (device.kind != wanted.kind || device.index != wanted.index)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
-                                  "%s \"%s\" is on device %d:%d, but runtime \"%s\" works on %d:%d", kind, value->name,
-                                  (int)device.kind, (int)device.index, call->runtime->name, (int)wanted.kind,
-                                  (int)wanted.index);
-    return NULL;
+                                  "%s \"%s\" has rank %zu, but the program requires %u", kind, value->name, array->rank,
+                                  value->rank);
+    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
+                              "%s \"%s\" is on device %d:%d, but runtime \"%s\" works on %d:%d", kind, value->name,
+                              (int)array->device.kind, (int)array->device.index, call->runtime->name,
+                              (int)wanted.kind, (int)wanted.index);
+}
+
+static inline bool fits(const weft_array *array, const weft_program_value *value, weft_device wanted)
+{
+    return array->dtype == value->dtype && array->rank == value->rank && array->device.kind == wanted.kind &&
+           array->device.index == wanted.index;
 }
 
 static weft_status *check_count(const weft_allocator *allocator, const char *kind, size_t given, size_t required,
@@ -41,10 +45,24 @@ static weft_status *check_count(const weft_allocator *allocator, const char *kin
     return NULL;
 }
 
-weft_status *weft_call_check_arrays(const weft_allocator *allocator, const weft_call *call)
+static weft_status *check_extents(const weft_allocator *allocator, const weft_call *call)
+{
+    const weft_idle_check check = {allocator, where, WEFT_SHAPE_MISMATCH};
+    for (size_t i = 0; i < call->run->extent_count; i++) {
+        const char *name = call->run->extents[i].name;
+        if (name == NULL)
+            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "the name of extent %zu is NULL", i);
+        if (weft_formulas_find_symbol(&call->program->formulas, name) == SIZE_MAX)
+            WEFT_TRY(weft_program_check_idle(call->program, &check, call->run->extents, i));
+    }
+    return NULL;
+}
+
+weft_status *weft_call_check_arrays(const weft_allocator *allocator, weft_call *call)
 {
     const weft_program *program = call->program;
     const weft_run *run = call->run;
+    const weft_device device = call->runtime->driver->device;
     WEFT_TRY(check_count(allocator, "inputs", run->input_count, program->input_count, run->inputs));
     WEFT_TRY(check_count(allocator, "outputs", run->output_count, program->output_count, run->outputs));
     WEFT_TRY(check_count(allocator, "extents", run->extent_count, run->extent_count, run->extents));
@@ -52,19 +70,23 @@ weft_status *weft_call_check_arrays(const weft_allocator *allocator, const weft_
         if (run->inputs[i] == NULL)
             return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "input \"%s\" is NULL",
                                       program->inputs[i].name);
-        WEFT_TRY(check_array(allocator, call, "input", &program->inputs[i], run->inputs[i]));
+        if (!fits(run->inputs[i], &program->inputs[i], device))
+            return array_fault(allocator, call, "input", &program->inputs[i], run->inputs[i]);
+        call->axis_count += run->inputs[i]->rank;
         if (run->donated != NULL && run->donated[i] && run->inputs[i]->read_only)
             return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                       "input \"%s\" is read-only and cannot be donated", program->inputs[i].name);
     }
     for (size_t i = 0; i < run->output_count; i++) {
         if (run->outputs[i] == NULL) continue;
-        WEFT_TRY(check_array(allocator, call, "output", &program->outputs[i], run->outputs[i]));
+        if (!fits(run->outputs[i], &program->outputs[i], device))
+            return array_fault(allocator, call, "output", &program->outputs[i], run->outputs[i]);
+        call->axis_count += run->outputs[i]->rank;
         if (run->outputs[i]->read_only)
             return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "output \"%s\" is read-only",
                                       program->outputs[i].name);
     }
-    return NULL;
+    return check_extents(allocator, call);
 }
 
 /* ---- key ---- */
@@ -81,87 +103,79 @@ uint8_t weft_call_layout(const weft_array *array)
 
 static size_t most_words(const weft_call *call)
 {
-    const weft_program *program = call->program;
-    size_t words = 4 + 2 * call->run->extent_count;
-    for (size_t i = 0; i < program->input_count; i++) words += 1 + 2 * (size_t)program->inputs[i].rank;
-    for (size_t i = 0; i < program->output_count; i++) words += 2 + 2 * (size_t)program->outputs[i].rank;
-    return words;
+    const weft_run *run = call->run;
+    return 4 + run->input_count + 2 * run->output_count + 2 * call->axis_count + 2 * run->extent_count;
 }
 
-/* All return where the next word goes. */
-static int64_t *add_all(int64_t *at, const int64_t *words, size_t count)
+/* Where the next word goes, and the hash of those before it. Passed by value, so that it stays in registers. */
+typedef struct writer {
+    int64_t *at;
+    uint64_t hash;
+} writer;
+
+static inline writer add(writer w, int64_t word)
 {
-    for (size_t i = 0; i < count; i++) *at++ = words[i];
-    return at;
+    *w.at = word;
+    return (writer){w.at + 1, (w.hash << 7 | w.hash >> 57) ^ (uint64_t)word};
+}
+
+static inline writer add_all(writer w, const int64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) w = add(w, words[i]);
+    return w;
 }
 
 /* What says whether an output is given stands before its extents, of which there may be none. */
-static int64_t *add_shapes(int64_t *at, const weft_run *run)
+static inline writer add_shapes(writer w, const weft_run *run)
 {
-    for (size_t i = 0; i < run->input_count; i++) at = add_all(at, run->inputs[i]->extents, run->inputs[i]->rank);
+    for (size_t i = 0; i < run->input_count; i++) w = add_all(w, run->inputs[i]->extents, run->inputs[i]->rank);
     for (size_t i = 0; i < run->output_count; i++) {
         const weft_array *output = run->outputs[i];
-        *at++ = output != NULL;
-        if (output != NULL) at = add_all(at, output->extents, output->rank);
+        w = add(w, output != NULL);
+        if (output != NULL) w = add_all(w, output->extents, output->rank);
     }
-    return at;
+    return w;
 }
 
-static int64_t *add_strides(int64_t *at, const weft_array *array)
+static inline writer add_strides(writer w, const weft_array *array)
 {
-    if (array == NULL || array->contiguous) return at;
-    return add_all(at, array->extents + array->rank, array->rank);
+    if (array == NULL || array->contiguous) return w;
+    return add_all(w, array->extents + array->rank, array->rank);
 }
 
-static weft_status *add_extents(int64_t **at, const weft_allocator *allocator, const weft_call *call)
+/* Those that the program has, each with its symbol. */
+static writer add_extents(writer w, const weft_call *call)
 {
     for (size_t i = 0; i < call->run->extent_count; i++) {
         const weft_binding *extent = &call->run->extents[i];
-        if (extent->name == NULL)
-            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "the name of extent %zu is NULL", i);
         size_t symbol = weft_formulas_find_symbol(&call->program->formulas, extent->name);
-        if (symbol == SIZE_MAX) {
-            const weft_idle_check check = {allocator, where, WEFT_SHAPE_MISMATCH};
-            WEFT_TRY(weft_program_check_idle(call->program, &check, call->run->extents, i));
-            continue;
-        }
-        *(*at)++ = (int64_t)symbol;
-        *(*at)++ = extent->value;
+        if (symbol != SIZE_MAX) w = add(add(w, (int64_t)symbol), extent->value);
     }
-    return NULL;
-}
-
-static uint64_t hash_of(const int64_t *words, size_t count)
-{
-    uint64_t hash = 0;
-    for (size_t i = 0; i < count; i++) hash = (hash << 7 | hash >> 57) ^ (uint64_t)words[i];
-    hash *= 0x9e3779b97f4a7c15; /* 2^64 over the golden ratio */
-    return hash ^ hash >> 32;
+    return w;
 }
 
 /*
  * serial, runtime, specialize, layouts | shapes, explicit extents | strides, limit. The middle part decides the values
  * of all symbols, so it belongs to the variant when that is specialised.
  */
-static weft_status *fill_key(weft_call_key *key, const weft_call *call)
+static void fill_key(weft_call_key *key, const weft_call *call)
 {
     const weft_run *run = call->run;
-    int64_t *at = key->words;
-    *at++ = (int64_t)call->program->serial;
-    *at++ = (int64_t)(intptr_t)call->runtime;
-    *at++ = run->specialize;
-    for (size_t i = 0; i < run->input_count; i++) *at++ = weft_call_layout(run->inputs[i]);
-    for (size_t i = 0; i < run->output_count; i++) *at++ = weft_call_layout(run->outputs[i]);
-    key->variant_count = (size_t)(at - key->words);
-    at = add_shapes(at, run);
-    if (run->extent_count > 0) WEFT_TRY(add_extents(&at, key->allocator, call));
-    if (run->specialize) key->variant_count = (size_t)(at - key->words);
-    for (size_t i = 0; i < run->input_count; i++) at = add_strides(at, run->inputs[i]);
-    for (size_t i = 0; i < run->output_count; i++) at = add_strides(at, run->outputs[i]);
-    if (run->memory_limit != 0) *at++ = (int64_t)run->memory_limit;
-    key->count = (size_t)(at - key->words);
-    key->hash = hash_of(key->words, key->count);
-    return NULL;
+    writer w = {key->words, 0};
+    w = add(w, (int64_t)call->program->serial);
+    w = add(w, (int64_t)(intptr_t)call->runtime);
+    w = add(w, run->specialize);
+    for (size_t i = 0; i < run->input_count; i++) w = add(w, weft_call_layout(run->inputs[i]));
+    for (size_t i = 0; i < run->output_count; i++) w = add(w, weft_call_layout(run->outputs[i]));
+    key->variant_count = (size_t)(w.at - key->words);
+    w = add_shapes(w, run);
+    if (run->extent_count > 0) w = add_extents(w, call);
+    if (run->specialize) key->variant_count = (size_t)(w.at - key->words);
+    for (size_t i = 0; i < run->input_count; i++) w = add_strides(w, run->inputs[i]);
+    for (size_t i = 0; i < run->output_count; i++) w = add_strides(w, run->outputs[i]);
+    if (run->memory_limit != 0) w = add(w, (int64_t)run->memory_limit);
+    key->count = (size_t)(w.at - key->words);
+    key->hash = w.hash * 0x9e3779b97f4a7c15; /* 2^64 over the golden ratio: the high bits depend on all of it */
 }
 
 weft_status *weft_call_key_init(weft_call_key *key, const weft_allocator *allocator, const weft_call *call)
@@ -171,9 +185,8 @@ weft_status *weft_call_key_init(weft_call_key *key, const weft_allocator *alloca
     key->words = key->room;
     if (key->capacity > WEFT_CALL_INLINE_WORDS) key->words = weft_allocate(allocator, key->capacity * sizeof(int64_t));
     if (key->words == NULL) return weft_status_out_of_memory();
-    weft_status *status = fill_key(key, call);
-    if (status != NULL) weft_call_key_finish(key);
-    return status;
+    fill_key(key, call);
+    return NULL;
 }
 
 void weft_call_key_finish(weft_call_key *key)

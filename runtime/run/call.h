@@ -9,6 +9,7 @@ typedef struct weft_call {
     const weft_runtime *runtime;
     weft_program *program;
     const weft_run *run;
+    size_t axis_count; /* of all arrays, once they are checked */
     weft_event *event; /* that the run is to end with, some time after the call; NULL: it ends with the call */
 } weft_call;
 
@@ -21,13 +22,13 @@ enum { WEFT_CALL_INLINE_WORDS = 128 };
 typedef struct weft_call_key {
     const weft_allocator *allocator;
     size_t variant_count, count, capacity;
-    uint64_t hash; /* of all words; the low bits depend on all of it */
+    uint64_t hash; /* of all words; the high bits are the good ones */
     int64_t *words;
     int64_t room[WEFT_CALL_INLINE_WORDS];
 } weft_call_key;
 
-/* Whether counts, dtypes, ranks and devices are the program's. Everything below takes this for granted. */
-weft_status *weft_call_check_arrays(const weft_allocator *allocator, const weft_call *call) WEFT_MUST_USE;
+/* Whether counts, dtypes, ranks and devices, and explicit extents, are the program's. Everything below takes this for granted. */
+weft_status *weft_call_check_arrays(const weft_allocator *allocator, weft_call *call) WEFT_MUST_USE;
 
 /* No allocation unless there are many or very high-ranked arrays. */
 weft_status *weft_call_key_init(weft_call_key *key, const weft_allocator *allocator,

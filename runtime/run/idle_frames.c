@@ -14,7 +14,7 @@
  * the number is the same the review, if there is one, comes upon the slot later.
  */
 
-enum { SETS = 64, WAYS = 4 };
+enum { SET_BITS = 6, SETS = 1 << SET_BITS, WAYS = 4 };
 
 typedef struct slot {
     _Atomic uint64_t hash; /* of the key of the frame, as far as anybody knows */
@@ -46,7 +46,7 @@ void weft_idle_frames_destroy(weft_idle_frames *idle)
 
 static slot *set_of(weft_idle_frames *idle, uint64_t hash)
 {
-    return idle->slots[hash % SETS];
+    return idle->slots[hash >> (64 - SET_BITS)];
 }
 
 static weft_frame *empty(slot *place)
