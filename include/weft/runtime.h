@@ -28,7 +28,7 @@ typedef struct weft_kernel_frame {
     weft_error_slot *error;
 } weft_kernel_frame;
 
-/* Runs iterations begin <= t < end of the kernel's thread range. */
+/* Runs iterations begin <= t < end of the kernel's thread range. Computes nothing in long double (x87). */
 typedef void (*weft_kernel_function)(const weft_kernel_frame *frame, int64_t begin, int64_t end);
 
 /* Code loaded by a driver. */

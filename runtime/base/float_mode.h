@@ -92,6 +92,26 @@ static inline weft_float_mode weft_float_mode_enter(void)
     return saved;
 }
 
+/* The same around what does without long double, whose part of it is the larger one. */
+static inline weft_float_mode weft_float_mode_enter_sse(void)
+{
+    weft_float_mode saved = WEFT_FLOAT_MODE_PLAIN;
+#if defined(__x86_64__)
+    saved.sse = _mm_getcsr();
+    _mm_setcsr(WEFT_FLOAT_MODE_PLAIN.sse);
+#endif
+    return saved;
+}
+
+static inline void weft_float_mode_leave_sse(weft_float_mode saved)
+{
+#if defined(__x86_64__)
+    _mm_setcsr(saved.sse);
+#else
+    (void)saved;
+#endif
+}
+
 /* Begins the definition of a function that computes plainly; its body follows. `static` may stand before. */
 #define WEFT_PLAIN_FUNCTION(type, name, parameters, arguments)                                                         \
     type name parameters;                                                                                              \

@@ -91,17 +91,27 @@ static size_t peak_bytes(const weft_frame *frame)
     return over ? SIZE_MAX : bytes;
 }
 
+/* `build` NULL: a frame was at hand. */
 static weft_status *run_reported(weft_frame *frame, const weft_call *call, const struct build *build)
 {
     weft_report *report = call->run->report;
-    int64_t begin = report == NULL ? 0 : weft_clock_now();
+    if (report == NULL) return run_frame(frame, call);
+    int64_t begin = weft_clock_now();
     weft_status *status = run_frame(frame, call);
-    if (report != NULL)
-        *report = (weft_report){.compile_ns = build->elapsed,
-                                .run_ns = weft_clock_now() - begin,
-                                .steps = frame->bound->variant->step_count,
-                                .peak_bytes = peak_bytes(frame),
-                                .hit = !build->built};
+    *report = (weft_report){.compile_ns = build == NULL ? 0 : build->elapsed,
+                            .run_ns = weft_clock_now() - begin,
+                            .steps = frame->bound->variant->step_count,
+                            .peak_bytes = peak_bytes(frame),
+                            .hit = build == NULL || !build->built};
+    return status;
+}
+
+static weft_status *run_taken(weft_executor *executor, const weft_call *call, weft_frame *frame,
+                              const struct build *build)
+{
+    weft_status *status = run_reported(frame, call, build);
+    if (status == NULL && call->event != NULL) weft_event_keep(call->event, call, frame);
+    else weft_idle_frames_give(executor->idle, frame);
     return status;
 }
 
@@ -128,14 +138,29 @@ static weft_status *acquire_frame(struct build *build, const weft_call_key *key,
     return weft_variant_entry_acquire(handle, build->call, key, out_frame);
 }
 
-static weft_status *run_key(weft_executor *executor, const weft_call *call, const weft_call_key *key)
+static weft_status *run_new(weft_executor *executor, const weft_call *call, const weft_call_key *key)
 {
     struct build build = {.executor = executor, .call = call};
+    weft_frame *frame;
+    WEFT_TRY(acquire_frame(&build, key, &frame));
+    return run_taken(executor, call, frame, &build);
+}
+
+/* Only kernels and engines run: no functions of others, which may compute in long double. */
+static bool is_ours(const weft_frame *frame, const weft_run *run)
+{
+    return frame->bound->view_count == 0 && !frame->bound->is_apart && run->profile == NULL;
+}
+
+static weft_status *run_plainly(weft_executor *executor, const weft_call *call, const weft_call_key *key)
+{
     weft_frame *frame = weft_idle_frames_take(executor->idle, key);
-    if (frame == NULL) WEFT_TRY(acquire_frame(&build, key, &frame));
-    weft_status *status = run_reported(frame, call, &build);
-    if (status == NULL && call->event != NULL) weft_event_keep(call->event, call, frame);
-    else weft_idle_frames_give(executor->idle, frame);
+    bool only_sse = frame != NULL && is_ours(frame, call->run);
+    weft_float_mode saved = only_sse ? weft_float_mode_enter_sse() : weft_float_mode_enter();
+    weft_status *status =
+        frame == NULL ? run_new(executor, call, key) : run_taken(executor, call, frame, NULL);
+    if (only_sse) weft_float_mode_leave_sse(saved);
+    else weft_float_mode_leave(saved);
     return status;
 }
 
@@ -153,9 +178,7 @@ weft_status *weft_executor_run_until(weft_executor *executor, weft_program *prog
     weft_call_key key;
     WEFT_TRY(weft_call_key_init(&key, &executor->allocator, &call));
     weft_background_revive(executor->background);
-    weft_float_mode saved = weft_float_mode_enter();
-    weft_status *status = run_key(executor, &call, &key);
-    weft_float_mode_leave(saved);
+    weft_status *status = run_plainly(executor, &call, &key);
     weft_call_key_finish(&key);
     return status;
 }

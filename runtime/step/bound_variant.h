@@ -133,7 +133,7 @@ typedef struct weft_bound_variant {
     int64_t arena_bytes;
     weft_span *input_spans, *output_spans;
     weft_output_shape *outputs;
-    size_t pointer_count, view_count; /* of a frame */
+    size_t pointer_count, view_count; /* of a frame; there are views where functions of others are called */
     weft_view *views;                 /* of the host steps, without data */
     /* variant_entry.c: written under its lock, except for `marked`; the atomic ones are read without */
     struct weft_bound_variant *older;

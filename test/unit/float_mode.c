@@ -8,7 +8,7 @@
 #include "test/float_modes.h"
 #include "test/support.h"
 
-enum { COUNT = 4, OUTPUTS = 12 };
+enum { COUNT = 4, OUTPUTS = 12, RUNS = 3 };
 
 /* Numbers of all kinds become elements, in tracing and in text; functions of numbers, some of which are not finite. */
 static weft_program *make_program(void)
@@ -35,16 +35,11 @@ static weft_program *make_program(void)
     return program;
 }
 
-/* What the program gives, and its text, in one string of bytes. */
-static size_t run_all(const char *runtime, char *out_bytes)
+static size_t run_once(weft_executor *executor, weft_program *program, const char *runtime, weft_array *x,
+                       char *out_bytes)
 {
-    float data[COUNT] = {0, 1, 3, 1e-40f};
-    weft_array *x, *outputs[OUTPUTS] = {NULL};
-    weft_executor *executor;
+    weft_array *outputs[OUTPUTS] = {NULL};
     size_t size = 0;
-    weft_program *program = make_program();
-    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &executor));
-    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 1, (const int64_t[]){COUNT}, NULL, data, NULL, NULL, &x));
     weft_test_ok(weft_executor_run(
         executor, program,
         &(weft_run){.runtime = runtime, .input_count = 1, .inputs = &x, .output_count = OUTPUTS, .outputs = outputs}));
@@ -54,6 +49,20 @@ static size_t run_all(const char *runtime, char *out_bytes)
         size += bytes;
         weft_array_release(outputs[i]);
     }
+    return size;
+}
+
+/* What runs of the program give, the first of which builds it, in one string of bytes. */
+static size_t run_all(const char *runtime, char *out_bytes)
+{
+    float data[COUNT] = {0, 1, 3, 1e-40f};
+    weft_array *x;
+    weft_executor *executor;
+    size_t size = 0;
+    weft_program *program = make_program();
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &executor));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 1, (const int64_t[]){COUNT}, NULL, data, NULL, NULL, &x));
+    for (size_t i = 0; i < RUNS; i++) size += run_once(executor, program, runtime, x, out_bytes + size);
     weft_array_release(x);
     weft_executor_destroy(executor);
     weft_program_release(program);
@@ -65,7 +74,7 @@ static void results_are_the_same(void **state)
     static const char *const runtimes[] = {"llvm", "ref"};
     (void)state;
     for (size_t r = 0; r < 2; r++) {
-        char expected[1024], bytes[1024];
+        char expected[RUNS * 1024], bytes[RUNS * 1024];
         size_t size = run_all(runtimes[r], expected);
         for (size_t m = 0; m < WEFT_TEST_FLOAT_MODES; m++) {
             fenv_t saved;
