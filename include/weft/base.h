@@ -36,9 +36,11 @@ extern "C" {
 #if defined(__GNUC__)
 #define WEFT_MUST_USE __attribute__((warn_unused_result))
 #define WEFT_FORMAT(string, first) __attribute__((format(printf, string, first)))
+#define WEFT_RARE __attribute__((cold))
 #else
 #define WEFT_MUST_USE
 #define WEFT_FORMAT(string, first)
+#define WEFT_RARE
 #endif
 
 /* Most axes a tensor may have. */
@@ -107,12 +109,12 @@ const weft_allocator *weft_allocator_default(void);
  * accepts.
  */
 weft_status *weft_status_create(const weft_allocator *allocator, weft_code code, const char *where, const char *format,
-                                ...) WEFT_MUST_USE WEFT_FORMAT(4, 5);
+                                ...) WEFT_MUST_USE WEFT_RARE WEFT_FORMAT(4, 5);
 weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code code, const char *where,
                                   const char *format, va_list arguments) WEFT_MUST_USE;
 
 /* The shared WEFT_OUT_OF_MEMORY status. */
-weft_status *weft_status_out_of_memory(void) WEFT_MUST_USE;
+weft_status *weft_status_out_of_memory(void) WEFT_MUST_USE WEFT_RARE;
 
 /* A copy of `status` (NULL for NULL), from `allocator`. */
 weft_status *weft_status_clone(const weft_allocator *allocator, const weft_status *status) WEFT_MUST_USE;
