@@ -30,19 +30,6 @@ static inline void weft_float_mode_set(weft_float_mode mode)
     __asm__ volatile("fldcw %0" : : "m"(mode.x87) : "memory");
 }
 
-/* The part of it that all but long double depends on: entered and left as the whole. */
-static inline uint32_t weft_float_sse_enter(void)
-{
-    uint32_t saved = _mm_getcsr();
-    _mm_setcsr(WEFT_FLOAT_MODE_PLAIN.sse);
-    return saved;
-}
-
-static inline void weft_float_sse_leave(uint32_t saved)
-{
-    _mm_setcsr(saved);
-}
-
 /* What was met meanwhile is forgotten: a flag would be a trap later, when the caller asks for traps. */
 static inline void weft_float_mode_leave(weft_float_mode saved)
 {
@@ -65,16 +52,6 @@ static inline weft_float_mode weft_float_mode_get(void)
 static inline void weft_float_mode_set(weft_float_mode mode)
 {
     (void)mode;
-}
-
-static inline uint32_t weft_float_sse_enter(void)
-{
-    return 0;
-}
-
-static inline void weft_float_sse_leave(uint32_t saved)
-{
-    (void)saved;
 }
 
 static inline void weft_float_mode_leave(weft_float_mode saved)

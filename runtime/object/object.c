@@ -222,7 +222,8 @@ static weft_status *bind_variant(object_binding *b, const weft_call *inner)
     WEFT_TRY(weft_bound_variant_create(&environment, choose(b), inner, NULL, &b->bound));
     WEFT_TRY(make_blocks(b->bound));
     WEFT_TRY(weft_frame_create(b->bound, &b->frame));
-    b->arena = weft_workspace_reserve(&b->workspace, (size_t)b->bound->arena_bytes);
+    b->arena = b->frame->arena != NULL ? b->frame->arena
+                                       : weft_workspace_reserve(&b->workspace, (size_t)b->bound->arena_bytes);
     b->mark = atomic_load(&b->workspace.used);
     return NULL;
 }
@@ -401,10 +402,10 @@ weft_rt_code weft_rt_run(const weft_rt_object *object, const void *call, weft_rt
         if (code != WEFT_RT_OK) return code;
     }
     object_binding *b = workspace->binding;
-    uint32_t saved = weft_float_sse_enter();
+    weft_float_mode saved = weft_float_mode_enter_sse();
     weft_status *status = set_pointers(b, &taken);
     if (status == NULL) status = weft_steps_run(b->frame, 0, b->bound->variant->step_count, NULL);
-    weft_float_sse_leave(saved);
+    weft_float_mode_leave_sse(saved);
     if (status == NULL) return WEFT_RT_OK;
     weft_rt_code code = report(status, out_error);
     atomic_store(&b->workspace.used, b->mark); /* the status was there */
