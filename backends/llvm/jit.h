@@ -7,6 +7,6 @@
 #include "runtime/base/memory.h"
 
 weft_status *weft_jit_load(const void *object, size_t size, const char *symbol, weft_image **out_image,
-                             weft_kernel_function *out_function) WEFT_MUST_USE;
+                           weft_kernel_function *out_function) WEFT_MUST_USE;
 void weft_jit_unload(weft_image *image);
 #endif

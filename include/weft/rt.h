@@ -59,8 +59,8 @@ typedef struct weft_rt_c128 {
 
 typedef struct weft_rt_pool weft_rt_pool;
 
-/* Memory for runs, one at a time. Zero-initialise. It may be moved to other memory, or be given to another program,
- * only with `binding` set to NULL. */
+/* Memory for runs, one at a time. Zero-initialise. `memory` may be replaced; where it is changed, or used for something
+ * else, between two runs, `binding` must be set to NULL. */
 typedef struct weft_rt_workspace {
     void *memory;       /* of any alignment */
     size_t size;        /* bytes of it; _prepare fills in how many are needed */

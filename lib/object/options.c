@@ -21,6 +21,9 @@ static weft_status *check_name(const weft_allocator *allocator, const char *name
     if (name == NULL) return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "the name is NULL");
     size_t length = strlen(name), good = 0;
     while (good < length && (is_letter(name[good]) || (good > 0 && name[good] >= '0' && name[good] <= '9'))) good++;
+    if (strncmp(name, "weft_", strlen("weft_")) == 0)
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
+                                  "the name \"%s\" begins as those of weft itself", name);
     if (length > 0 && length <= LONGEST && good == length) return NULL;
     return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                               "the name \"%s\" is no C identifier of 1 to %d letters", name, LONGEST);

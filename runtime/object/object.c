@@ -130,6 +130,14 @@ static bool has_layout(const object_call *call, size_t array)
     return layout != NULL && (layout->shape != NULL || layout->strides != NULL);
 }
 
+static weft_rt_code check_pointers(const weft_rt_object *object, const void *call, const weft_rt_workspace *workspace,
+                                   weft_rt_error *out_error)
+{
+    if (call != NULL && workspace != NULL) return WEFT_RT_OK;
+    return fail(out_error, WEFT_RT_INVALID_ARGUMENT, "%s: %s is NULL", object->manifest.name,
+                call == NULL ? "call" : "workspace");
+}
+
 /* That the object is for this library, and the processor for the object. */
 static weft_rt_code check_object(const weft_rt_object *object, weft_rt_error *out_error)
 {
@@ -270,10 +278,11 @@ static void fill_shapes(const object_binding *b, int64_t *out_shapes)
 weft_rt_code weft_rt_prepare(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
                              int64_t *out_shapes, weft_rt_error *out_error)
 {
+    weft_rt_code code = check_pointers(object, call, workspace, out_error);
+    if (code == WEFT_RT_OK) code = check_object(object, out_error);
+    if (code != WEFT_RT_OK) return code;
     const object_call taken = call_of(object, call);
     object_binding b = {.object = object, .pool = (weft_pool *)workspace->pool};
-    weft_rt_code code = check_object(object, out_error);
-    if (code != WEFT_RT_OK) return code;
     weft_workspace_init(&b.workspace, NULL, PTRDIFF_MAX);
     code = report(bind(&b, &taken), out_error);
     if (code == WEFT_RT_OK) {
@@ -298,20 +307,22 @@ static bool is_same_layout(const object_binding *b, const object_call *call, siz
     return memcmp(layout->strides, weft_array_strides(bound), bytes) == 0;
 }
 
+static char *align(char *memory)
+{
+    return memory + (-(uintptr_t)memory & (WEFT_WORKSPACE_ALIGNMENT - 1));
+}
+
 /* Whether the last run in this memory had the same extents and strides. */
 static bool is_bound(const object_binding *b, const object_call *call, const weft_rt_workspace *workspace)
 {
-    if (b == NULL || b->object != call->object || b->pool != (weft_pool *)workspace->pool) return false;
+    if (b == NULL || (char *)b != align(workspace->memory) || b->object != call->object ||
+        b->pool != (weft_pool *)workspace->pool)
+        return false;
     for (size_t i = 0; i < b->object->manifest.symbol_count; i++)
         if (b->extents[i] != call->extents[i]) return false;
     size_t i = 0;
     while (i < b->array_count && is_same_layout(b, call, i)) i++;
     return i == b->array_count;
-}
-
-static char *align(char *memory)
-{
-    return memory + (-(uintptr_t)memory & (WEFT_WORKSPACE_ALIGNMENT - 1));
 }
 
 static weft_rt_code bind_in(const object_call *call, weft_rt_workspace *workspace, weft_rt_error *out_error)
@@ -329,10 +340,13 @@ static weft_rt_code bind_in(const object_call *call, weft_rt_workspace *workspac
         status = bind(b, call);
         if (status == NULL && b->arena == NULL) status = weft_status_out_of_memory();
     }
+    if (workspace->memory == NULL)
+        return fail(out_error, WEFT_RT_INVALID_ARGUMENT,
+                    "workspace.memory is NULL: %s_prepare says how many bytes it needs", object->manifest.name);
     if (weft_status_code(status) == WEFT_OUT_OF_MEMORY)
         return fail(out_error, WEFT_RT_OUT_OF_MEMORY,
                     "the workspace of %zu bytes is too small: %s_prepare says how many this call needs",
-                    workspace->memory == NULL ? 0 : workspace->size, object->manifest.name);
+                    workspace->size, object->manifest.name);
     if (status == NULL) workspace->binding = b;
     return report(status, out_error);
 }
@@ -395,10 +409,12 @@ static weft_status *set_pointers(object_binding *b, const object_call *call)
 weft_rt_code weft_rt_run(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
                          weft_rt_error *out_error)
 {
+    weft_rt_code code = check_pointers(object, call, workspace, out_error);
+    if (code != WEFT_RT_OK) return code;
     const object_call taken = call_of(object, call);
     if (!is_bound(workspace->binding, &taken, workspace)) {
         workspace->binding = NULL;
-        weft_rt_code code = bind_in(&taken, workspace, out_error);
+        code = bind_in(&taken, workspace, out_error);
         if (code != WEFT_RT_OK) return code;
     }
     object_binding *b = workspace->binding;
@@ -407,7 +423,7 @@ weft_rt_code weft_rt_run(const weft_rt_object *object, const void *call, weft_rt
     if (status == NULL) status = weft_steps_run(b->frame, 0, b->bound->variant->step_count, NULL);
     weft_float_mode_leave_sse(saved);
     if (status == NULL) return WEFT_RT_OK;
-    weft_rt_code code = report(status, out_error);
+    code = report(status, out_error);
     atomic_store(&b->workspace.used, b->mark); /* the status was there */
     return code;
 }

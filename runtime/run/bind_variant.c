@@ -127,8 +127,7 @@ static weft_status *bound_fill(weft_bound_variant *bound, const weft_call *call,
 }
 
 weft_status *weft_bound_variant_create(const weft_bound_variant *environment, const weft_variant *variant,
-                                       const weft_call *call, const weft_call_key *key,
-                                       weft_bound_variant **out_bound)
+                                       const weft_call *call, const weft_call_key *key, weft_bound_variant **out_bound)
 {
     weft_bound_variant *bound = weft_allocate(environment->allocator, sizeof *bound);
     if (bound == NULL) return weft_status_out_of_memory();

@@ -24,8 +24,8 @@ static weft_status *array_fault(const weft_allocator *allocator, const weft_call
                                   value->rank);
     return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                               "%s \"%s\" is on device %d:%d, but runtime \"%s\" works on %d:%d", kind, value->name,
-                              (int)array->device.kind, (int)array->device.index, call->runtime->name,
-                              (int)wanted.kind, (int)wanted.index);
+                              (int)array->device.kind, (int)array->device.index, call->runtime->name, (int)wanted.kind,
+                              (int)wanted.index);
 }
 
 static inline bool fits(const weft_array *array, const weft_program_value *value, weft_device wanted)

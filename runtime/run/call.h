@@ -27,7 +27,8 @@ typedef struct weft_call_key {
     int64_t room[WEFT_CALL_INLINE_WORDS];
 } weft_call_key;
 
-/* Whether counts, dtypes, ranks and devices, and explicit extents, are the program's. Everything below takes this for granted. */
+/* Whether counts, dtypes, ranks and devices, and explicit extents, are the program's. Everything below takes this for
+ * granted. */
 weft_status *weft_call_check_arrays(const weft_allocator *allocator, weft_call *call) WEFT_MUST_USE;
 
 /* No allocation unless there are many or very high-ranked arrays. */

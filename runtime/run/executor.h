@@ -20,7 +20,7 @@ struct weft_executor {
     weft_cache *variants; /* of weft_variant_entry, by the variant's part of a weft_call_key */
     struct weft_idle_frames *idle; /* frames of `variants` */
     weft_cache *kernels;
-    weft_store *store; /* of their code, on disk; NULL: none */
+    weft_store *store;               /* of their code, on disk; NULL: none */
     const weft_schedules *schedules; /* not owned; NULL: none */
     weft_code_policy code;
     weft_background *background;

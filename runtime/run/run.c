@@ -157,8 +157,7 @@ static weft_status *run_plainly(weft_executor *executor, const weft_call *call, 
     weft_frame *frame = weft_idle_frames_take(executor->idle, key);
     bool only_sse = frame != NULL && is_ours(frame, call->run);
     weft_float_mode saved = only_sse ? weft_float_mode_enter_sse() : weft_float_mode_enter();
-    weft_status *status =
-        frame == NULL ? run_new(executor, call, key) : run_taken(executor, call, frame, NULL);
+    weft_status *status = frame == NULL ? run_new(executor, call, key) : run_taken(executor, call, frame, NULL);
     if (only_sse) weft_float_mode_leave_sse(saved);
     else weft_float_mode_leave(saved);
     return status;

@@ -124,7 +124,7 @@ typedef struct weft_bound_variant {
     size_t input_count, output_count;
     const weft_variant *variant;
     weft_arena arena; /* everything below */
-    int64_t *key; /* of the calls, in full */
+    int64_t *key;     /* of the calls, in full */
     size_t key_count;
     uint64_t key_hash;
     int64_t *values; /* of the variant's formulas */
@@ -137,10 +137,10 @@ typedef struct weft_bound_variant {
     weft_view *views;                 /* of the host steps, without data */
     /* variant_entry.c: written under its lock, except for `marked`; the atomic ones are read without */
     struct weft_bound_variant *older;
-    weft_frame *frames;                               /* idle */
-    size_t running;                                   /* runs, and frames at hand for the next */
-    _Atomic uint32_t runs;                            /* so far, until it is specialised */
-    struct weft_variant_entry *_Atomic specialized;   /* owned; NULL: none yet */
+    weft_frame *frames;                             /* idle */
+    size_t running;                                 /* runs, and frames at hand for the next */
+    _Atomic uint32_t runs;                          /* so far, until it is specialised */
+    struct weft_variant_entry *_Atomic specialized; /* owned; NULL: none yet */
     atomic_bool kept;
     atomic_bool marked; /* used since it came first in its list */
 } weft_bound_variant;

@@ -137,8 +137,9 @@ static weft_status *settle_input(weft_frame *frame, const weft_run *run, size_t 
     if (may_alias(frame, run, output, input) && is_same(run->outputs[output], run->inputs[input])) return NULL;
     if (is_donated(run, input) && bound->executor != NULL) return copy_input(frame, run, input);
     return weft_status_create(bound->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
-                              "output \"%s\" overlaps input \"%s\", which is not donated",
-                              bound->program->outputs[output].name, bound->program->inputs[input].name);
+                              "output \"%s\" overlaps input \"%s\"%s", bound->program->outputs[output].name,
+                              bound->program->inputs[input].name,
+                              bound->executor != NULL ? ", which is not donated" : "");
 }
 
 /* One by one; the first pair that must not overlap is reported. */

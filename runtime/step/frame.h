@@ -7,10 +7,10 @@
 struct weft_frame {
     weft_frame *next;
     weft_bound_variant *bound;
-    weft_bound_variant *generic; /* in place of which `bound` is used; NULL: none */
+    weft_bound_variant *generic;      /* in place of which `bound` is used; NULL: none */
     struct weft_cache_handle *handle; /* on the variant, while the frame is out; run/ says when */
-    uint64_t hits;                  /* runs that the cache of variants has not been told of */
-    char *arena;                    /* of this run, or, where it is small, the frame's own */
+    uint64_t hits;                    /* runs that the cache of variants has not been told of */
+    char *arena;                      /* of this run, or, where it is small, the frame's own */
     const char *weights;            /* what constants are places in; NULL: they are addresses */
     const weft_profile *profile;    /* of this run; NULL: not requested */
     struct weft_device_run *device; /* of this run; NULL: steps run on the spot */

@@ -111,9 +111,8 @@ static void run_range(void *context, int64_t begin, int64_t end)
 
 static weft_error_slot run_on_pool(weft_pool *pool, const struct kernel_run *kernel, int64_t iterations, int64_t grain)
 {
-    struct pool_run run = {.kernel = kernel,
-                           .mutex = PTHREAD_MUTEX_INITIALIZER,
-                           .error = {.position = INT64_MAX, .site = INT64_MAX}};
+    struct pool_run run = {
+        .kernel = kernel, .mutex = PTHREAD_MUTEX_INITIALIZER, .error = {.position = INT64_MAX, .site = INT64_MAX}};
     weft_pool_run(pool, iterations, grain, run_range, &run);
     pthread_mutex_destroy(&run.mutex);
     return run.error;

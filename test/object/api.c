@@ -147,7 +147,7 @@ static void test_errors(void)
     fails(&call, l.workspace, WEFT_RT_INVALID_ARGUMENT, "input \"x\": data of 15 elements is NULL");
     call = l.call;
     call.y = l.x + 4;
-    fails(&call, l.workspace, WEFT_RT_INVALID_ARGUMENT, "output \"y\" overlaps input \"x\", which is not donated");
+    fails(&call, l.workspace, WEFT_RT_INVALID_ARGUMENT, "output \"y\" overlaps input \"x\"");
     call = l.call;
     const int64_t shape[] = {N, K + 1}, twice[] = {0, 1};
     const weft_rt_layout wrong = {shape, NULL}, repeated = {NULL, twice};
@@ -157,6 +157,13 @@ static void test_errors(void)
     call.y_layout = &repeated;
     fails(&call, l.workspace, WEFT_RT_INVALID_ARGUMENT,
           "output \"y\": stride 0 of axis 0 over extent 3 addresses elements twice");
+    weft_rt_error error;
+    CHECK(layer_run(NULL, &l.workspace, &error) == WEFT_RT_INVALID_ARGUMENT);
+    CHECK(strcmp(error.message, "layer: call is NULL") == 0);
+    CHECK(layer_prepare(&l.call, NULL, NULL, &error) == WEFT_RT_INVALID_ARGUMENT);
+    CHECK(strcmp(error.message, "layer: workspace is NULL") == 0);
+    fails(&l.call, (weft_rt_workspace){.size = 1 << 20}, WEFT_RT_INVALID_ARGUMENT,
+          "workspace.memory is NULL: layer_prepare says how many bytes it needs");
     weft_rt_workspace small = l.workspace;
     char message[160];
     for (small.size = 0; small.size + 2300 < l.workspace.size; small.size += 97) {
@@ -165,6 +172,11 @@ static void test_errors(void)
         fails(&l.call, small, WEFT_RT_OUT_OF_MEMORY, message);
     }
     check_result(&(layer_data){.x = {0}});
+    CHECK(layer_run(&l.call, &l.workspace, NULL) == WEFT_RT_OK);
+    check_result(&l);
+    /* Other memory, and what was found out in the old one. */
+    memset(l.workspace.memory, 0xff, l.workspace.size);
+    l.workspace.memory = malloc(l.workspace.size);
     CHECK(layer_run(&l.call, &l.workspace, NULL) == WEFT_RT_OK);
     check_result(&l);
     CHECK(strcmp(weft_rt_code_name(WEFT_RT_SHAPE_MISMATCH), "SHAPE_MISMATCH") == 0);

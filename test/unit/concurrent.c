@@ -250,11 +250,8 @@ static void test_crowd_specialized(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_runs),
-        cmocka_unit_test(test_one_build_for_all),
-        cmocka_unit_test(test_failed_build),
-        cmocka_unit_test(test_crowd),
-        cmocka_unit_test(test_crowd_specialized),
+        cmocka_unit_test(test_many_runs), cmocka_unit_test(test_one_build_for_all), cmocka_unit_test(test_failed_build),
+        cmocka_unit_test(test_crowd),     cmocka_unit_test(test_crowd_specialized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
