@@ -11,12 +11,12 @@ struct weft_frame {
     struct weft_cache_handle *handle; /* on the variant, while the frame is out; run/ says when */
     uint64_t hits;                    /* runs that the cache of variants has not been told of */
     char *arena;                      /* of this run, or, where it is small, the frame's own */
-    const char *weights;            /* what constants are places in; NULL: they are addresses */
-    const weft_profile *profile;    /* of this run; NULL: not requested */
-    struct weft_device_run *device; /* of this run; NULL: steps run on the spot */
-    weft_driver_queue *queue;       /* that this run is given; NULL: one of its own, if it needs one */
-    size_t depth;                   /* of the step under way, if somebody asks */
-    size_t nested_bytes;            /* peak_bytes of the largest run that a step started */
+    const char *weights;              /* what constants are places in; NULL: they are addresses */
+    const weft_profile *profile;      /* of this run; NULL: not requested */
+    struct weft_device_run *device;   /* of this run; NULL: steps run on the spot */
+    weft_driver_queue *queue;         /* that this run is given; NULL: one of its own, if it needs one */
+    size_t depth;                     /* of the step under way, if somebody asks */
+    size_t nested_bytes;              /* peak_bytes of the largest run that a step started */
     weft_block *arena_block;
     weft_array **outputs;                              /* the caller's, or new ones */
     weft_block **copies;                               /* per input: of a donated one that an output overlaps */
