@@ -396,8 +396,6 @@ static weft_policy later_policy(const weft_policy *policy)
 weft_status *weft_compile_with_inputs(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
                                       weft_tensors inputs, const weft_policy *policy, weft_program **out_program)
 {
-    WEFT_REQUIRE(graph);
-    WEFT_REQUIRE(out_program);
     if (weft_graph_error(graph) != NULL) return weft_status_clone(graph->allocator, weft_graph_error(graph));
     compiler c = {.source = graph, .policy = policy_of(policy)};
     if (outputs.count == 0) return invalid(&c, "a program needs at least one output");
@@ -421,6 +419,8 @@ weft_status *weft_compile_with_inputs(weft_graph *graph, weft_tensors outputs, c
 weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
                                 const weft_policy *policy, weft_program **out_program)
 {
+    WEFT_REQUIRE(graph);
+    WEFT_REQUIRE(out_program);
     return weft_compile_with_inputs(graph, outputs, output_names, (weft_tensors){0, NULL}, policy, out_program);
 }
 
