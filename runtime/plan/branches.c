@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/plan/branches.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "runtime/plan/depend.h"
+#include "runtime/base/items.h"
 #include "runtime/base/memory.h"
 #include "runtime/step/step.h"
 
@@ -142,7 +142,7 @@ static double grow(search *s, size_t from, size_t to, double cap)
         if (s->nodes[place].parent == place)
             s->components[s->component_count++] = (component){.time = s->nodes[place].time, .root = place};
     }
-    qsort(s->components, s->component_count, sizeof *s->components, compare_times);
+    weft_items_sort(s->components, s->component_count, sizeof *s->components, compare_times);
     return together;
 }
 
@@ -241,7 +241,7 @@ static void add_sequence(search *s, size_t count)
 static void sort_places(search *s, size_t from, size_t to)
 {
     uint32_t next = 0;
-    qsort(s->components, s->component_count, sizeof *s->components, compare_branches);
+    weft_items_sort(s->components, s->component_count, sizeof *s->components, compare_branches);
     for (size_t i = 0; i < s->component_count; i++) s->nodes[s->components[i].root].index = (uint32_t)i;
     for (size_t i = from; i < to; i++)
         if (s->nodes[s->left[i]].parent != WAITS) s->components[s->nodes[root_of(s, s->left[i])].index].size++;

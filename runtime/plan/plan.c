@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/plan/plan.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
+#include "runtime/base/items.h"
 #include "runtime/base/memory.h"
 
 /*
@@ -94,7 +94,7 @@ weft_status *weft_plan_fill(const weft_allocator *allocator, size_t count, weft_
     if (order == NULL) return weft_status_out_of_memory();
     weft_plan_item **placed = order + count;
     for (size_t i = 0; i < count; i++) order[i] = &items[i];
-    qsort(order, count, sizeof(*order), compare);
+    weft_items_sort(order, count, sizeof(*order), compare);
     int64_t total = 0;
     size_t placed_count = 0;
     for (size_t i = 0; i < count; i++) {

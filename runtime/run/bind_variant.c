@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/run/bind_variant.h"
-#include <stdio.h>
 #include <string.h>
 #include "runtime/data/array.h"
 #include "runtime/data/device.h"
@@ -10,17 +9,28 @@
 
 /* ---- symbols of the variant ---- */
 
+/* The number that follows `prefix` in a name, at whose end `*at` is then. */
+static bool read_number(const char **at, const char *prefix, size_t *out_number)
+{
+    size_t length = strlen(prefix);
+    if (strncmp(*at, prefix, length) != 0) return false;
+    const char *first = *at + length, *digit = first;
+    for (*out_number = 0; *digit >= '0' && *digit <= '9'; digit++)
+        *out_number = 10 * *out_number + (size_t)(*digit - '0');
+    *at = digit;
+    return digit > first;
+}
+
 /* The array that "in0.s1" or "out0.s1" names, and the axis; NULL when it names none. */
 static const weft_array *find_strided(const weft_run *run, const char *name, size_t *out_axis)
 {
     size_t number;
-    char end;
-    const weft_array *array = NULL;
-    if (sscanf(name, "in%zu.s%zu%c", &number, out_axis, &end) == 2 && number < run->input_count)
-        array = run->inputs[number];
-    else if (sscanf(name, "out%zu.s%zu%c", &number, out_axis, &end) == 2 && number < run->output_count)
-        array = run->outputs[number];
-    return array != NULL && *out_axis < weft_array_rank(array) ? array : NULL;
+    bool is_input = read_number(&name, "in", &number);
+    if (!is_input && !read_number(&name, "out", &number)) return NULL;
+    if (number >= (is_input ? run->input_count : run->output_count)) return NULL;
+    if (!read_number(&name, ".s", out_axis) || *name != '\0') return NULL;
+    const weft_array *array = is_input ? run->inputs[number] : run->outputs[number];
+    return *out_axis < weft_array_rank(array) ? array : NULL;
 }
 
 static weft_status *fill_symbol(const weft_bound_variant *bound, const weft_run *run, const char *name,
