@@ -116,13 +116,18 @@ static const char *const keywords[] = {
     "xor_eq",
     "extents",
     "weights",
+    "NULL",
+    "linux",
+    "unix",
+    "typeof_unqual",
 };
 
-static bool is_keyword(const char *name)
+/* Keywords, macros that compilers may have, and types. */
+static bool is_reserved(const char *name)
 {
-    size_t i = 0;
+    size_t i = 0, length = strlen(name);
     while (i < sizeof keywords / sizeof *keywords && strcmp(keywords[i], name) != 0) i++;
-    return i < sizeof keywords / sizeof *keywords;
+    return i < sizeof keywords / sizeof *keywords || (length > 2 && strcmp(name + length - 2, "_t") == 0);
 }
 
 /* Whether the field, and the one of its layout, are free. */
@@ -130,7 +135,7 @@ static bool is_free(const header_writer *w, const char *field)
 {
     char layout[160];
     snprintf(layout, sizeof layout, "%s_layout", field);
-    return !is_keyword(field) && weft_map_find(&w->used, field, strlen(field)) == NULL &&
+    return !is_reserved(field) && weft_map_find(&w->used, field, strlen(field)) == NULL &&
            weft_map_find(&w->used, layout, strlen(layout)) == NULL;
 }
 
@@ -144,7 +149,9 @@ static weft_status *find_field(header_writer *w, const char *name, bool has_layo
     enum { LONGEST = 100 };
     char field[LONGEST + 24], layout[160];
     size_t length = 0;
-    if (isdigit((unsigned char)*name)) field[length++] = '_';
+    /* No field begins with a digit, or with what belongs to the compiler or to weft. */
+    bool prefixed = isdigit((unsigned char)*name) || *name == '_' || strncmp(name, "weft_", strlen("weft_")) == 0;
+    if (prefixed || !isascii((unsigned char)*name) || !isalnum((unsigned char)*name)) field[length++] = 'x';
     for (; *name != '\0' && length < LONGEST; name++)
         field[length++] = isascii((unsigned char)*name) && isalnum((unsigned char)*name) ? *name : '_';
     field[length] = '\0';
@@ -176,12 +183,15 @@ static weft_status *find_fields(header_writer *w)
 
 /* ---- comments ---- */
 
-/* A name as it is, unless it would end the comment. */
+/* A name as it is, as far as nothing in it can end the comment, or begin one: what is not printable ASCII, and a
+ * backslash, which may join lines, are escaped, and what is not to meet is apart. */
 static void print_comment(weft_bytes *text, const char *name)
 {
-    for (; *name != '\0'; name++) {
-        bool ends = name[0] == '*' && name[1] == '/';
-        weft_bytes_print(text, ends ? "* " : "%c", *name);
+    for (char last = '\0'; *name != '\0'; last = *name++) {
+        unsigned char c = (unsigned char)*name;
+        bool ends = (last == '*' && c == '/') || (last == '/' && c == '*') || (last == '?' && c == '?');
+        if (c < ' ' || c > '~' || c == '\\') weft_bytes_print(text, "\\x%02x", c);
+        else weft_bytes_print(text, ends ? " %c" : "%c", c);
     }
 }
 

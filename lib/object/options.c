@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/object/options.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,9 +71,10 @@ static weft_status *refuse(const weft_allocator *allocator, const char *text, co
 }
 
 /* "n=64" up to a comma, a semicolon or the end. */
-static weft_status *read_value(const weft_allocator *allocator, const weft_formulas *formulas, const char *text,
+static weft_status *read_value(const weft_allocator *allocator, const weft_program *program, const char *text,
                                const char *at, size_t length, int64_t *values, bool *given)
 {
+    const weft_formulas *formulas = &program->formulas;
     char name[256], *end;
     size_t name_length = strcspn(at, "=");
     if (name_length >= length || name_length >= sizeof name)
@@ -80,12 +82,17 @@ static weft_status *read_value(const weft_allocator *allocator, const weft_formu
     memcpy(name, at, name_length);
     name[name_length] = '\0';
     size_t symbol = weft_formulas_find_symbol(formulas, name);
+    for (size_t i = 0; i < program->idle_count && symbol == SIZE_MAX; i++)
+        if (strcmp(program->idle[i].name, name) == 0) return NULL; /* nothing depends on it */
     if (symbol == SIZE_MAX)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                   "extents \"%s\": the program has no symbol %s", text, name);
     const weft_symbol_info *info = &formulas->symbols[symbol];
+    errno = 0;
     int64_t value = strtoll(at + name_length + 1, &end, 10);
-    if (end != at + length || end == at + name_length + 1 || value < info->min || value > info->max || given[symbol])
+    bool is_number = errno == 0 && strchr("-0123456789", at[name_length + 1]) != NULL;
+    if (!is_number || end != at + length || end == at + name_length + 1 || value < info->min || value > info->max ||
+        given[symbol])
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                   "extents \"%s\": \"%.*s\" is not one value from %" PRId64 " to %" PRId64, text,
                                   (int)length, at, info->min, info->max);
@@ -94,17 +101,19 @@ static weft_status *read_value(const weft_allocator *allocator, const weft_formu
     return NULL;
 }
 
-static weft_status *read_group(weft_object_plan *plan, const weft_allocator *allocator, const weft_formulas *formulas,
+static weft_status *read_group(weft_object_plan *plan, const weft_allocator *allocator, const weft_program *program,
                                const char *text, const char *at, size_t length)
 {
+    const weft_formulas *formulas = &program->formulas;
     int64_t *values = weft_arena_allocate(&plan->arena, (formulas->symbol_count + 1) * sizeof *values);
     bool *given = weft_arena_allocate(&plan->arena, formulas->symbol_count + 1);
     if (values == NULL || given == NULL) return weft_status_out_of_memory();
     memset(given, 0, formulas->symbol_count);
     for (const char *end = at + length; at < end;) {
         size_t one = strcspn(at, ",;");
-        WEFT_TRY(read_value(allocator, formulas, text, at, one, values, given));
-        at += one + 1;
+        WEFT_TRY(read_value(allocator, program, text, at, one, values, given));
+        at += one;
+        if (at < end && ++at == end) return refuse(allocator, text, "a group ends with a comma");
     }
     for (size_t i = 0; i < formulas->symbol_count; i++)
         if (!given[i])
@@ -125,7 +134,7 @@ static weft_status *find_extents(weft_object_plan *plan, const weft_allocator *a
     if (plan->specialized == NULL) return weft_status_out_of_memory();
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ";");
-        WEFT_TRY(read_group(plan, allocator, &program->formulas, text, at, length));
+        WEFT_TRY(read_group(plan, allocator, program, text, at, length));
         at += length;
         if (*at == '\0') return NULL;
     }

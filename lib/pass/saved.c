@@ -26,7 +26,17 @@ static bool is_needed(const weft_compiled *compiled, const uint8_t *live, size_t
     return live[compiled->inputs[input]] != 0;
 }
 
-/* Outputs, then the inputs that none of them needs, which are called "input.NUMBER". */
+/* That no output has; NULL when out of memory. */
+static const char *free_name(const weft_program *program, weft_arena *arena, size_t input)
+{
+    char name[64];
+    size_t number = input;
+    do snprintf(name, sizeof name, "input.%zu.%zu", input, number++);
+    while (weft_program_find_output(program, name) != SIZE_MAX);
+    return weft_arena_string(arena, name, strlen(name));
+}
+
+/* Outputs, then the inputs that none of them needs, under names of their own. */
 static weft_status *print_graph(const weft_program *program, weft_arena *arena, weft_bytes *text)
 {
     const weft_compiled *compiled = program->graph;
@@ -41,11 +51,9 @@ static weft_status *print_graph(const weft_program *program, weft_arena *arena, 
         names[i] = program->outputs[i].name;
     }
     for (size_t i = 0; i < program->input_count; i++) {
-        char name[32];
         if (is_needed(compiled, live, i)) continue;
-        snprintf(name, sizeof name, "input.%zu", i);
         values[count] = (weft_value){compiled->inputs[i], 0};
-        names[count] = weft_arena_string(arena, name, strlen(name));
+        names[count] = free_name(program, arena, i);
         if (names[count++] == NULL) return weft_status_out_of_memory();
     }
     return weft_graph_print_named(compiled->graph, count, values, names, text);
@@ -133,14 +141,13 @@ static weft_status *read_file(loader *l)
 /* That it is one, of this version, and whole. */
 static weft_status *check_head(loader *l)
 {
-    unsigned major, minor;
-    uint64_t digest;
-    size_t size;
-    int used = 0;
+    unsigned major = 0, minor = 0;
+    uint64_t digest = 0;
+    size_t size = 0;
     const char *text = l->text.data == NULL ? "" : l->text.data, *end = memchr(text, '\n', l->text.size);
     if (strncmp(text, MAGIC " ", strlen(MAGIC " ")) != 0 || end == NULL || end - text >= HEAD)
         return refuse(l, "it is no saved program");
-    int read = sscanf(text, MAGIC " %u.%u %16" SCNx64 " %zu%n", &major, &minor, &digest, &size, &used);
+    int read = sscanf(text, MAGIC " %u.%u %16" SCNx64 " %zu", &major, &minor, &digest, &size);
     if (read >= 2 && (major != WEFT_VERSION_MAJOR || minor != WEFT_VERSION_MINOR))
         return weft_status_create(l->allocator, WEFT_VERSION_MISMATCH, "weft_program_load",
                                   "%s: it was saved by weft %u.%u, this is %d.%d", l->path, major, minor,
@@ -191,7 +198,8 @@ static weft_status *add_idle(const loader *l, weft_program *program)
     for (size_t i = 0; i < l->idle_count; i++, line += strlen(line) + 1) {
         weft_symbol_info *idle = &program->idle[program->idle_count];
         int used = 0;
-        if (sscanf(line, "idle %" SCNd64 " %" SCNd64 " %n", &idle->min, &idle->max, &used) != 2 || used == 0)
+        if (sscanf(line, "idle %" SCNd64 " %" SCNd64 " %n", &idle->min, &idle->max, &used) != 2 || used == 0 ||
+            line[used] == '\0' || idle->min > idle->max)
             return refuse(l, "it is damaged");
         idle->name = weft_arena_string(&program->arena, line + used, strlen(line + used));
         if (idle->name == NULL) return weft_status_out_of_memory();
@@ -207,6 +215,9 @@ static weft_status *compile(const loader *l, const weft_module *module, weft_pro
     outputs.count = l->output_count;
     inputs.items += l->output_count;
     inputs.count -= l->output_count;
+    for (size_t i = 0; i < inputs.count; i++)
+        if (weft_op_id_of(weft_graph_node(module->graph, inputs.items[i].node)->op) != WEFT_OP_input)
+            return refuse(l, "it is damaged");
     WEFT_TRY(weft_compile_with_inputs(module->graph, outputs, module->output_names, inputs, &l->policy, out_program));
     weft_status *status = add_idle(l, *out_program);
     if (status != NULL) weft_program_release(*out_program);

@@ -130,6 +130,7 @@ weft_status *weft_status_of_op(weft_status *status, const char *op, const char *
     if (file == NULL || status == NULL || status == &out_of_memory || status->code == WEFT_CANCELLED) return status;
     weft_status *located =
         weft_status_create(&status->allocator, status->code, status->where, "%s (%s:%d)", status->message, file, line);
+    if (located == &out_of_memory) return status;
     weft_status_destroy(status);
     return located;
 }

@@ -17,7 +17,7 @@
  */
 
 /* For the status of a run that fails. */
-enum { STATUS_BYTES = 2048 };
+enum { STATUS_BYTES = 8192 };
 
 /* A call taken apart. */
 typedef struct object_call {
@@ -156,6 +156,16 @@ static weft_rt_code check_object(const weft_rt_object *object, weft_rt_error *ou
 
 /* ---- arrays ---- */
 
+/* Takes `status`, which is about an array. */
+static weft_status *name_array(const object_binding *b, size_t array, weft_status *status)
+{
+    const weft_program *program = b->object->program;
+    if (status == NULL || weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    return weft_status_create(&b->workspace.allocator, weft_status_code(status), b->object->manifest.name,
+                              "%s \"%s\": %s", array < program->input_count ? "input" : "output",
+                              value_of(program, array)->name, weft_status_message(status));
+}
+
 /* Shape and strides are those of the call, or follow from the values of the program's formulas; any address will do
  * until the run. */
 static weft_status *make_array(object_binding *b, const object_call *call, const int64_t *values, size_t array)
@@ -165,8 +175,9 @@ static weft_status *make_array(object_binding *b, const object_call *call, const
     int64_t shape[WEFT_MAX_RANK];
     const int64_t *given = layout->shape;
     for (size_t axis = 0; axis < value->rank && given == NULL; axis++) shape[axis] = values[value->extents[axis]];
-    return weft_array_wrap(&b->workspace.allocator, value->dtype, value->rank, given != NULL ? given : shape,
-                           layout->strides, b, NULL, NULL, &b->arrays[array]);
+    return name_array(b, array,
+                      weft_array_wrap(&b->workspace.allocator, value->dtype, value->rank, given != NULL ? given : shape,
+                                      layout->strides, b, NULL, NULL, &b->arrays[array]));
 }
 
 /* First those whose shape is given, which are checked with the extents; the others follow from these. */
@@ -353,13 +364,9 @@ static weft_rt_code bind_in(const object_call *call, weft_rt_workspace *workspac
 
 static weft_status *set_data(object_binding *b, const object_call *call)
 {
-    const weft_program *program = b->object->program;
     for (size_t i = 0; i < b->array_count; i++) {
         weft_status *status = weft_array_move(b->arrays[i], b->object->manifest.name, call->data[i]);
-        if (status == NULL) continue;
-        return weft_status_create(&b->workspace.allocator, weft_status_code(status), b->object->manifest.name,
-                                  "%s \"%s\": %s", i < program->input_count ? "input" : "output",
-                                  value_of(program, i)->name, weft_status_message(status));
+        if (status != NULL) return name_array(b, i, status);
     }
     return NULL;
 }

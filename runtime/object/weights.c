@@ -41,6 +41,7 @@ static weft_rt_code map_file(const weft_rt_manifest *manifest, const char *path,
     char reason[128];
     struct stat status;
     if (fstat(file, &status) != 0) return refuse(out_error, path, strerror(errno));
+    if (!S_ISREG(status.st_mode)) return refuse(out_error, path, "it is no regular file");
     if ((uint64_t)status.st_size != manifest->weights_size) {
         snprintf(reason, sizeof reason, "it has %" PRIu64 " bytes, but those of %s have %" PRIu64,
                  (uint64_t)status.st_size, manifest->name, manifest->weights_size);

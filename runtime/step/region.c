@@ -12,8 +12,9 @@ weft_status *weft_region_error(const weft_allocator *allocator, const char *op, 
     weft_status *located =
         weft_status_create(allocator, code, weft_status_where(status), "%s (iteration %" PRId64 " of %s)",
                            weft_status_message(status), iteration, op);
-    weft_status_destroy(status);
-    return located;
+    bool is_short = weft_status_code(located) == WEFT_OUT_OF_MEMORY; /* it says less then, but what was wrong */
+    weft_status_destroy(is_short ? located : status);
+    return is_short ? status : located;
 }
 
 /* ---- binding ---- */

@@ -166,7 +166,7 @@ static void test_errors(void)
           "workspace.memory is NULL: layer_prepare says how many bytes it needs");
     weft_rt_workspace small = l.workspace;
     char message[160];
-    for (small.size = 0; small.size + 2300 < l.workspace.size; small.size += 97) {
+    for (small.size = 0; small.size + 8500 < l.workspace.size; small.size += 97) {
         snprintf(message, sizeof message,
                  "the workspace of %zu bytes is too small: layer_prepare says how many this call needs", small.size);
         fails(&l.call, small, WEFT_RT_OUT_OF_MEMORY, message);

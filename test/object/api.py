@@ -49,8 +49,33 @@ graph {
   return c = %1
 }
 """
+# Fields of the header: keywords, macros, types, and what would end a comment.
+NAMES = ["x", "x_layout", "_Bool", "NULL", "linux", "int64_t", "class", "weft_rt_layout", "extents", "__LINE__"]
+NAMED = "weft 0.1\nsymbol int64_t in [1, 9]\ngraph {\n" + "".join(
+    f'  %i{i} = input() {{name = "{name}", dtype = f32, shape = [int64_t]}}\n' for i, name in enumerate(NAMES)) + """
+  %0 = add(%i0, %i1)
+  %1 = add(%i2, %i3)
+  %2 = add(%i4, %i5)
+  %3 = add(%i6, %i7)
+  %4 = add(%i8, %i9)
+  return "*\\\\\\n/ float *evil; /* x" = %0, "*/" = %1, "/* ??/" = %2, "7" = %3, "é" = %4
+}
+"""
 OBJECTS = {"layer": (LAYER, []), "other": (LAYER, ["--weights", "file"]), "cache": (CACHE, []),
            "sized": (SIZED, ["--extents", "n=3,m=4;m=6,n=8"]), "many": (MANY, [])}
+
+
+def check_names(weft, compiler, include, folder):
+    """The header of a graph with hostile names compiles as C and C++, and the call is what its arrays make it."""
+    (folder / "named.weft").write_text(NAMED)
+    subprocess.run([weft, "compile", folder / "named.weft", "-o", folder], check=True)
+    arrays = len(NAMES) + 5
+    source = (f'#include "named.h"\ntypedef char same[sizeof(named_call) == 8 * {1 + 2 * arrays} ? 1 : -1];\n'
+              "int main(void) { named_call call; (void)call; return sizeof(same) == 1 ? 0 : 1; }\n")
+    for name, options in [("named.c", ["-std=c99", "-pedantic"]), ("named.c", ["-std=gnu17"]), ("named.cc", ["-std=c++11"])]:
+        (folder / name).write_text(source)
+        subprocess.run([compiler, *options, "-Wall", "-Wextra", "-Werror", f"-I{include}", f"-I{folder}", "-c",
+                        folder / name, "-o", folder / "named-c.o"], check=True)
 
 
 def info(weft, path):
@@ -94,6 +119,7 @@ def main():
                         f"-I{include}", f"-I{folder}", source, *[folder / f"{stem}.o" for stem in OBJECTS], library,
                         "-lm", "-pthread", "-o", program], check=True)
         check_info(weft, folder)
+        check_names(weft, compiler, include, folder)
         sys.exit(subprocess.run([program, folder], check=False).returncode)
 
 
