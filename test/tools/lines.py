@@ -24,11 +24,23 @@ graph {
 """
 
 
+LAYER = """weft 0.1
+symbol n in [1, 100]
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [n, 2]}
+  %w = constant() {dtype = f32, shape = [2, 2], data = [1, 2, 3, 4]}
+  %0 = dot(%x, %w) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [0]}
+  return y = %0
+}
+"""
+
+
 class Lines(Command):
     """Every command line in the README and the guide works as it stands."""
     def setUp(self):
         super().setUp()
         (self.folder / "graph.weft").write_text(ROW)
+        (self.folder / "layer.weft").write_text(LAYER)
         self.save("x.npy", (3, 4), range(12))
         shutil.copy(sys.argv[2], self.folder / "libmine.so")
         (self.folder / "network.json").write_text(json.dumps(
@@ -47,7 +59,7 @@ class Lines(Command):
                 quick = line.replace("-budget 60", "-budget 0.1").replace("--tune 20", "--tune 0.1")
                 done = subprocess.run(["bash", "-o", "pipefail", "-c", quick],
                                       cwd=self.folder, capture_output=True, text=True,
-                                      env=os.environ | {"PATH": f"{WEFT.parent}:{os.environ['PATH']}"})
+                                      env=os.environ | {"HOME": str(self.folder), "PATH": f"{WEFT.parent}:{os.environ['PATH']}"})
                 told = r"\d+ schedules tried for .*\n" if "--tune" in line else ""
                 self.assertEqual(done.returncode, OK)
                 self.assertRegex(done.stderr, f"^{told}$")
