@@ -10,8 +10,6 @@
 
 enum { LEVELS = WEFT_ISA_V4 + 1, LONGEST = 31 };
 
-static const char *const names[LEVELS] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
-
 static struct {
     weft_isa host, level;
     bool forced;
@@ -20,22 +18,14 @@ static struct {
     char text[128];
 } isa;
 
-static weft_isa find_host(void)
-{
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("x86-64-v4")) return WEFT_ISA_V4;
-    if (__builtin_cpu_supports("x86-64-v3")) return WEFT_ISA_V3;
-    return __builtin_cpu_supports("x86-64-v2") ? WEFT_ISA_V2 : WEFT_ISA_BASE;
-}
-
 static void find(void)
 {
-    isa.host = isa.level = find_host();
+    isa.host = isa.level = weft_isa_of_processor();
     const char *asked = getenv("WEFT_ISA");
     if (asked == NULL || *asked == '\0') return;
     strncpy(isa.asked, asked, LONGEST);
     for (int i = 0; i < LEVELS; i++) {
-        if (strcmp(names[i], asked) != 0) continue;
+        if (strcmp(weft_isa_level_name((weft_isa)i), asked) != 0) continue;
         isa.known = true;
         isa.forced = (weft_isa)i <= isa.host;
         if (isa.forced) isa.level = (weft_isa)i;
@@ -57,8 +47,8 @@ weft_status *weft_isa_check(const weft_allocator *allocator)
             allocator, WEFT_INVALID_ARGUMENT, "WEFT_ISA",
             "WEFT_ISA is \"%s\"; it must be x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime \"ref\" alone, x86-64",
             isa.asked);
-    return weft_status_create(allocator, WEFT_UNSUPPORTED, "WEFT_ISA", "this processor has %s, not %s", names[isa.host],
-                              isa.asked);
+    return weft_status_create(allocator, WEFT_UNSUPPORTED, "WEFT_ISA", "this processor has %s, not %s",
+                              weft_isa_level_name(isa.host), isa.asked);
 }
 
 weft_isa weft_isa_level(void)
@@ -71,22 +61,6 @@ bool weft_isa_is_forced(void)
 {
     ensure_found();
     return isa.forced;
-}
-
-const char *weft_isa_level_name(weft_isa level)
-{
-    return names[level];
-}
-
-const char *weft_isa_name(void)
-{
-    return names[weft_isa_level()];
-}
-
-unsigned weft_isa_vector_bytes(void)
-{
-    static const unsigned bytes[LEVELS] = {16, 16, 32, 64};
-    return bytes[weft_isa_level()];
 }
 
 /* ---- instructions ---- */
@@ -128,8 +102,8 @@ static const struct {
 static uint32_t read_saved(void)
 {
     const uint32_t registers = BIT(2) | BIT(5) | BIT(6) | BIT(7) | BIT(17) | BIT(18);
-    uint32_t low, high;
-    if (!__builtin_cpu_supports("avx")) return 0;
+    uint32_t low, high, a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & bit_OSXSAVE) == 0) return 0;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low & registers;
 }

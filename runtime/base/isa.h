@@ -16,6 +16,8 @@ weft_status *weft_isa_check(const weft_allocator *allocator) WEFT_MUST_USE;
 weft_isa weft_isa_level(void);
 /* Whether WEFT_ISA named it. */
 bool weft_isa_is_forced(void);
+/* That of the processor and of what its system saves of it, whatever WEFT_ISA says. */
+weft_isa weft_isa_of_processor(void);
 /* "x86-64-v3". Static. */
 const char *weft_isa_level_name(weft_isa level);
 /* What code that was generated for one processor needs to run on another: its level and, unless WEFT_ISA names that,

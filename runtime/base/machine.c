@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/machine.h"
 #include <inttypes.h>
-#include <pthread.h>
-#include <unistd.h>
 #include <weft/executor.h>
-#include "runtime/base/isa.h"
 #include "runtime/base/status.h"
 
 /* Zen 3. */
@@ -28,37 +25,6 @@ static const weft_machine reference = {
 const weft_machine *weft_machine_reference(void)
 {
     return &reference;
-}
-
-/* ---- the host ---- */
-
-static weft_machine host;
-
-/* 0 and less: unknown, as on machines that hide it. */
-static bool is_within(long value, long least, long most)
-{
-    return value >= least && value <= most;
-}
-
-enum { LEAST_CACHE = 4 << 10, MOST_CACHE = 1 << 30, LEAST_LINE = 16, MOST_LINE = 1024 };
-
-static void find_host(void)
-{
-    long line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
-    const long caches[WEFT_MACHINE_CACHES] = {sysconf(_SC_LEVEL1_DCACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE)};
-    host = reference;
-    host.vector_bytes = weft_isa_vector_bytes();
-    host.registers = weft_isa_level() >= WEFT_ISA_V4 ? 32 : 16;
-    if (is_within(line, LEAST_LINE, MOST_LINE) && (line & (line - 1)) == 0) host.line_bytes = (uint32_t)line;
-    for (size_t i = 0; i < WEFT_MACHINE_CACHES; i++)
-        if (is_within(caches[i], LEAST_CACHE, MOST_CACHE)) host.cache_bytes[i] = (size_t)caches[i];
-}
-
-const weft_machine *weft_machine_host(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_host);
-    return &host;
 }
 
 /* ---- checks ---- */
@@ -92,9 +58,9 @@ static weft_status *check_sizes(const weft_machine *machine)
      * bits: sext(and(a != 0, m)) + c, where most elements of a are known. */
     WEFT_TRY(check_power("vector_bytes", machine->vector_bytes, 16, 64));
     WEFT_TRY(check_integer("registers", machine->registers, 8, 1024));
-    WEFT_TRY(check_power("line_bytes", machine->line_bytes, LEAST_LINE, MOST_LINE));
+    WEFT_TRY(check_power("line_bytes", machine->line_bytes, WEFT_LEAST_LINE, WEFT_MOST_LINE));
     for (size_t i = 0; i < WEFT_MACHINE_CACHES; i++)
-        WEFT_TRY(check_integer(caches[i], machine->cache_bytes[i], LEAST_CACHE, MOST_CACHE));
+        WEFT_TRY(check_integer(caches[i], machine->cache_bytes[i], WEFT_LEAST_CACHE, WEFT_MOST_CACHE));
     return NULL;
 }
 

@@ -4,6 +4,14 @@
 /* Estimates from the machine model. They affect only how long a run takes. Times are in nanoseconds. */
 #include <weft/machine.h>
 
+/* Bytes that caches and their lines may have. */
+enum {
+    WEFT_LEAST_CACHE = 4 << 10,
+    WEFT_MOST_CACHE = 1 << 30,
+    WEFT_LEAST_LINE = 16,
+    WEFT_MOST_LINE = 1024,
+};
+
 /* Time of that many scalar operations of generated code while it moves that many bytes. */
 double weft_machine_kernel_ns(const weft_machine *machine, double operations, double bytes);
 /* Of the multiplications of a product of m x k and k x n, on one thread. */
