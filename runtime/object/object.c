@@ -6,7 +6,7 @@
 #include "runtime/base/float_mode.h"
 #include "runtime/base/memory.h"
 #include "runtime/data/array.h"
-#include "runtime/object/workspace.h"
+#include "runtime/object/trial.h"
 #include "runtime/run/bind_variant.h"
 #include "runtime/step/frame.h"
 #include "runtime/step/step.h"
@@ -286,6 +286,18 @@ static void fill_shapes(const object_binding *b, int64_t *out_shapes)
             *out_shapes++ = weft_array_shape(b->arrays[i])[axis];
 }
 
+static weft_rt_code run_trial(object_binding *b, const object_call *call, weft_rt_workspace *given,
+                              weft_rt_error *out_error)
+{
+    weft_status *status = bind(b, call);
+    if (status == NULL) weft_trial_tell(given, sizeof *b + b->mark + 2 * WEFT_WORKSPACE_ALIGNMENT + STATUS_BYTES);
+    size_t more = weft_status_code(status) == WEFT_OUT_OF_MEMORY ? weft_trial_ask(given) : 0;
+    if (more == 0) return report(status, out_error);
+    return fail(out_error, WEFT_RT_OUT_OF_MEMORY,
+                "%s_prepare needs memory in the workspace, and more than there was: %zu bytes may do",
+                b->object->manifest.name, more);
+}
+
 weft_rt_code weft_rt_prepare(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
                              int64_t *out_shapes, weft_rt_error *out_error)
 {
@@ -294,13 +306,10 @@ weft_rt_code weft_rt_prepare(const weft_rt_object *object, const void *call, wef
     if (code != WEFT_RT_OK) return code;
     const object_call taken = call_of(object, call);
     object_binding b = {.object = object, .pool = (weft_pool *)workspace->pool};
-    weft_workspace_init(&b.workspace, NULL, PTRDIFF_MAX);
-    code = report(bind(&b, &taken), out_error);
-    if (code == WEFT_RT_OK) {
-        workspace->size = sizeof b + b.mark + 2 * WEFT_WORKSPACE_ALIGNMENT + STATUS_BYTES;
-        fill_shapes(&b, out_shapes);
-    }
-    weft_workspace_finish(&b.workspace);
+    weft_trial_begin(&b.workspace, workspace);
+    code = run_trial(&b, &taken, workspace, out_error);
+    if (code == WEFT_RT_OK) fill_shapes(&b, out_shapes);
+    weft_trial_end(&b.workspace);
     return code;
 }
 
@@ -339,8 +348,8 @@ static bool is_bound(const object_binding *b, const object_call *call, const wef
 static weft_rt_code bind_in(const object_call *call, weft_rt_workspace *workspace, weft_rt_error *out_error)
 {
     const weft_rt_object *object = call->object;
-    char *begin = align(workspace->memory), *end = (char *)workspace->memory + workspace->size;
-    char *rest = align(begin + sizeof(object_binding));
+    char *begin = weft_workspace_align(workspace->memory), *end = (char *)workspace->memory + workspace->size;
+    char *rest = weft_workspace_align(begin + sizeof(object_binding));
     weft_status *status = weft_status_out_of_memory();
     object_binding *b = (object_binding *)begin;
     weft_rt_code code = check_object(object, out_error);
