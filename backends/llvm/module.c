@@ -6,12 +6,14 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include "backends/llvm/emit.h"
+#include "backends/llvm/freestanding.h"
 #include "backends/llvm/object.h"
 #include "backends/llvm/target.h"
 
 /* Vectors are emitted as such, so what is left to do is folding; see README.md for what other lists cost. */
 #define PASSES "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
 #define QUICK_PASSES "always-inline,function(early-cse)"
+#define FREESTANDING_PASSES "globaldce," PASSES ",globaldce"
 
 /* One compilation. */
 typedef struct compilation {
@@ -88,10 +90,9 @@ static weft_status *verify(const compilation *c)
     return NULL;
 }
 
-static weft_status *run_passes(compilation *c)
+static weft_status *run_passes(compilation *c, const char *passes)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    const char *passes = c->target == WEFT_TARGET_HOST_QUICK ? QUICK_PASSES : PASSES;
     LLVMErrorRef error = LLVMRunPasses(c->module, passes, c->machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (error == LLVMErrorSuccess) return take_error(c);
@@ -143,7 +144,7 @@ static weft_status *compile(compilation *c, const weft_kernel *kernel, const cha
     WEFT_TRY(create(c));
     WEFT_TRY(weft_kernel_emit(c->allocator, kernel, symbol, weft_processor_find(c->target), c->module));
     WEFT_TRY(verify(c));
-    WEFT_TRY(run_passes(c));
+    WEFT_TRY(run_passes(c, c->target == WEFT_TARGET_HOST_QUICK ? QUICK_PASSES : PASSES));
     if (c->target == WEFT_TARGET_HOST_QUICK) keep_loads(c);
     if (format == WEFT_LLVM_IR) return emit_text(c, out_bytes);
     bool is_object = format == WEFT_LLVM_OBJECT || format == WEFT_LLVM_QUICK_OBJECT;
@@ -182,11 +183,14 @@ static weft_status *compile_object(compilation *c, const weft_object_request *re
     WEFT_TRY(create(c));
     WEFT_TRY(add_kernels(c, request));
     weft_object_write_text(request, c->module);
+    if (request->freestanding) WEFT_TRY(weft_freestanding_link(c->allocator, request, c->module));
     WEFT_TRY(weft_object_write_data(c->allocator, request, c->module));
     for (size_t i = 0; i < request->entry_count; i++)
         weft_object_write_entry(&request->entries[i], request->data_symbol, c->module);
+    if (request->freestanding) weft_freestanding_hide(request, c->module);
     WEFT_TRY(verify(c));
-    WEFT_TRY(run_passes(c));
+    WEFT_TRY(run_passes(c, request->freestanding ? FREESTANDING_PASSES : PASSES));
+    if (request->freestanding) WEFT_TRY(weft_freestanding_check(c->allocator, c->module));
     return emit_code(c, LLVMObjectFile, out_object);
 }
 

@@ -14,6 +14,17 @@
  *
  * A run uses the caller's memory alone: it allocates nothing, takes no lock and starts no thread, unless the workspace
  * has a pool. Any number of threads may run one program, each with a workspace of its own.
+ *
+ * A freestanding object (`weft compile --freestanding`) contains what it needs of libweft-rt: it calls at most memcpy,
+ * memmove and memset, and has no use for a pool. Of this header it takes the types; the functions declared here are
+ * those of the library. Its _prepare finds out in the memory of the workspace, and what was bound there is gone then;
+ * arrays between steps need not fit, only what describes them. If there is too little, the code is OUT_OF_MEMORY and
+ * `size` a number of bytes to try with, 8192 or twice what there was. Memory that does not suffice is no longer in the
+ * workspace afterwards:
+ *
+ *     weft_rt_workspace workspace = {.memory = memory, .size = sizeof memory};
+ *     if (mlp_prepare(&call, &workspace, NULL, &error) != WEFT_RT_OK) ...
+ *     if (workspace.memory == NULL) ...  // a run takes more than sizeof memory: workspace.size
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -36,7 +47,7 @@ typedef enum weft_rt_code {
     WEFT_RT_INTERNAL          /* a bug */
 } weft_rt_code;
 
-/* What was wrong, and where: one line, with the argument, the axis and the values. Cut if it is longer. */
+/* What was wrong, and where; untouched where nothing was: one line, with the argument, the axis and the values. Cut if it is longer. */
 typedef struct weft_rt_error {
     weft_rt_code code;
     char message[508];
@@ -63,7 +74,7 @@ typedef struct weft_rt_pool weft_rt_pool;
  * else, between two runs, `binding` must be set to NULL. */
 typedef struct weft_rt_workspace {
     void *memory;       /* of any alignment */
-    size_t size;        /* bytes of it; _prepare fills in how many are needed */
+    size_t size;        /* bytes of it; where a call needs more, _prepare says how many, and makes `memory` NULL */
     weft_rt_pool *pool; /* NULL: the run uses the thread that calls it */
     void *binding;      /* what the last run found out about its extents, in `memory` */
 } weft_rt_workspace;

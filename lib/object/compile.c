@@ -84,9 +84,9 @@ static weft_status *name_kernel(object_compiler *c, const weft_kernel *kernel, c
 static weft_status *check_step(const object_compiler *c, const weft_step *step, const weft_resolved *resolved)
 {
     if (step->kind != WEFT_STEP_HOST) return NULL;
-    weft_status *status =
-        weft_status_create(c->allocator, WEFT_UNSUPPORTED, NULL,
-                           "the op has a kernel of an extension, and no lowering: an object cannot contain it");
+    weft_status *status = weft_status_create(
+        c->allocator, WEFT_UNSUPPORTED, NULL,
+        "op %s has a kernel of an extension, and no lowering here: an object cannot contain it", resolved->op->name);
     return weft_status_of_op(status, resolved->op->name, step->file, step->line);
 }
 
@@ -202,7 +202,9 @@ static weft_status *emit(object_compiler *c, weft_object_emitter emit_object, we
                                          .text_symbol = names[4],
                                          .text = c->text.data,
                                          .entry_count = sizeof entries / sizeof *entries,
-                                         .entries = entries};
+                                         .entries = entries,
+                                         .freestanding = c->plan->freestanding,
+                                         .levels = c->plan->levels};
     return emit_object(c->allocator, &request, out_code);
 }
 
@@ -259,13 +261,14 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
                                         .name = plan->name,
                                         .isa = plan->isa.data,
                                         .input_alias = c->input_alias,
-                                        .has_weights = object->weights.size > 0};
+                                        .has_weights = object->weights.size > 0,
+                                        .freestanding = plan->freestanding};
     WEFT_TRY(weft_header_write(&header, &object->header));
     weft_bytes_print(&object->pkg_config,
                      "Name: %s\nDescription: a tensor program compiled by weft for %s\nVersion: %d.%d.%d\n"
-                     "Requires: weft-rt-static\nCflags: -I${pcfiledir}\nLibs: ${pcfiledir}/%s.o\n",
+                     "%sCflags: -I${pcfiledir}\nLibs: ${pcfiledir}/%s.o\n",
                      plan->name, plan->isa.data, WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH,
-                     plan->name);
+                     plan->freestanding ? "" : "Requires: weft-rt-static\n", plan->name);
     WEFT_TRY(weft_bytes_status(&object->pkg_config));
     return emit(c, emit_object, &object->code);
 }

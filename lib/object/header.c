@@ -301,11 +301,18 @@ static void print_shapes(const header_writer *w)
 static void print_functions(const header_writer *w)
 {
     const char *name = w->request->name;
+    const char *trial = w->request->freestanding ? " * It finds out in the memory of the workspace, where bindings are "
+                                                   "gone then. OUT_OF_MEMORY: `size` is a\n"
+                                                   " * number of bytes to try with. Memory that is less than `size` "
+                                                   "afterwards is taken out of the workspace.\n"
+                                                   " * A pool is not used.\n"
+                                                 : "";
     weft_bytes_print(
         w->text,
         "/* Checks the extents and layouts of a call, and fills in the bytes of workspace that it needs; arrays need "
         "not be\n"
-        " * there yet. `out_shapes` and `out_error` may be NULL. */\n"
+        " * there yet. `out_shapes` and `out_error` may be NULL.\n"
+        "%s */\n"
         "weft_rt_code %s_prepare(const %s_call *call, weft_rt_workspace *workspace, %s_shapes *out_shapes,\n"
         "    weft_rt_error *out_error);\n"
         "/* Computes the outputs. Everything is checked before anything is written; after an error that is not "
@@ -314,7 +321,7 @@ static void print_functions(const header_writer *w)
         "weft_rt_code %s_run(const %s_call *call, weft_rt_workspace *workspace, weft_rt_error *out_error);\n"
         "/* What the object says about itself. */\n"
         "const weft_rt_manifest *%s_manifest(void);\n\n",
-        name, name, name, name, name, name);
+        trial, name, name, name, name, name, name);
 }
 
 static weft_status *write(header_writer *w)
@@ -322,9 +329,10 @@ static weft_status *write(header_writer *w)
     const char *name = w->request->name;
     WEFT_TRY(find_fields(w));
     weft_bytes_print(w->text,
-                     "/* Written by weft %d.%d.%d, for %s. Link %s.o and libweft-rt. */\n#ifndef %s_H_INCLUDED\n"
+                     "/* Written by weft %d.%d.%d, for %s. Link %s.o%s. */\n#ifndef %s_H_INCLUDED\n"
                      "#define %s_H_INCLUDED\n#include <weft/rt.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-                     WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH, w->request->isa, name, name, name);
+                     WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH, w->request->isa, name,
+                     w->request->freestanding ? ", which needs no library" : " and libweft-rt", name, name);
     print_extents(w);
     print_call(w);
     print_shapes(w);

@@ -11,6 +11,7 @@ typedef struct weft_header_request {
     const char *name, *isa;
     const uint32_t *input_alias; /* of a variant: which input an output may share memory with; NULL: none */
     bool has_weights;            /* in a file */
+    bool freestanding;
 } weft_header_request;
 
 /* Names of inputs, outputs and symbols become fields: what an identifier cannot have becomes '_', keywords and what is

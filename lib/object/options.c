@@ -146,11 +146,15 @@ weft_status *weft_object_plan_init(weft_object_plan *plan, const weft_program *p
                                    const weft_object_options *options)
 {
     const weft_allocator *allocator = program->allocator;
-    *plan = (weft_object_plan){.name = options->name, .weights_file = options->weights_file};
+    *plan = (weft_object_plan){
+        .name = options->name, .weights_file = options->weights_file, .freestanding = options->freestanding};
     weft_arena_init(&plan->arena, allocator);
     weft_bytes_init(&plan->isa, allocator);
     WEFT_TRY(check_name(allocator, options->name));
     WEFT_TRY(find_levels(plan, allocator, options->isa));
+    if (plan->freestanding && plan->levels[WEFT_ISA_V2])
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
+                                  "x86-64-v2 has no fma: a freestanding object is for x86-64-v3 or x86-64-v4");
     return find_extents(plan, allocator, program, options->extents);
 }
 

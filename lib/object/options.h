@@ -9,7 +9,7 @@
 typedef struct weft_object_plan {
     weft_arena arena;
     const char *name;
-    bool weights_file;
+    bool weights_file, freestanding;
     bool levels[WEFT_ISA_V4 + 1];
     weft_bytes isa; /* their names, between commas */
     size_t specialized_count;

@@ -40,5 +40,7 @@ typedef struct weft_object_request {
     const char *text_symbol, *text;      /* in section WEFT_OBJECT_TEXT, with its NUL */
     size_t entry_count;
     const weft_object_entry *entries;
+    bool freestanding;  /* contains what it needs of the runtime: targets of entries, what data refer to */
+    const bool *levels; /* that it has code for, by weft_isa */
 } weft_object_request;
 #endif

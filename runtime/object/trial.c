@@ -45,8 +45,11 @@ void weft_trial_end(weft_workspace *trial)
     }
 }
 
+/* What does not suffice is taken away, so that nobody takes the size for that of the memory. */
 void weft_trial_tell(weft_rt_workspace *given, size_t needed)
 {
+    if (given->memory != NULL && given->size >= needed) return;
+    given->memory = given->binding = NULL;
     given->size = needed;
 }
 

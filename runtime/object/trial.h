@@ -11,7 +11,7 @@
 void weft_trial_begin(weft_workspace *trial, weft_rt_workspace *given);
 /* Gives memory of the C library back. */
 void weft_trial_end(weft_workspace *trial);
-/* Tells the caller of how many bytes a run has need. */
+/* Tells the caller of how many bytes a run has need, unless it has them. */
 void weft_trial_tell(weft_rt_workspace *given, size_t needed);
 /* After a trial that was short of memory: tells the caller to try with more, and returns how much; 0: there is none. */
 size_t weft_trial_ask(weft_rt_workspace *given);

@@ -36,7 +36,7 @@ typedef struct suite {
     const char *judged;                       /* name of the runtime */
     weft_test_device *device;                 /* of it; NULL: the CPU */
     weft_test_recorder *recorder;             /* NULL: nothing is recorded */
-    const char *isa;                          /* of objects */
+    weft_object_options object_options;
     const weft_program *recorded;             /* the program of the last one; NULL: there is none of it */
     const weft_program *refused;              /* that objects cannot contain */
     size_t refusals;
@@ -232,7 +232,7 @@ static bool has_object(trial *tried, const weft_program *program)
     suite *all = tried->suite;
     char problem[512];
     if (all->recorded == program || all->refused == program) return all->recorded == program;
-    bool made = weft_test_record_program(all->recorder, program, all->isa, problem, sizeof problem);
+    bool made = weft_test_record_program(all->recorder, program, &all->object_options, problem, sizeof problem);
     *(made ? &all->recorded : &all->refused) = program;
     if (made) return true;
     all->refusals++;
@@ -490,7 +490,7 @@ int main(int argc, char **argv)
     bool good = true;
     for (int i = 1; i + 1 < argc; i++) {
         if (strcmp(argv[i], "--objects") == 0) objects = argv[i + 1];
-        if (strcmp(argv[i], "--isa") == 0) all.isa = argv[i + 1];
+        if (strcmp(argv[i], "--isa") == 0) all.object_options.isa = argv[i + 1];
         if (strcmp(argv[i], "-k") == 0) all.only = argv[i + 1];
         if (strcmp(argv[i], "--shard") == 0) good &= read_shard(argv[i + 1], &all);
         if (strcmp(argv[i], "--device") == 0) good &= make_device(argv[i + 1], &all);
@@ -498,6 +498,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         all.all |= strcmp(argv[i], "-a") == 0;
         all.hashed |= strcmp(argv[i], "-b") == 0;
+        all.object_options.freestanding |= strcmp(argv[i], "--freestanding") == 0;
         all.covered |= strcmp(argv[i], "-c") == 0;
         if (strcmp(argv[i], "-q") == 0) code = WEFT_CODE_QUICK;
     }

@@ -53,15 +53,16 @@ static bool write_object(const weft_test_recorder *recorder, const weft_object *
     return file != NULL && fclose(file) == 0 && good;
 }
 
-bool weft_test_record_program(weft_test_recorder *recorder, const weft_program *program, const char *isa,
-                              char *out_problem, size_t size)
+bool weft_test_record_program(weft_test_recorder *recorder, const weft_program *program,
+                              const weft_object_options *options, char *out_problem, size_t size)
 {
     char name[32];
     weft_object *object;
     recorder->number++;
     snprintf(name, sizeof name, "c%u", recorder->number);
-    const weft_object_options options = {.name = name, .isa = isa};
-    weft_status *status = weft_object_create(program, &options, &object);
+    weft_object_options named = *options;
+    named.name = name;
+    weft_status *status = weft_object_create(program, &named, &object);
     if (status != NULL) {
         snprintf(out_problem, size, "an object: %s", weft_status_message(status));
         weft_status_destroy(status);

@@ -10,6 +10,7 @@
  * input holds, what an output has to become; u32 length of the sentence that the run fails with, 0 if it does not, and
  *     the sentence.
  */
+#include <weft/object.h>
 #include "test/conform/subject.h"
 
 typedef struct weft_test_recorder weft_test_recorder;
@@ -21,10 +22,9 @@ bool weft_test_recorder_finish(weft_test_recorder *recorder);
 
 /* The next object has the number after this one. */
 void weft_test_recorder_number(weft_test_recorder *recorder, unsigned number);
-/* Compiles an object for `isa`, see weft_object_options, to which the records that follow refer. False with a
- * sentence. */
-bool weft_test_record_program(weft_test_recorder *recorder, const weft_program *program, const char *isa,
-                              char *out_problem, size_t size);
+/* Compiles an object, with a name of its own, to which the records that follow refer. False with a sentence. */
+bool weft_test_record_program(weft_test_recorder *recorder, const weft_program *program,
+                              const weft_object_options *options, char *out_problem, size_t size);
 /* `failed`: the sentence of the run, or NULL; then outputs may be NULL. */
 void weft_test_record_run(weft_test_recorder *recorder, const weft_test_run *run, size_t output_count,
                           weft_array *const *outputs, const char *failed);

@@ -133,6 +133,15 @@ static void test_layer(void)
     CHECK(layer_run(&l.call, &l.workspace, NULL) == WEFT_RT_OK);
     check_result(&l);
     CHECK(requests == before);
+    /* Preparing again keeps memory that suffices, and takes away what does not. */
+    const weft_rt_workspace had = l.workspace;
+    layer_call larger = {.extents = {4096}};
+    l.workspace.size += 100;
+    CHECK(layer_prepare(&l.call, &l.workspace, NULL, NULL) == WEFT_RT_OK);
+    CHECK(l.workspace.memory == had.memory && l.workspace.size == had.size + 100);
+    l.workspace.size = 64;
+    CHECK(layer_prepare(&larger, &l.workspace, NULL, NULL) == WEFT_RT_OK);
+    CHECK(l.workspace.memory == NULL && l.workspace.binding == NULL && l.workspace.size > 64);
 }
 
 static void test_errors(void)

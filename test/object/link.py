@@ -5,7 +5,8 @@
 usage: link.py CC LIBRARY INCLUDE REPLAY.c RECORDER ARGUMENT...
 
 RECORDER ARGUMENT... --objects FOLDER writes objects and records. CC links the objects with REPLAY.c and LIBRARY, and the
-program runs the records.
+program runs the records. With --freestanding there is no LIBRARY, and objects may need nothing but what compilers always
+do.
 """
 import pathlib
 import re
@@ -14,7 +15,10 @@ import sys
 import tempfile
 
 
-def table(numbers):
+ALLOWED = {"memcpy", "memmove", "memset"}
+
+
+def table(numbers, freestanding):
     lines = ['#include "replay.h"']
     for n in numbers:
         lines += [f"replay_prepare c{n}_prepare;", f"replay_run c{n}_run;",
@@ -22,7 +26,17 @@ def table(numbers):
     rows = "".join(f"    {{{n}, c{n}_prepare, c{n}_run, c{n}_manifest}},\n" for n in numbers)
     lines += [f"const replay_object replay_objects[] = {{\n{rows}}};",
               f"const size_t replay_object_count = {len(numbers)};"]
+    for name, type_ in ("create", "weft_rt_pool *(*const {})(unsigned)"), ("destroy", "void (*const {})(weft_rt_pool *)"):
+        value = "NULL" if freestanding else f"weft_rt_pool_{name}"
+        lines.append(f"{type_.format(f'replay_pool_{name}')} = {value};")
     return "\n".join(lines) + "\n"
+
+
+def needs(path):
+    """Symbols that an object needs."""
+    listed = subprocess.run(["nm", "--undefined-only", "--format=just-symbols", path], check=True, stdout=subprocess.PIPE,
+                            text=True)
+    return set(listed.stdout.split())
 
 
 def main():
@@ -33,11 +47,15 @@ def main():
         if recorded.returncode != 0:
             sys.exit(recorded.returncode)
         objects = sorted(folder.glob("c*.o"))
+        freestanding = "--freestanding" in arguments
+        foreign = {name for path in objects for name in needs(path)} - ALLOWED if freestanding else None
+        if foreign:
+            sys.exit(f"objects need {' '.join(sorted(foreign))}")
         source, program = folder / "table.c", folder / "replay"
-        source.write_text(table([int(re.sub(r"\D", "", path.stem)) for path in objects]))
+        source.write_text(table([int(re.sub(r"\D", "", path.stem)) for path in objects], freestanding))
         source_folder = pathlib.Path(replay).parent
         linked = subprocess.run([compiler, "-std=gnu17", "-O1", f"-I{include}", f"-I{source_folder}", replay, source, *objects,
-                        library, "-Wl,--gc-sections", "-lm", "-pthread", "-o", program], check=False)
+                        *([] if freestanding else [library]), "-Wl,--gc-sections", "-lm", "-pthread", "-o", program], check=False)
         if linked.returncode != 0:
             sys.exit("the objects cannot be linked")
         sys.exit(subprocess.run([program, folder / "records"], check=False).returncode)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay RECORDS...: runs the programs of the objects that it is linked with on what records say, and compares with
- * what is in them, to the bit. Beside the objects it has libweft-rt.a, and no compiler. Arrays lie between pages
- * without access, inputs in memory that cannot be written, and what lies between elements is poison.
+ * what is in them, to the bit. Beside the objects it has libweft-rt.a, or nothing, and no compiler. Arrays lie between
+ * pages without access, inputs in memory that cannot be written, and what lies between elements is poison.
  *
  * Each record is run in a workspace of exactly the bytes asked for, twice, and once with three threads.
  */
@@ -240,13 +240,27 @@ static bool run_once(const functions *f, record *r, const call *c, weft_rt_works
     return true;
 }
 
+/* Without a library, in memory that is given for it. Memory that suffices afterwards is not used. */
+static bool prepare(const functions *f, const record *r, const call *c, weft_rt_workspace *workspace)
+{
+    weft_rt_error error;
+    int64_t shapes[ARRAYS * 8];
+    void *given = NULL;
+    weft_rt_code code;
+    while ((code = f->prepare(c->words, workspace, shapes, &error)) == WEFT_RT_OUT_OF_MEMORY) {
+        free(given);
+        given = workspace->memory = malloc(workspace->size);
+        if (replay_pool_create != NULL || given == NULL) break;
+    }
+    free(given);
+    return code == WEFT_RT_OK || fail(r, "prepare", error.message);
+}
+
 /* In memory that ends at a page without access. */
 static bool run_in(const functions *f, record *r, const call *c, weft_rt_pool *pool, int times, const char *what)
 {
     weft_rt_workspace workspace = {.pool = pool};
-    weft_rt_error error;
-    int64_t shapes[ARRAYS * 8];
-    if (f->prepare(c->words, &workspace, shapes, &error) != WEFT_RT_OK) return fail(r, "prepare", error.message);
+    if (!prepare(f, r, c, &workspace)) return false;
     array memory = {.size = 1, .rank = 1, .extents = {(int64_t)workspace.size}, .strides = {1}};
     memory.count = memory.extents[0];
     if (!map(&memory)) return fail(r, what, "no memory");
@@ -293,7 +307,7 @@ static bool replay(record *r, weft_rt_pool *pool)
         for (uint32_t i = 0; i < f.manifest->output_count; i++)
             c.words[f.manifest->symbol_count + f.manifest->input_count + f.manifest->output_count + r->input_count +
                     i] = 0;
-    return run_in(&f, r, &c, NULL, 2, "one thread") && run_in(&f, r, &c, pool, 1, "three threads");
+    return run_in(&f, r, &c, NULL, 2, "one thread") && (pool == NULL || run_in(&f, r, &c, pool, 1, "three threads"));
 }
 
 static bool replay_file(const char *path, weft_rt_pool *pool, size_t *passed, size_t *failed)
@@ -314,10 +328,10 @@ static bool replay_file(const char *path, weft_rt_pool *pool, size_t *passed, si
 int main(int argc, char **argv)
 {
     size_t passed = 0, failed = 0;
-    weft_rt_pool *pool = weft_rt_pool_create(3);
-    bool good = pool != NULL;
+    weft_rt_pool *pool = replay_pool_create == NULL ? NULL : replay_pool_create(3);
+    bool good = pool != NULL || replay_pool_create == NULL;
     for (int i = 1; i < argc && good; i++) good &= replay_file(argv[i], pool, &passed, &failed);
-    weft_rt_pool_destroy(pool);
+    if (pool != NULL) replay_pool_destroy(pool);
     printf("%zu records as they should be, %zu not\n", passed, failed);
     return good && failed == 0 && passed > 0 ? 0 : 1;
 }

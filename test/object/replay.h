@@ -17,4 +17,7 @@ typedef struct replay_object {
 
 extern const replay_object replay_objects[];
 extern const size_t replay_object_count;
+/* weft_rt_pool_create and weft_rt_pool_destroy; NULL where the objects need no library, and have no threads. */
+extern weft_rt_pool *(*const replay_pool_create)(unsigned threads);
+extern void (*const replay_pool_destroy)(weft_rt_pool *pool);
 #endif

@@ -344,7 +344,8 @@ static bool has_object(trial *t, const weft_program *program)
 {
     char problem[256];
     if (t->recorded == program || t->refused == program) return t->recorded == program;
-    bool made = weft_test_record_program(recorder, program, "x86-64-v3", problem, sizeof problem);
+    const weft_object_options options = {.isa = "x86-64-v3"};
+    bool made = weft_test_record_program(recorder, program, &options, problem, sizeof problem);
     *(made ? &t->recorded : &t->refused) = program;
     return made;
 }

@@ -604,6 +604,22 @@ graph {{
                      "opt", "g.weft", "--passes", "lower", "--emit", "trees")
 
 
+class Compile(Command):
+    def test_freestanding(self):
+        status, _, error = self.weft("compile", "g.weft", "--freestanding", "-o", "free")
+        if status != OK:
+            self.assertEqual(error, "weft compile: weft_object_create: this weft cannot make freestanding objects: it was "
+                             "built without clang 19, opt and llvm-link\n")
+            return
+        self.assertIn("Link g.o, which needs no library.", (self.folder / "free" / "g.h").read_text())
+        self.assertNotIn("Requires", (self.folder / "free" / "g.pc").read_text())
+
+    def test_freestanding_without_fma(self):
+        for isa in ["x86-64-v2", "x86-64-v2,x86-64-v3"]:
+            self.refuses(MISUSED, "compile: x86-64-v2 has no fma: a freestanding object is for x86-64-v3 or x86-64-v4",
+                         "compile", "g.weft", "--freestanding", "--isa", isa)
+
+
 class View(Command):
     def test_svg(self):
         self.prints("", "view", "g.weft", "-o", "g.svg")

@@ -10,7 +10,8 @@ import subprocess
 
 # What check.py, meson and the tests start by name; and what compilers do.
 PROGRAMS = ["ar", "as", "cc", "clang-19", "cmake", "doxygen", "g++", "gcc", "gcc-ar", "gcov", "gcovr", "ld",
-            "llvm-config-19", "make", "meson", "ninja", "nm", "pkg-config", "protoc-c", "python3"]
+            "llvm-config-19", "llvm-link-19", "make", "meson", "ninja", "nm", "opt-19", "pkg-config", "protoc-c",
+            "python3"]
 # Used where they are.
 OPTIONAL = ["ccache"]
 MODULES = ["numpy"]

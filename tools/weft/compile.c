@@ -89,7 +89,8 @@ static weft_status *compile(const weft_arguments *arguments, const weft_program 
                                          .name = name,
                                          .isa = weft_arguments_text(arguments, "--isa", NULL),
                                          .extents = weft_arguments_text(arguments, "--extents", NULL),
-                                         .weights_file = strcmp(weights, "file") == 0};
+                                         .weights_file = strcmp(weights, "file") == 0,
+                                         .freestanding = weft_arguments_find(arguments, "--freestanding") != NULL};
     weft_object *object;
     weft_status *status = weft_object_create(program, &options, &object);
     if (weft_status_code(status) == WEFT_INVALID_ARGUMENT) {
@@ -144,6 +145,8 @@ static const weft_option options[] = {
     {"--extents", WEFT_OPTION_TEXT, "n=1,m=64;...", "sizes to compile for beside any, which run faster"},
     {"--weights", WEFT_OPTION_CHOICE, "embed|file",
      "constants in the object, or in NAME.weights, which is mapped (embed)"},
+    {"--freestanding", WEFT_OPTION_FLAG, NULL,
+     "an object that needs no library: no threads, no memory but the caller's"},
     WEFT_PRODUCTS_OPTION,
     WEFT_FUNCTIONS_OPTION,
     WEFT_PLUGIN_OPTION,
@@ -153,9 +156,8 @@ const weft_command weft_command_compile = {
     .name = "compile",
     .operands = " GRAPH.weft [OPTION ...]",
     .summary = "compile a graph to an object and a header, which need no compiler where they run",
-    .detail = "Writes NAME.o, NAME.h, NAME.pc and, if asked, NAME.weights. An application includes the header and "
-              "links the object and\n"
-              "libweft-rt.",
+    .detail = "Writes NAME.o, NAME.h, NAME.pc and, if asked, NAME.weights. An application includes the header and\n"
+              "links the object and libweft-rt, or, with --freestanding, the object alone.",
     .least = 1,
     .most = 1,
     .options = WEFT_OPTIONS(options),

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/llvm/freestanding.h"
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Linker.h>
+#include <string.h>
+#include "runtime/base/status.h"
+
+/* ---- the runtime ---- */
+
+/* What all objects need, then the vector code of each level, whose names end with `suffix`, or have it inside. */
+typedef struct part {
+    weft_isa level;
+    const char *suffix;
+    const unsigned char *bitcode;
+    size_t size;
+} part;
+
+#if defined(WEFT_FREESTANDING)
+static const unsigned char common[] = {
+#include "freestanding_common.inc"
+};
+static const unsigned char v3[] = {
+#include "freestanding_v3.inc"
+};
+static const unsigned char v4[] = {
+#include "freestanding_v4.inc"
+};
+static const part parts[] = {
+    {WEFT_ISA_BASE, NULL, common, sizeof common},
+    {WEFT_ISA_V3, "_v3", v3, sizeof v3},
+    {WEFT_ISA_V4, "_v4", v4, sizeof v4},
+};
+static const size_t part_count = sizeof parts / sizeof *parts;
+#else
+static const part parts[1];
+static const size_t part_count = 0;
+#endif
+
+static bool is_needed(const part *p, const weft_object_request *request)
+{
+    return p->level == WEFT_ISA_BASE || request->levels[p->level];
+}
+
+/* Errors are reported to the context of the module. */
+static weft_status *link_part(const weft_allocator *allocator, const part *p, LLVMModuleRef module)
+{
+    LLVMModuleRef runtime;
+    LLVMMemoryBufferRef bytes =
+        LLVMCreateMemoryBufferWithMemoryRange((const char *)p->bitcode, p->size, "runtime", false);
+    bool failed = LLVMParseBitcodeInContext2(LLVMGetModuleContext(module), bytes, &runtime);
+    LLVMDisposeMemoryBuffer(bytes);
+    if (!failed) failed = LLVMLinkModules2(module, runtime);
+    return failed ? weft_status_create(allocator, WEFT_COMPILE_FAILED, "llvm",
+                                       "the runtime that freestanding objects contain cannot be linked")
+                  : NULL;
+}
+
+/* The best level that the object has code for; there is none for a better one. */
+static void define_level(const weft_object_request *request, LLVMModuleRef module)
+{
+    int best = WEFT_ISA_V4;
+    while (best > WEFT_ISA_BASE && !request->levels[best]) best--;
+    LLVMValueRef level = LLVMGetNamedGlobal(module, "weft_freestanding_level");
+    LLVMSetInitializer(level, LLVMConstInt(LLVMGlobalGetValueType(level), (unsigned long long)best, false));
+}
+
+weft_status *weft_freestanding_link(const weft_allocator *allocator, const weft_object_request *request,
+                                    LLVMModuleRef module)
+{
+    if (part_count == 0)
+        return weft_status_create(allocator, WEFT_UNSUPPORTED, "weft_object_create",
+                                  "this weft cannot make freestanding objects: it was built without clang 19, opt and "
+                                  "llvm-link");
+    for (size_t i = 0; i < part_count; i++)
+        if (is_needed(&parts[i], request)) WEFT_TRY(link_part(allocator, &parts[i], module));
+    define_level(request, module);
+    return NULL;
+}
+
+/* ---- symbols ---- */
+
+static bool is_entry(const weft_object_request *request, const char *name)
+{
+    size_t i = 0;
+    while (i < request->entry_count && strcmp(request->entries[i].symbol, name) != 0) i++;
+    return i < request->entry_count;
+}
+
+/* Of a level that the object has no code for: tables have it, but nobody looks there. */
+static bool is_left_out(const weft_object_request *request, const char *name)
+{
+    bool left_out = false;
+    for (size_t i = 0; i < part_count; i++)
+        left_out |= !is_needed(&parts[i], request) && strstr(name, parts[i].suffix) != NULL;
+    return left_out;
+}
+
+/* Whether the value is to be deleted. */
+static bool hide(const weft_object_request *request, LLVMValueRef value)
+{
+    size_t length;
+    const char *name = LLVMGetValueName2(value, &length);
+    if (!LLVMIsDeclaration(value)) {
+        if (!is_entry(request, name)) LLVMSetLinkage(value, LLVMInternalLinkage);
+        return false;
+    }
+    if (!is_left_out(request, name)) return false;
+    LLVMReplaceAllUsesWith(value, LLVMConstNull(LLVMTypeOf(value)));
+    return true;
+}
+
+void weft_freestanding_hide(const weft_object_request *request, LLVMModuleRef module)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f != NULL; f = next) {
+        next = LLVMGetNextFunction(f);
+        if (hide(request, f)) LLVMDeleteFunction(f);
+    }
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module), next; g != NULL; g = next) {
+        next = LLVMGetNextGlobal(g);
+        if (hide(request, g)) LLVMDeleteGlobal(g);
+    }
+}
+
+static bool is_foreign(LLVMValueRef value)
+{
+    static const char *const allowed[] = {"memcpy", "memmove", "memset"};
+    size_t length, i = 0;
+    const char *name = LLVMGetValueName2(value, &length);
+    if (!LLVMIsDeclaration(value) || LLVMGetFirstUse(value) == NULL) return false;
+    if (LLVMIsAFunction(value) != NULL && LLVMGetIntrinsicID(value) != 0) return false;
+    while (i < sizeof allowed / sizeof *allowed && strcmp(allowed[i], name) != 0) i++;
+    return i == sizeof allowed / sizeof *allowed;
+}
+
+weft_status *weft_freestanding_check(const weft_allocator *allocator, LLVMModuleRef module)
+{
+    LLVMValueRef found = NULL;
+    size_t length;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f != NULL; f = LLVMGetNextFunction(f))
+        if (is_foreign(f)) found = f;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g != NULL; g = LLVMGetNextGlobal(g))
+        if (is_foreign(g)) found = g;
+    if (found == NULL) return NULL;
+    return weft_status_create(allocator, WEFT_INTERNAL, "llvm", "a freestanding object would need %s",
+                              LLVMGetValueName2(found, &length));
+}

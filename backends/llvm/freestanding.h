@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_BACKENDS_LLVM_FREESTANDING_H
+#define WEFT_BACKENDS_LLVM_FREESTANDING_H
+/* Objects that contain what they need of the runtime: as bitcode, made when weft is built (runtime/freestanding). */
+#include <llvm-c/Core.h>
+#include "backends/llvm/llvm.h"
+
+/* Adds the runtime to a module, for data and entries to refer to. UNSUPPORTED where weft was built without. */
+weft_status *weft_freestanding_link(const weft_allocator *allocator, const weft_object_request *request,
+                                    LLVMModuleRef module) WEFT_MUST_USE;
+/* Of a module that is complete: leaves nothing to be seen from outside but the entries. */
+void weft_freestanding_hide(const weft_object_request *request, LLVMModuleRef module);
+/* Of one whose unused parts are gone: that it calls nothing but memcpy, memmove and memset. */
+weft_status *weft_freestanding_check(const weft_allocator *allocator, LLVMModuleRef module) WEFT_MUST_USE;
+#endif
