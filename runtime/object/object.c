@@ -327,16 +327,11 @@ static bool is_same_layout(const object_binding *b, const object_call *call, siz
     return memcmp(layout->strides, weft_array_strides(bound), bytes) == 0;
 }
 
-static char *align(char *memory)
-{
-    return memory + (-(uintptr_t)memory & (WEFT_WORKSPACE_ALIGNMENT - 1));
-}
-
 /* Whether the last run in this memory had the same extents and strides. */
 static bool is_bound(const object_binding *b, const object_call *call, const weft_rt_workspace *workspace)
 {
-    if (b == NULL || (char *)b != align(workspace->memory) || b->object != call->object ||
-        b->pool != (weft_pool *)workspace->pool)
+    if (b == NULL || workspace->memory == NULL || (char *)b != weft_workspace_align(workspace->memory) ||
+        b->object != call->object || b->pool != (weft_pool *)workspace->pool)
         return false;
     for (size_t i = 0; i < b->object->manifest.symbol_count; i++)
         if (b->extents[i] != call->extents[i]) return false;
@@ -348,21 +343,22 @@ static bool is_bound(const object_binding *b, const object_call *call, const wef
 static weft_rt_code bind_in(const object_call *call, weft_rt_workspace *workspace, weft_rt_error *out_error)
 {
     const weft_rt_object *object = call->object;
-    char *begin = weft_workspace_align(workspace->memory), *end = (char *)workspace->memory + workspace->size;
-    char *rest = weft_workspace_align(begin + sizeof(object_binding));
-    weft_status *status = weft_status_out_of_memory();
-    object_binding *b = (object_binding *)begin;
+    char *memory = workspace->memory;
     weft_rt_code code = check_object(object, out_error);
     if (code != WEFT_RT_OK) return code;
-    if (workspace->memory != NULL && workspace->size >= (size_t)(rest - (char *)workspace->memory)) {
+    if (memory == NULL)
+        return fail(out_error, WEFT_RT_INVALID_ARGUMENT,
+                    "workspace.memory is NULL: %s_prepare says how many bytes it needs", object->manifest.name);
+    char *begin = weft_workspace_align(memory), *rest = weft_workspace_align(begin + sizeof(object_binding));
+    size_t taken = (size_t)(rest - memory);
+    weft_status *status = weft_status_out_of_memory();
+    object_binding *b = (object_binding *)begin;
+    if (workspace->size >= taken) {
         *b = (object_binding){.object = object, .pool = (weft_pool *)workspace->pool};
-        weft_workspace_init(&b->workspace, rest, (size_t)(end - rest));
+        weft_workspace_init(&b->workspace, rest, workspace->size - taken);
         status = bind(b, call);
         if (status == NULL && b->arena == NULL) status = weft_status_out_of_memory();
     }
-    if (workspace->memory == NULL)
-        return fail(out_error, WEFT_RT_INVALID_ARGUMENT,
-                    "workspace.memory is NULL: %s_prepare says how many bytes it needs", object->manifest.name);
     if (weft_status_code(status) == WEFT_OUT_OF_MEMORY)
         return fail(out_error, WEFT_RT_OUT_OF_MEMORY,
                     "the workspace of %zu bytes is too small: %s_prepare says how many this call needs",

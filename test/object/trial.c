@@ -21,7 +21,8 @@ static bool fail(const char *what, size_t size)
     return false;
 }
 
-/* Whether `_prepare` keeps its word with so many bytes; what it says is needed, or 0. */
+/* Whether `_prepare` keeps its word with so many bytes; what it says is needed, 0 where these suffice, or it is not
+ * known. */
 static bool try(size_t size, size_t *out_needed)
 {
     char *memory = malloc(size + 1); /* of exactly that size for sanitizers and valgrind */
@@ -31,12 +32,14 @@ static bool try(size_t size, size_t *out_needed)
     memory[size] = 'e';
     weft_rt_code code = add_prepare(&call, &workspace, NULL, &error);
     bool kept = memory[size] == 'e';
-    *out_needed = code == WEFT_RT_OK ? workspace.size : 0;
-    bool has_memory = workspace.memory != NULL, enough = code == WEFT_RT_OK && workspace.size <= size;
+    bool has_memory = workspace.memory != NULL;
+    *out_needed = code == WEFT_RT_OK && !has_memory ? workspace.size : 0;
     free(memory);
     if (!kept) return fail("it writes behind the memory", size);
     if (workspace.binding != NULL) return fail("a binding is left", size);
-    if (has_memory != enough) return fail("memory stays, or goes, as it should not", size);
+    if (has_memory && (code != WEFT_RT_OK || workspace.size != size))
+        return fail("memory stays as it should not", size);
+    if (*out_needed != 0 && *out_needed <= size) return fail("memory that suffices is taken away", size);
     if (code == WEFT_RT_OK) return true;
     if (code != WEFT_RT_OUT_OF_MEMORY) return fail(error.message, size);
     return workspace.size == (size < MOST / 8 ? MOST / 8 : 2 * size) || fail("it asks for another size", size);
@@ -61,9 +64,11 @@ int main(void)
     for (size_t size = 0; size < MOST; size += STEP) {
         size_t said;
         if (!try(size, &said)) return 1;
-        if (needed != 0 && said != needed) return !fail("it says something else", size);
+        if (needed != 0 && (said == 0) != (size >= needed))
+            return !fail("memory stays, or goes, as it should not", size);
+        if (needed != 0 && said != 0 && said != needed) return !fail("it says something else", size);
         if (needed == 0 && said != 0) least = size;
-        needed = said;
+        if (needed == 0) needed = said;
     }
     if (needed == 0 || !run(needed)) return 1;
     printf("a run takes %zu bytes, to know that takes at most %zu\n", needed, least);
