@@ -74,6 +74,18 @@ void free(void *block)
 }
 #endif
 
+/* Memory that lives as long as the process, and is known to those that look for lost memory. */
+static void *take(size_t size)
+{
+    static void *taken[256];
+    static size_t count;
+    void *memory = malloc(size);
+    size_t number = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    CHECK(memory != NULL && number < sizeof taken / sizeof *taken);
+    if (number < sizeof taken / sizeof *taken) taken[number] = memory;
+    return memory;
+}
+
 /* ---- a layer: extents, layouts, errors ---- */
 
 enum { N = 3, K = 5, M = 2 };
@@ -90,7 +102,7 @@ static void init_layer(layer_data *l)
     for (int i = 0; i < N * K; i++) l->x[i] = (float)(i + 1);
     l->call = (layer_call){.extents = {N}, .x = l->x, .y = l->y};
     CHECK(layer_prepare(&l->call, &l->workspace, NULL, NULL) == WEFT_RT_OK);
-    l->workspace.memory = malloc(l->workspace.size);
+    l->workspace.memory = take(l->workspace.size);
 }
 
 /* y[i, j] = max(x[i, :] . w[:, j], 0), w[k, j] = k - j. */
@@ -185,7 +197,7 @@ static void test_errors(void)
     check_result(&l);
     /* Other memory, and what was found out in the old one. */
     memset(l.workspace.memory, 0xff, l.workspace.size);
-    l.workspace.memory = malloc(l.workspace.size);
+    l.workspace.memory = take(l.workspace.size);
     CHECK(layer_run(&l.call, &l.workspace, NULL) == WEFT_RT_OK);
     check_result(&l);
     CHECK(strcmp(weft_rt_code_name(WEFT_RT_SHAPE_MISMATCH), "SHAPE_MISMATCH") == 0);
@@ -205,7 +217,7 @@ static void test_layouts(void)
     layer_call call = {.extents = {N}, .x = across, .y = apart, .x_layout = &transposed, .y_layout = &spread};
     for (size_t i = 0; i < 2 * N * M; i++) apart[i] = -1;
     CHECK(layer_prepare(&call, &l.workspace, NULL, NULL) == WEFT_RT_OK);
-    l.workspace = (weft_rt_workspace){.memory = (char *)malloc(l.workspace.size + 1) + 1, .size = l.workspace.size};
+    l.workspace = (weft_rt_workspace){.memory = (char *)take(l.workspace.size + 1) + 1, .size = l.workspace.size};
     CHECK(layer_run(&call, &l.workspace, NULL) == WEFT_RT_OK);
     for (int i = 0; i < N; i++)
         for (int j = 0; j < M; j++) {
@@ -217,12 +229,12 @@ static void test_layouts(void)
 static void test_sizes(void)
 {
     enum { MOST = 70 };
-    float *x = malloc(MOST * K * sizeof *x), y[MOST * M];
+    float *x = take(MOST * K * sizeof *x), y[MOST * M];
     weft_rt_workspace workspace = {0};
     for (int i = 0; i < MOST * K; i++) x[i] = (float)(i % 7) - 2;
     layer_call call = {.extents = {MOST}, .x = x, .y = y};
     CHECK(layer_prepare(&call, &workspace, NULL, NULL) == WEFT_RT_OK);
-    workspace.memory = malloc(workspace.size);
+    workspace.memory = take(workspace.size);
     for (int n = MOST; n >= 1; n--) {
         call.extents.n = n;
         CHECK(layer_run(&call, &workspace, NULL) == WEFT_RT_OK);
@@ -297,7 +309,7 @@ static void test_weights(const char *folder)
     other_call call = {.extents = {N}, .weights = weights, .x = l.x, .y = l.y};
     weft_rt_workspace workspace = {0};
     CHECK(other_prepare(&call, &workspace, NULL, &error) == WEFT_RT_OK);
-    workspace.memory = malloc(workspace.size);
+    workspace.memory = take(workspace.size);
     CHECK(other_run(&call, &workspace, &error) == WEFT_RT_OK);
     check_result(&l);
     call.weights = NULL;
@@ -334,7 +346,7 @@ static void test_cache(void)
     weft_rt_workspace workspace = {0};
     cache_call call = {.cache = cache, .row = row, .at = &at, .out = cache};
     CHECK(cache_prepare(&call, &workspace, NULL, &error) == WEFT_RT_OK);
-    workspace.memory = malloc(workspace.size);
+    workspace.memory = take(workspace.size);
     CHECK(cache_run(&call, &workspace, &error) == WEFT_RT_OK);
     for (int i = 0; i < ROWS * WIDTH; i++) CHECK(cache[i] == (i / WIDTH == 2 ? (float)(i % WIDTH + 1) : 0));
     at = 4;
@@ -359,7 +371,7 @@ static void test_specialized(void)
         for (int columns = 1; columns <= COLUMNS; columns++) {
             sized_call call = {.extents = {rows, columns}, .x = x, .y = y};
             CHECK(sized_prepare(&call, &workspace, NULL, NULL) == WEFT_RT_OK);
-            workspace.memory = malloc(workspace.size);
+            workspace.memory = take(workspace.size);
             workspace.binding = NULL;
             CHECK(sized_run(&call, &workspace, NULL) == WEFT_RT_OK);
             for (int i = 0; i < rows; i++) {
@@ -380,7 +392,7 @@ static void run_many(float *out, weft_rt_pool *threads)
     weft_rt_workspace workspace = {.pool = threads};
     many_call call = {.extents = {LARGE}, .a = a, .b = b, .c = out};
     CHECK(many_prepare(&call, &workspace, NULL, NULL) == WEFT_RT_OK);
-    workspace.memory = malloc(workspace.size);
+    workspace.memory = take(workspace.size);
     for (int i = 0; i < 5; i++) CHECK(many_run(&call, &workspace, NULL) == WEFT_RT_OK);
 }
 
