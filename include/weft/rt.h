@@ -47,7 +47,8 @@ typedef enum weft_rt_code {
     WEFT_RT_INTERNAL          /* a bug */
 } weft_rt_code;
 
-/* What was wrong, and where; untouched where nothing was: one line, with the argument, the axis and the values. Cut if it is longer. */
+/* What was wrong, and where: one line, with the argument, the axis and the values; cut if it is longer. Untouched where
+ * nothing was wrong. */
 typedef struct weft_rt_error {
     weft_rt_code code;
     char message[508];
@@ -130,6 +131,7 @@ void weft_rt_weights_unmap(const weft_rt_manifest *manifest, const void *weights
 
 typedef struct weft_rt_object weft_rt_object;
 
+/* NAME_prepare and NAME_run, whose contracts NAME.h has; call those, as they check the type of `call`. */
 weft_rt_code weft_rt_prepare(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
                              int64_t *out_shapes, weft_rt_error *out_error);
 weft_rt_code weft_rt_run(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,

@@ -142,20 +142,29 @@ static weft_status *find_extents(weft_object_plan *plan, const weft_allocator *a
 
 /* ---- all ---- */
 
+/* What the caller's version of the struct has; the rest is zero. */
+static weft_object_options options_of(const weft_object_options *options)
+{
+    weft_object_options known = {0};
+    memcpy(&known, options, options->size == 0 || options->size > sizeof known ? sizeof known : options->size);
+    return known;
+}
+
 weft_status *weft_object_plan_init(weft_object_plan *plan, const weft_program *program,
                                    const weft_object_options *options)
 {
     const weft_allocator *allocator = program->allocator;
+    const weft_object_options known = options_of(options);
     *plan = (weft_object_plan){
-        .name = options->name, .weights_file = options->weights_file, .freestanding = options->freestanding};
+        .name = known.name, .weights_file = known.weights_file, .freestanding = known.freestanding};
     weft_arena_init(&plan->arena, allocator);
     weft_bytes_init(&plan->isa, allocator);
-    WEFT_TRY(check_name(allocator, options->name));
-    WEFT_TRY(find_levels(plan, allocator, options->isa));
+    WEFT_TRY(check_name(allocator, known.name));
+    WEFT_TRY(find_levels(plan, allocator, known.isa));
     if (plan->freestanding && plan->levels[WEFT_ISA_V2])
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                   "x86-64-v2 has no fma: a freestanding object is for x86-64-v3 or x86-64-v4");
-    return find_extents(plan, allocator, program, options->extents);
+    return find_extents(plan, allocator, program, known.extents);
 }
 
 void weft_object_plan_finish(weft_object_plan *plan)
