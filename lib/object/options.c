@@ -155,8 +155,8 @@ weft_status *weft_object_plan_init(weft_object_plan *plan, const weft_program *p
 {
     const weft_allocator *allocator = program->allocator;
     const weft_object_options known = options_of(options);
-    *plan = (weft_object_plan){
-        .name = known.name, .weights_file = known.weights_file, .freestanding = known.freestanding};
+    *plan =
+        (weft_object_plan){.name = known.name, .weights_file = known.weights_file, .freestanding = known.freestanding};
     weft_arena_init(&plan->arena, allocator);
     weft_bytes_init(&plan->isa, allocator);
     WEFT_TRY(check_name(allocator, known.name));

@@ -119,22 +119,9 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
     return status;
 }
 
-static weft_status *run_plugins(const weft_arguments *arguments, const weft_plugins *plugins)
-{
-    weft_module *module;
-    WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
-    weft_status *status = run_module(arguments, module);
-    weft_module_destroy(module);
-    return status;
-}
-
 static weft_status *run(const weft_arguments *arguments)
 {
-    weft_plugins plugins;
-    weft_status *status = weft_plugins_init(&plugins, arguments);
-    if (status == NULL) status = run_plugins(arguments, &plugins);
-    weft_plugins_finish(&plugins);
-    return status;
+    return weft_module_visit(arguments, run_module);
 }
 
 static const weft_option options[] = {

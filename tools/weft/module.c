@@ -24,6 +24,26 @@ weft_status *weft_module_load(const char *path, const weft_plugins *plugins, wef
     return status;
 }
 
+static weft_status *visit_module(const weft_arguments *arguments, const weft_plugins *plugins,
+                                 weft_status *(*visit)(const weft_arguments *arguments, const weft_module *module))
+{
+    weft_module *module;
+    WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
+    weft_status *status = visit(arguments, module);
+    weft_module_destroy(module);
+    return status;
+}
+
+weft_status *weft_module_visit(const weft_arguments *arguments,
+                               weft_status *(*visit)(const weft_arguments *arguments, const weft_module *module))
+{
+    weft_plugins plugins;
+    weft_status *status = weft_plugins_init(&plugins, arguments);
+    if (status == NULL) status = visit_module(arguments, &plugins, visit);
+    weft_plugins_finish(&plugins);
+    return status;
+}
+
 weft_status *weft_module_compile(const weft_module *module, const weft_policy *policy, weft_program **out_program)
 {
     return weft_compile_named(module->graph, module->outputs, module->output_names, policy, out_program);

@@ -22,6 +22,11 @@
 weft_policy weft_policy_of(const weft_arguments *arguments);
 
 weft_status *weft_module_load(const char *path, const weft_plugins *plugins, weft_module **out_module) WEFT_MUST_USE;
+/* Calls `visit` with the graph in the file that the first operand names; the extensions of --plugin are there for it.
+ */
+weft_status *weft_module_visit(const weft_arguments *arguments,
+                               weft_status *(*visit)(const weft_arguments *arguments,
+                                                     const weft_module *module)) WEFT_MUST_USE;
 weft_status *weft_module_compile(const weft_module *module, const weft_policy *policy,
                                  weft_program **out_program) WEFT_MUST_USE;
 #endif

@@ -5,41 +5,34 @@
 #include "file.h"
 #include "module.h"
 
-static weft_status *draw_module(const weft_module *module, const weft_policy *policy, const weft_draw_options *how)
+/* The picture that -o and --format ask for. */
+static weft_draw_options find_draw_options(const weft_arguments *arguments)
 {
-    weft_program *program;
-    WEFT_TRY(weft_module_compile(module, policy, &program));
-    weft_status *status = weft_draw_save(program, module, NULL, how);
-    weft_program_release(program);
-    return status;
+    const char *path = weft_arguments_text(arguments, "-o", NULL);
+    const char *format = path == NULL ? NULL : weft_arguments_text(arguments, "--format", weft_draw_format(path));
+    return (weft_draw_options){format, path, weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL};
 }
 
-static weft_status *draw(const weft_arguments *arguments, const weft_plugins *plugins, const weft_draw_options *how)
+static weft_status *draw_module(const weft_arguments *arguments, const weft_module *module)
 {
-    weft_module *module;
+    weft_program *program;
     const weft_policy policy = weft_policy_of(arguments);
-    WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
-    weft_status *status = draw_module(module, &policy, how);
-    weft_module_destroy(module);
+    const weft_draw_options how = find_draw_options(arguments);
+    WEFT_TRY(weft_module_compile(module, &policy, &program));
+    weft_status *status = weft_draw_save(program, module, NULL, &how);
+    weft_program_release(program);
     return status;
 }
 
 static weft_status *run(const weft_arguments *arguments)
 {
-    const char *path = weft_arguments_text(arguments, "-o", NULL);
-    weft_plugins plugins;
-    const char *format = path == NULL ? NULL : weft_arguments_text(arguments, "--format", weft_draw_format(path));
-    if (path == NULL) return weft_misuse("-o is needed: a file that ends in .svg, .dot or .html");
-    WEFT_TRY(weft_file_check_results(arguments, 1, arguments->operands, 1, &path));
-    if (format == NULL && weft_output_is_standard(path))
+    const weft_draw_options how = find_draw_options(arguments);
+    if (how.path == NULL) return weft_misuse("-o is needed: a file that ends in .svg, .dot or .html");
+    WEFT_TRY(weft_file_check_results(arguments, 1, arguments->operands, 1, &how.path));
+    if (how.format == NULL && weft_output_is_standard(how.path))
         return weft_misuse("standard output needs a format: --format svg, dot or html");
-    WEFT_TRY(format == NULL ? weft_draw_check("-o", path) : weft_output_check(path));
-    weft_status *status = weft_plugins_init(&plugins, arguments);
-    bool every_op = weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL;
-    weft_draw_options how = {format, path, every_op};
-    if (status == NULL) status = draw(arguments, &plugins, &how);
-    weft_plugins_finish(&plugins);
-    return status;
+    WEFT_TRY(how.format == NULL ? weft_draw_check("-o", how.path) : weft_output_check(how.path));
+    return weft_module_visit(arguments, draw_module);
 }
 
 static const weft_option options[] = {
