@@ -82,6 +82,8 @@ typedef struct weft_launch {
  * sum is zero. f16 and bf16 accumulate in f32 and round once. No byte of C except its elements is written, and there
  * are some.
  */
+typedef enum weft_panels { WEFT_PANELS_NONE, WEFT_PANELS_A, WEFT_PANELS_B } weft_panels;
+
 typedef struct weft_gemm_call {
     size_t size;
     weft_dtype dtype; /* f16, bf16, f32, f64, c64, c128: a driver multiplies all of them */
@@ -92,6 +94,12 @@ typedef struct weft_gemm_call {
     int64_t a_row, a_column, b_row, b_column, c_row, c_column;
     int64_t a_offset, b_offset, c_offset; /* of element (0, 0) */
     bool packed; /* on the host: by the kernels of BLIS alone, on packed operands (WEFT_PRODUCTS_LIBRARY) */
+    /* On the host: an operand that was packed beforehand, for kernels of a level, with so many rows of A or columns of
+     * B, of which the first are used, and all terms. Its strides and offset say how it lay; it does not move along the
+     * batch. */
+    weft_panels panels;
+    uint32_t panel_level;
+    int64_t panel_lines;
 } weft_gemm_call;
 
 /* Rows sorted: stable in both directions, -0 and +0 being equal, NaNs last in both. Strides, steps and offsets count

@@ -74,6 +74,9 @@ weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_en
 
 /* Gives memory to every value that needs it; buffers of the variant. */
 weft_status *weft_builder_place(variant_builder *builder) WEFT_MUST_USE;
+/* Adds a buffer to the variant. */
+weft_status *weft_builder_push_buffer(variant_builder *builder, const weft_buffer *buffer,
+                                      uint32_t *out_number) WEFT_MUST_USE;
 /* A row-major buffer of a type. */
 weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type, weft_buffer_kind kind,
                                  uint32_t *out_buffer) WEFT_MUST_USE;
@@ -110,6 +113,8 @@ weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step) WEFT_MUST_USE;
 weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step *planned,
                                     weft_step *out_step) WEFT_MUST_USE;
+/* Has products read packed copies of constants, where that is faster; constants that nothing reads then are empty. */
+weft_status *weft_builder_pack_constants(variant_builder *builder) WEFT_MUST_USE;
 /* The same for a SORT step. */
 weft_status *weft_builder_plan_sort(variant_builder *builder, planned_step *step) WEFT_MUST_USE;
 weft_status *weft_builder_fill_sort(variant_builder *builder, const planned_step *planned,

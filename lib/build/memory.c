@@ -41,7 +41,7 @@ static weft_status *extent_slots(variant_builder *builder, weft_shape shape, con
     return NULL;
 }
 
-static weft_status *push_buffer(variant_builder *builder, const weft_buffer *buffer, uint32_t *out_number)
+weft_status *weft_builder_push_buffer(variant_builder *builder, const weft_buffer *buffer, uint32_t *out_number)
 {
     weft_variant *variant = builder->variant;
     size_t *capacity = &builder->root->buffer_capacity;
@@ -106,7 +106,7 @@ weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type
     WEFT_TRY(check_strides(builder, NULL, type->shape, type->dtype));
     WEFT_TRY(fill_buffer(builder, type->shape, type->dtype, one, &buffer));
     buffer.kind = kind;
-    return push_buffer(builder, &buffer, out_buffer);
+    return weft_builder_push_buffer(builder, &buffer, out_buffer);
 }
 
 /* A temporary for `value`; with `factor`, for that many times its elements, of `dtype`. */
@@ -119,7 +119,7 @@ static weft_status *place_temporary(variant_builder *builder, weft_value value, 
     WEFT_TRY(check_strides(builder, weft_graph_node(builder->graph, value.node), shape, dtype));
     WEFT_TRY(fill_buffer(builder, shape, dtype, factor, &buffer));
     buffer.kind = WEFT_BUFFER_TEMPORARY;
-    WEFT_TRY(push_buffer(builder, &buffer, &number));
+    WEFT_TRY(weft_builder_push_buffer(builder, &buffer, &number));
     push_memory(builder, &memory, number);
     return NULL;
 }
@@ -153,7 +153,7 @@ static weft_status *place_array(variant_builder *builder, weft_value value, weft
         if (layout != WEFT_LAYOUT_STRIDED) memory.unit_axis = layout - WEFT_LAYOUT_UNIT;
         WEFT_TRY(stride_slots(builder, memory.stride_prefix, buffer.rank, &buffer.strides));
     }
-    WEFT_TRY(push_buffer(builder, &buffer, &pushed));
+    WEFT_TRY(weft_builder_push_buffer(builder, &buffer, &pushed));
     push_memory(builder, &memory, pushed);
     return NULL;
 }

@@ -6,6 +6,7 @@
 #include "runtime/base/float_bits.h"
 #include "runtime/base/machine.h"
 #include "runtime/engine/gemm_float16.h"
+#include "runtime/engine/gemm_panels.h"
 #include "runtime/engine/gemm_rows.h"
 #include "runtime/engine/gemm_transpose.h"
 
@@ -182,6 +183,8 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
     int64_t b = call->b_offset + batch_offset(m, m->b_strides, product);
     int64_t c = call->c_offset + batch_offset(m, m->c_strides, product);
     weft_gemm_side sides[2] = {{.data = operand_at(grid->a, a * size),
+                                .panels = call->panels == WEFT_PANELS_A ? grid->a : NULL,
+                                .panel_lines = call->panel_lines,
                                 .lines = &m->a_rows,
                                 .terms = &m->a_terms,
                                 .first = begin[0],
@@ -190,6 +193,8 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .size = real_size(call->dtype),
                                 .float16 = weft_float16_find(call->dtype)},
                                {.data = operand_at(grid->b, b * size),
+                                .panels = call->panels == WEFT_PANELS_B ? grid->b : NULL,
+                                .panel_lines = call->panel_lines,
                                 .lines = &m->b_columns,
                                 .terms = &m->b_terms,
                                 .first = begin[1],
@@ -306,8 +311,11 @@ static double cycles(const struct grid *grid, bool by_rows)
     bool transposes = (by_rows ? matrices->c_columns.stride : matrices->c_rows.stride) != 1;
     int64_t terms = k < 1 ? 1 : k < kernel->terms ? k : kernel->terms;
     double moves = transposes ? 2 * (double)m * (double)n / (double)terms : 0;
-    return products / (double)vector + moves + packing(grid, &matrices->b_columns, &matrices->b_terms, by_rows, m) +
-           packing(grid, &matrices->a_rows, &matrices->a_terms, !by_rows, n);
+    bool a_is_packed = grid->call->panels == WEFT_PANELS_A && !by_rows;
+    bool b_is_packed = grid->call->panels == WEFT_PANELS_B && by_rows;
+    double a = a_is_packed ? 0 : packing(grid, &matrices->a_rows, &matrices->a_terms, !by_rows, n);
+    double b = b_is_packed ? 0 : packing(grid, &matrices->b_columns, &matrices->b_terms, by_rows, m);
+    return products / (double)vector + moves + a + b;
 }
 
 static bool has_row_vectors(const struct grid *grid)
@@ -319,7 +327,8 @@ static void find_units(struct grid *grid)
 {
     const weft_gemm_call *call = grid->call;
     const weft_gemm_kernel *kernel = grid->kernel;
-    grid->transposed = has_row_vectors(grid) == kernel->by_columns;
+    bool by_rows = call->panels == WEFT_PANELS_NONE ? has_row_vectors(grid) : call->panels == WEFT_PANELS_B;
+    grid->transposed = by_rows == kernel->by_columns;
     grid->units[grid->transposed] = kernel->rows;
     grid->units[!grid->transposed] = kernel->columns;
     if (is_complex(call->dtype)) grid->units[1] /= 2;
@@ -346,6 +355,7 @@ static enum few find_few(const struct grid *grid)
     const struct matrices *m = grid->matrices;
     weft_dtype dtype = grid->call->dtype;
     if (grid->kernel->few == 0 || is_joined(m) || weft_dtype_is_float16(dtype)) return FEW_NONE;
+    if (grid->call->panels != WEFT_PANELS_NONE) return FEW_NONE;
     if (is_few(grid, m->c_rows.count, &m->b_columns, &m->b_terms)) return FEW_ROWS;
     return !is_complex(dtype) && is_few(grid, m->c_columns.count, &m->a_rows, &m->a_terms) ? FEW_COLUMNS : FEW_NONE;
 }
@@ -427,7 +437,9 @@ size_t weft_gemm_most_bytes(const weft_machine *machine, const weft_gemm_call *c
 {
     enum { LINE = WEFT_GEMM_ALIGNMENT / sizeof(float) };
     double m = (double)call->m, n = (double)call->n, elements = (m + LINE) * (n + LINE);
-    double bytes = most_packed(machine, call, m) + most_packed(machine, call, n) + WEFT_GEMM_ROWS_SUMS * sizeof(double);
+    double bytes = WEFT_GEMM_ROWS_SUMS * sizeof(double);
+    if (call->panels != WEFT_PANELS_A) bytes += most_packed(machine, call, m);
+    if (call->panels != WEFT_PANELS_B) bytes += most_packed(machine, call, n);
     if (weft_dtype_is_float16(call->dtype)) /* sums in f32 */
         bytes += 4 * (elements < WEFT_GEMM_FLOAT16_ELEMENTS ? elements : WEFT_GEMM_FLOAT16_ELEMENTS);
     return bytes < (double)PTRDIFF_MAX ? (size_t)bytes : PTRDIFF_MAX;
@@ -466,6 +478,45 @@ static int64_t copy_tasks(const struct grid *grid)
     return grid->matrices->batch * ((grid->matrices->c_rows.count + SQUARE - 1) / SQUARE);
 }
 
+/* ---- panels of constants ---- */
+
+/* Whether an operand is one matrix for all products, none of which are added up. */
+static bool is_matrix(const weft_gemm_call *call, const int64_t *strides)
+{
+    bool moves = false;
+    for (size_t axis = 0; axis < call->batch_rank; axis++)
+        moves |= call->batch[axis] != 1 && (strides[axis] != 0 || call->c_batch[axis] == 0);
+    return !moves;
+}
+
+/* Whether the product would have its vectors along that operand if it were packed, and is not so short that it reads
+ * the operand in place in no more time than panels. Measured on Zen 3. */
+static bool is_worth_panels(const weft_machine *machine, weft_isa level, weft_gemm_call call, weft_panels operand)
+{
+    enum { LEAST_USES = 3 };
+    struct matrices matrices;
+    find_matrices(&matrices, &call);
+    if ((operand == WEFT_PANELS_A ? matrices.c_columns : matrices.c_rows).count < LEAST_USES) return false;
+    call.panels = operand;
+    const struct grid grid = {.call = &call,
+                              .matrices = &matrices,
+                              .machine = machine,
+                              .kernel = weft_gemm_kernel_find(level, real_size(call.dtype), false)};
+    return has_row_vectors(&grid) == (operand == WEFT_PANELS_B);
+}
+
+weft_panels weft_gemm_panels_choose(const weft_machine *machine, weft_isa level, const weft_gemm_call *call,
+                                    bool a_is_constant, bool b_is_constant)
+{
+    if (call->packed || weft_gemm_is_empty(call) || call->k == 0) return WEFT_PANELS_NONE;
+    if (call->dtype != WEFT_F32 && call->dtype != WEFT_F64) return WEFT_PANELS_NONE;
+    if (b_is_constant && is_matrix(call, call->b_batch) && is_worth_panels(machine, level, *call, WEFT_PANELS_B))
+        return WEFT_PANELS_B;
+    if (a_is_constant && is_matrix(call, call->a_batch) && is_worth_panels(machine, level, *call, WEFT_PANELS_A))
+        return WEFT_PANELS_A;
+    return WEFT_PANELS_NONE;
+}
+
 /* ---- all ---- */
 
 /* Of so many products. */
@@ -502,7 +553,8 @@ weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_
                         .b = b,
                         .c = c,
                         .store = store};
-    grid.kernel = weft_gemm_kernel_find(real_size(call->dtype), call->packed);
+    weft_isa level = call->panels == WEFT_PANELS_NONE ? weft_isa_level() : (weft_isa)call->panel_level;
+    grid.kernel = weft_gemm_kernel_find(level, real_size(call->dtype), call->packed);
     grid.few = find_few(&grid);
     find_units(&grid);
     int64_t threads = (int64_t)weft_pool_width(pool), batch = matrices.batch;

@@ -2,6 +2,7 @@
 #include "runtime/engine/gemm_block.h"
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/engine/gemm_panels.h"
 #include "runtime/engine/gemm_rows.h"
 
 /*
@@ -99,7 +100,8 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
                      int64_t cache_bytes)
 {
     int64_t size = (int64_t)side->size;
-    if (kernel->tile == NULL || side->complex || side->float16 != NULL || weft_gemm_side_is_joined(side)) return true;
+    if (kernel->tile == NULL || side->panels != NULL || side->complex || side->float16 != NULL) return true;
+    if (weft_gemm_side_is_joined(side)) return true;
     if (uses >= uses_worth_packing(side, wide)) return true;
     bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > WEFT_GEMM_FAR;
     if (!is_far || side->count * terms * size <= cache_bytes / 2 || uses < kernel->far) return false;
@@ -136,6 +138,7 @@ static struct part plan(const weft_gemm_block *block, bool left, char *memory)
 /* The bytes to pack an operand. If it is read in place, those of a panel that does not fill a kernel's vectors. */
 static int64_t part_bytes(const struct part *part)
 {
+    if (part->side->panels != NULL) return 0;
     if (!part->packs) return part->wide ? part->bytes : 0;
     return part->count / panel_count(part->side, part->width) * part->bytes + WEFT_GEMM_READ_AHEAD;
 }
@@ -211,7 +214,7 @@ static int64_t packed_from(const struct part *part)
 static void pack(const struct part *part, int64_t terms)
 {
     int64_t from = packed_from(part);
-    if (from < part->count)
+    if (from < part->count && part->side->panels == NULL)
         weft_gemm_pack(part->side, part->first + from, part->count - from, part->term, terms, part->width, part->memory,
                        part->bytes);
 }
@@ -407,12 +410,19 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
 /* ---- all ---- */
 
 /* The next rows or columns, or what is left of them. */
-static struct part part_of(const struct part *whole, int64_t first, int64_t term)
+static struct part part_of(const weft_gemm_block *block, const struct part *whole, int64_t first, int64_t term)
 {
     struct part part = *whole;
-    part.first = whole->side->first + first;
-    part.count = least(whole->count, whole->side->count - first);
+    const weft_gemm_side *side = part.side;
+    part.first = side->first + first;
+    part.count = least(whole->count, side->count - first);
     part.term = term;
+    if (side->panels != NULL) {
+        const weft_gemm_panels panels =
+            weft_gemm_panels_of(block->kernel, side->size, side->panel_lines, side->terms->count);
+        part.memory = (char *)(uintptr_t)side->panels + weft_gemm_panels_at(&panels, part.first, term);
+        part.bytes = weft_gemm_panels_pitch(&panels, term);
+    }
     return part;
 }
 
@@ -422,10 +432,10 @@ static void run_short(const weft_gemm_block *block, const struct part *lefts, co
     int64_t most = most_terms(block);
     for (int64_t t = 0; t < block->terms; t += most) {
         int64_t terms = least(most, block->terms - t);
-        struct part left = part_of(lefts, 0, t);
+        struct part left = part_of(block, lefts, 0, t);
         pack(&left, terms);
         for (int64_t j = 0; j < block->right.count; j += rights->count) {
-            struct part right = part_of(rights, j, t);
+            struct part right = part_of(block, rights, j, t);
             pack(&right, terms);
             run_tiles(block, &left, &right, terms, t > 0);
         }
@@ -439,10 +449,10 @@ static void run_long(const weft_gemm_block *block, const struct part *lefts, con
     for (int64_t j = 0; j < block->right.count; j += rights->count)
         for (int64_t t = 0; t < block->terms; t += most) {
             int64_t terms = least(most, block->terms - t);
-            struct part right = part_of(rights, j, t);
+            struct part right = part_of(block, rights, j, t);
             pack(&right, terms);
             for (int64_t i = 0; i < block->left.count; i += lefts->count) {
-                struct part left = part_of(lefts, i, t);
+                struct part left = part_of(block, lefts, i, t);
                 pack(&left, terms);
                 run_tiles(block, &left, &right, terms, t > 0);
             }

@@ -20,18 +20,20 @@ typedef struct kernel_set {
     weft_gemm_kernel f32[2], f64[2]; /* the second ones for packed operands alone */
 } kernel_set;
 
-#define KERNEL(rows, columns, by_columns, far, run, few, function, tile, tile_is_faster)                               \
+#define KERNEL(size, rows, columns, by_columns, far, run, few, function, tile, tile_is_faster)                         \
     {                                                                                                                  \
-        {rows, columns, by_columns, WEFT_GEMM_TERMS, far, run, few, (void (*)(void))function, tile, tile_is_faster},   \
+        {size, rows,          columns, by_columns, WEFT_GEMM_TERMS, far, run, few, (void (*)(void))function,           \
+         tile, tile_is_faster},                                                                                        \
         {                                                                                                              \
-            rows, columns, by_columns, WEFT_GEMM_TERMS, 0, 0, 0, (void (*)(void))function, NULL, false                 \
+            size, rows, columns, by_columns, WEFT_GEMM_TERMS, 0, 0, 0, (void (*)(void))function, NULL, false           \
         }                                                                                                              \
     }
 
-#define PORTABLE_KERNEL KERNEL(WEFT_GEMM_PORTABLE_ROWS, WEFT_GEMM_PORTABLE_COLUMNS, false, 0, 0, 0, NULL, NULL, false)
+#define PORTABLE_KERNEL(size)                                                                                          \
+    KERNEL(size, WEFT_GEMM_PORTABLE_ROWS, WEFT_GEMM_PORTABLE_COLUMNS, false, 0, 0, 0, NULL, NULL, false)
 #define PORTABLE                                                                                                       \
     {                                                                                                                  \
-        "portable", PORTABLE_KERNEL, PORTABLE_KERNEL                                                                   \
+        "portable", PORTABLE_KERNEL(4), PORTABLE_KERNEL(8)                                                             \
     }
 
 /* By level. `far`, `run`, `few` and `tile_is_faster` are measured on Zen 3 for AVX2, on Sapphire Rapids for AVX-512. */
@@ -39,24 +41,18 @@ static const kernel_set sets[] = {
     [WEFT_ISA_BASE] = PORTABLE,
     [WEFT_ISA_V2] = PORTABLE,
     [WEFT_ISA_V3] = {"haswell",
-                     KERNEL(6, 16, false, 12, 2048, 8, bli_sgemm_haswell_asm_6x16, weft_gemm_tile_v3_f32, true),
-                     KERNEL(6, 8, false, 12, 2048, 8, bli_dgemm_haswell_asm_6x8, weft_gemm_tile_v3_f64, true)},
+                     KERNEL(4, 6, 16, false, 12, 2048, 8, bli_sgemm_haswell_asm_6x16, weft_gemm_tile_v3_f32, true),
+                     KERNEL(8, 6, 8, false, 12, 2048, 8, bli_dgemm_haswell_asm_6x8, weft_gemm_tile_v3_f64, true)},
     [WEFT_ISA_V4] = {"skx",
-                     KERNEL(32, 12, true, 12, 0, WEFT_GEMM_FEW_ROWS, bli_sgemm_skx_asm_32x12_l2, weft_gemm_tile_v4_f32,
-                            false),
-                     KERNEL(16, 14, true, 12, 0, WEFT_GEMM_FEW_ROWS, bli_dgemm_skx_asm_16x14, weft_gemm_tile_v4_f64,
+                     KERNEL(4, 32, 12, true, 12, 0, WEFT_GEMM_FEW_ROWS, bli_sgemm_skx_asm_32x12_l2,
+                            weft_gemm_tile_v4_f32, false),
+                     KERNEL(8, 16, 14, true, 12, 0, WEFT_GEMM_FEW_ROWS, bli_dgemm_skx_asm_16x14, weft_gemm_tile_v4_f64,
                             false)},
 };
 
-static bool is_f32(const weft_gemm_kernel *kernel)
+const weft_gemm_kernel *weft_gemm_kernel_find(weft_isa level, size_t size, bool packed)
 {
-    const kernel_set *set = &sets[weft_isa_level()];
-    return kernel == &set->f32[0] || kernel == &set->f32[1];
-}
-
-const weft_gemm_kernel *weft_gemm_kernel_find(size_t size, bool packed)
-{
-    const kernel_set *set = &sets[weft_isa_level()];
+    const kernel_set *set = &sets[level];
     return size == sizeof(float) ? &set->f32[packed] : &set->f64[packed];
 }
 
@@ -71,14 +67,14 @@ void weft_gemm_tile(const weft_gemm_kernel *kernel, int64_t terms, const void *l
                     void *tile, int64_t stride)
 {
     if (kernel->function == NULL) {
-        if (is_f32(kernel)) weft_gemm_portable_f32(terms, left, right, add, tile, stride);
+        if (kernel->size == sizeof(float)) weft_gemm_portable_f32(terms, left, right, add, tile, stride);
         else weft_gemm_portable_f64(terms, left, right, add, tile, stride);
         return;
     }
     auxinfo_t info = {0};
     bli_auxinfo_set_next_ab((void *)left, (void *)right, &info);
     inc_t row = kernel->by_columns ? 1 : stride, column = kernel->by_columns ? stride : 1;
-    if (is_f32(kernel)) {
+    if (kernel->size == sizeof(float)) {
         float one = 1, beta = add;
         ((sgemm_ukr_ft)kernel->function)(kernel->rows, kernel->columns, terms, &one, (float *)left, (float *)right,
                                          &beta, tile, row, column, &info, NULL);

@@ -3,6 +3,7 @@
 #define WEFT_RUNTIME_ENGINE_GEMM_KERNEL_H
 /* The innermost loops of products for the ISA level of the process: micro-kernels of BLIS and our own (gemm_kernel.c),
  * or our own alone, in what programs compiled ahead of time link (gemm_kernel_own.c). */
+#include "runtime/base/isa.h"
 #include "runtime/engine/gemm_tile.h"
 
 /* Bytes after packed panels that a kernel may read. */
@@ -13,6 +14,7 @@
 
 /* A tile is rows x columns real numbers, f32 or f64. */
 typedef struct weft_gemm_kernel {
+    size_t size; /* of a number: 4, 8 */
     int64_t rows, columns;
     bool by_columns; /* the numbers of a column of the tile are adjacent in memory, otherwise those of a row */
     int64_t terms;   /* as many are added up in registers before they are added to C */
@@ -30,8 +32,8 @@ static inline int64_t weft_gemm_vector(const weft_gemm_kernel *kernel)
     return kernel->by_columns ? kernel->rows : kernel->columns;
 }
 
-/* For real numbers of `size` bytes, 4 or 8; `packed`: `function` alone, without `tile` and `few`. Static. */
-const weft_gemm_kernel *weft_gemm_kernel_find(size_t size, bool packed);
+/* Of a level, for real numbers of `size` bytes, 4 or 8; `packed`: `function` alone, without `tile` and `few`. Static. */
+const weft_gemm_kernel *weft_gemm_kernel_find(weft_isa level, size_t size, bool packed);
 
 /*
  * tile = left * right, or tile += left * right. `left` holds `rows` numbers for each term, `right` holds `columns`,

@@ -12,6 +12,8 @@
  */
 typedef struct weft_gemm_side {
     const char *data;            /* row or column 0 at term 0 of the matrix */
+    const char *panels;          /* not NULL: it is packed already (gemm_panels.h), */
+    int64_t panel_lines;         /* so many rows or columns of it */
     const weft_gemm_axes *lines; /* how its rows or columns lie; strides in elements */
     const weft_gemm_axes *terms; /* the same for terms */
     int64_t first, count;        /* rows or columns that are taken */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "runtime/base/status.h"
+#include "runtime/program/shared.h"
 
 weft_status *weft_program_create(const weft_allocator *allocator, weft_program **out_program)
 {
@@ -18,6 +19,11 @@ weft_status *weft_program_create(const weft_allocator *allocator, weft_program *
     weft_formulas_init(&program->formulas, program->allocator);
     weft_map_init(&program->inputs_by_name, program->allocator);
     weft_map_init(&program->outputs_by_name, program->allocator);
+    program->shared = weft_shared_create(program->allocator);
+    if (program->shared == NULL) {
+        weft_program_release(program);
+        return weft_status_out_of_memory();
+    }
     *out_program = program;
     return NULL;
 }
@@ -43,6 +49,7 @@ void weft_program_release(weft_program *program)
     weft_map_finish(&program->outputs_by_name, NULL);
     weft_map_finish(&program->inputs_by_name, NULL);
     weft_formulas_finish(&program->formulas);
+    weft_shared_destroy(program->shared);
     weft_arena_finish(&program->arena);
     weft_allocator allocator = program->own_allocator;
     weft_free(&allocator, program, sizeof *program);

@@ -50,12 +50,21 @@ struct weft_program {
     /* Prints the graph; any thread may call it. */
     weft_status *(*print)(const struct weft_program *program, weft_bytes *out_text);
     _Atomic(weft_bytes *) text; /* NULL until it is asked for */
+    struct weft_shared *shared; /* weft_program_share */
 };
 
 /* An empty program with one reference; the compiler fills it in. */
 weft_status *weft_program_create(const weft_allocator *allocator, weft_program **out_program) WEFT_MUST_USE;
 /* Makes inputs and outputs, which are all there, known by name: once. */
 weft_status *weft_program_index_names(weft_program *program) WEFT_MUST_USE;
+
+/*
+ * Memory that the program's variants share, under a key: `size` bytes aligned to 64, zero, which `fill` fills in when
+ * the first one asks for it. It lives as long as the program. Any thread may call it.
+ */
+weft_status *weft_program_share(const weft_program *program, const weft_bytes *key, size_t size,
+                                void (*fill)(void *context, void *memory), void *context,
+                                const void **out_memory) WEFT_MUST_USE;
 
 /* How values of symbols that nothing needs are judged. */
 typedef struct weft_idle_check {

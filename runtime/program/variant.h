@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include "runtime/base/background.h"
 #include "runtime/base/cache.h"
+#include "runtime/base/isa.h"
 #include "runtime/program/formula.h"
 #include "runtime/base/pool.h"
 #include "runtime/base/store.h"
@@ -61,7 +62,7 @@ typedef enum weft_step_kind {
 } weft_step_kind;
 
 /* C[b] = A[b] * B[b] with any strides; b runs over `batch_rank` axes, along those where C does not move they are added
- * up (weft_gemm_call). All fields are slots. */
+ * up (weft_gemm_call). Other fields are slots. */
 typedef struct weft_gemm {
     weft_dtype dtype;
     uint32_t m, n, k;
@@ -70,6 +71,8 @@ typedef struct weft_gemm {
     const uint32_t *a_batch, *b_batch, *c_batch;                /* strides */
     uint32_t a_row, a_column, b_row, b_column, c_row, c_column; /* strides */
     uint32_t a_offset, b_offset, c_offset;                      /* of element (0, 0), in elements */
+    weft_panels panels; /* the operand whose buffer is a constant packed for `level`, weft_gemm_call */
+    weft_isa level;
 } weft_gemm;
 
 typedef enum weft_control { WEFT_CONTROL_FOLD, WEFT_CONTROL_WHILE, WEFT_CONTROL_COND } weft_control;
@@ -226,7 +229,7 @@ struct weft_variant {
     size_t buffer_count, step_count;
     weft_buffer *buffers;
     weft_step *steps;
-    weft_resolved *resolved; /* for each step */
+    weft_resolved *resolved;                        /* for each step */
     const struct weft_step_methods *const *methods; /* of each kind of step that it has; the runtime's */
     /* Per output: the input whose memory it may reuse if that is donated, because nothing reads the input after the
      * output starts to differ from it; WEFT_NO_ALIAS; NULL for all. */
@@ -262,6 +265,7 @@ struct weft_build_request {
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;
     const weft_machine *machine;     /* that code is scheduled for */
+    weft_isa level;                  /* that constants are packed for */
     weft_pool *pool;                 /* the executor's */
     weft_cache *kernels;             /* the executor's: weft_kernel_code by canonical text and target */
     weft_store *store;               /* the executor's: optimised objects on disk, by target and text; NULL: none */

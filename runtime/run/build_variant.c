@@ -46,6 +46,7 @@ weft_status *weft_variant_request_build(const weft_variant_request *request, wef
                                           request->symbols != NULL ? program->formulas.symbol_count : 0,
                                       .specialized = request->symbols,
                                       .machine = machine != NULL ? machine : weft_pool_machine(executor->pool),
+                                      .level = weft_isa_level(),
                                       .pool = executor->pool,
                                       .kernels = executor->kernels,
                                       .store = executor->store,

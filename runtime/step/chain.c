@@ -174,6 +174,7 @@ static bool product_fits(chain_view *v, size_t s, row_axes *out_axes)
     for (int by_columns = 0; by_columns < 2; by_columns++) {
         *out_axes = axes_of(call, by_columns);
         found->by_columns = by_columns;
+        if (call->panels == (by_columns ? WEFT_PANELS_B : WEFT_PANELS_A)) continue; /* panels are not cut */
         if (rows_of(out_axes) == v->rows && operands_fit(v, s, by_columns, out_axes)) return true;
     }
     while (--axes.count > 0 && rows_of(&axes) != v->rows) continue;

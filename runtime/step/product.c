@@ -58,6 +58,9 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
                              .a_offset = values[gemm->a_offset],
                              .b_offset = values[gemm->b_offset],
                              .c_offset = values[gemm->c_offset],
+                             .panels = gemm->panels,
+                             .panel_level = (uint32_t)gemm->level,
+                             .panel_lines = gemm->panels == WEFT_PANELS_A ? values[gemm->m] : values[gemm->n],
                              .packed = bound->program->policy.products == WEFT_PRODUCTS_LIBRARY};
     bool failed = call->batch == NULL || call->a_batch == NULL || call->b_batch == NULL || call->c_batch == NULL;
     return failed ? weft_status_out_of_memory() : check_slots(bound, bound_step->step, call);

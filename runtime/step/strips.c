@@ -95,7 +95,8 @@ static weft_status *multiply(const strips_run *run, size_t number, const strip *
     call.batch = batch;
     if (step->hidden != INT64_MAX) call.n = seen(t, step->hidden, call.n);
     if (call.n == 0) return NULL;
-    if (step->zero != INT64_MAX) {
+    bool reads_terms = step->zero != INT64_MAX && call.panels == WEFT_PANELS_NONE; /* panels have all of them */
+    if (reads_terms) {
         weft_gemm_call part = call;
         part.k = seen(t, step->zero, call.k);
         if (part.k < call.k && weft_zeros_add_nothing(&call, part.k, buffers[0], buffers[1])) {

@@ -10,6 +10,7 @@
 #include "runtime/engine/float16.h"
 #include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_kernel.h"
+#include "runtime/engine/gemm_panels.h"
 
 /* One product with its operands; element (0, 0) lies at the offset of the call. */
 struct product {
@@ -249,9 +250,8 @@ static void check_bits(const weft_machine *machine, struct product product)
 static void test_same_bits_for_any_number_of_threads(void **state)
 {
     (void)state;
-    static const int64_t shapes[][3] = {{95, 97, 94},   {150, 333, 700}, {257, 64, 1031},
-                                        {2000, 2, 300}, {1, 1500, 300},  {600, 700, 33},
-                                        {3, 50000, 40}};
+    static const int64_t shapes[][3] = {{95, 97, 94},   {150, 333, 700}, {257, 64, 1031}, {2000, 2, 300},
+                                        {1, 1500, 300}, {600, 700, 33},  {3, 50000, 40}};
     for (size_t i = 0; i < DTYPES * sizeof shapes / sizeof *shapes; i += sparsity)
         check_bits(weft_machine_reference(),
                    row_major(dtypes[i % DTYPES], shapes[i / DTYPES][0], shapes[i / DTYPES][1], shapes[i / DTYPES][2]));
@@ -269,10 +269,10 @@ static struct product with_columns(struct product product, bool a, bool b)
 static void check_blocks(weft_dtype dtype, int64_t width, int64_t other)
 {
     const weft_machine *machine = weft_machine_reference();
-    int64_t terms = weft_gemm_kernel_find(weft_dtype_size(dtype), false)->terms;
+    int64_t terms = weft_gemm_kernel_find(weft_isa_level(), weft_dtype_size(dtype), false)->terms;
     int64_t fit = (int64_t)(machine->cache_bytes[1] / 4 / weft_dtype_size(dtype)) / terms;
     int64_t apart = (2 * (fit / width) + 1) * width, together = fit / other * other;
-    for (int layout = 0; layout < 4; layout += sparsity > 1 ? 3 : 1) {
+    for (int layout = 0; layout<4; layout += sparsity> 1 ? 3 : 1) {
         check_bits(machine, with_columns(row_major(dtype, apart, together, 2 * terms), layout & 1, layout & 2));
         check_bits(machine, with_columns(row_major(dtype, together, apart, 2 * terms), layout & 1, layout & 2));
     }
@@ -282,7 +282,7 @@ static void test_blocks_about_the_cache(void **state)
 {
     (void)state;
     for (size_t d = 0; d < 2; d++) {
-        const weft_gemm_kernel *kernel = weft_gemm_kernel_find(weft_dtype_size(dtypes[d]), false);
+        const weft_gemm_kernel *kernel = weft_gemm_kernel_find(weft_isa_level(), weft_dtype_size(dtypes[d]), false);
         check_blocks(dtypes[d], kernel->rows, kernel->columns);
         check_blocks(dtypes[d], kernel->columns, kernel->rows);
     }
@@ -554,13 +554,12 @@ static void check_part(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
 static void test_same_bits_for_any_layout_and_part(void **state)
 {
     (void)state;
-    static const int64_t shapes[][3] = {{1, 1, 9},     {1, 40, 50},     {40, 1, 60},    {5, 7, 100},    {12, 30, 200},
-                                        {33, 47, 65},  {64, 64, 64},    {50, 60, 256},  {30, 30, 257},  {20, 20, 900},
-                                        {3, 200, 130}, {90, 120, 100},  {2, 2, 256},    {14, 22, 111},  {18, 34, 77},
-                                        {10, 6, 255},  {4, 130, 31},    {63, 95, 61},   {2, 1501, 33},  {1501, 3, 33},
-                                        {1, 77, 1030}, {77, 1, 513},    {2, 130, 700},  {131, 4, 515},  {2, 2100, 270},
-                                        {70, 300, 90}, {200, 128, 300}, {300, 70, 290}, {130, 260, 33}, {100, 600, 20},
-                                        {7, 301, 90},  {280, 16, 33},   {11, 530, 270}};
+    static const int64_t shapes[][3] = {
+        {1, 1, 9},      {1, 40, 50},    {40, 1, 60},   {5, 7, 100},    {12, 30, 200},  {33, 47, 65},    {64, 64, 64},
+        {50, 60, 256},  {30, 30, 257},  {20, 20, 900}, {3, 200, 130},  {90, 120, 100}, {2, 2, 256},     {14, 22, 111},
+        {18, 34, 77},   {10, 6, 255},   {4, 130, 31},  {63, 95, 61},   {2, 1501, 33},  {1501, 3, 33},   {1, 77, 1030},
+        {77, 1, 513},   {2, 130, 700},  {131, 4, 515}, {2, 2100, 270}, {70, 300, 90},  {200, 128, 300}, {300, 70, 290},
+        {130, 260, 33}, {100, 600, 20}, {7, 301, 90},  {280, 16, 33},  {11, 530, 270}};
     for (size_t i = 0; i < DTYPES * sizeof shapes / sizeof *shapes; i += sparsity) {
         const int64_t *shape = shapes[i / DTYPES];
         check_layouts(dtypes[i % DTYPES], shape[0], shape[1], shape[2]);
@@ -829,6 +828,105 @@ static void test_conversions_of_float16(void **state)
     free(wide);
 }
 
+/* ---- panels ---- */
+
+/* An operand of `from`, packed for a level, in place of the operand; what it was is NaN. `to` shares all else. */
+static void *pack_operand(const struct product *from, weft_isa level, weft_panels operand, struct product *to)
+{
+    const weft_gemm_call *call = &from->call;
+    size_t size = weft_gemm_panels_bytes(level, call, operand), index = operand == WEFT_PANELS_A ? 0 : 1;
+    void *panels = aligned_alloc(WEFT_GEMM_ALIGNMENT, (size + WEFT_GEMM_ALIGNMENT) / WEFT_GEMM_ALIGNMENT * 64);
+    assert_non_null(panels);
+    memset(panels, 0, size);
+    weft_gemm_panels_fill(level, call, operand, from->data[index], panels);
+    *to = *from;
+    to->data[index] = panels;
+    to->call.panels = operand;
+    to->call.panel_level = level;
+    to->call.panel_lines = operand == WEFT_PANELS_A ? call->m : call->n;
+    return panels;
+}
+
+static void check_panels(const struct product *plain, const struct product *packed, int64_t used)
+{
+    size_t bytes = plain->count[2] * weft_dtype_size(plain->call.dtype);
+    struct product with = *packed, without = *plain;
+    *(packed->call.panels == WEFT_PANELS_A ? &with.call.m : &with.call.n) = used;
+    *(packed->call.panels == WEFT_PANELS_A ? &without.call.m : &without.call.n) = used;
+    with.data[2] = malloc(bytes);
+    memset(with.data[2], 0xa5, bytes);
+    memset(without.data[2], 0xa5, bytes);
+    product_run(&with, (size_t)(1 + rand() % 3));
+    product_run(&without, 1);
+    assert_memory_equal(with.data[2], without.data[2], bytes);
+    free(with.data[2]);
+}
+
+/* The operands lie by rows or by columns; the other one, and C, may have several matrices. */
+static struct product draw_panels(int64_t *batch, int64_t (*strides)[1], weft_panels operand)
+{
+    struct product p = row_major(dtypes[rand() % 2], 1 + rand() % 150, 1 + rand() % 150, 1 + rand() % 700);
+    weft_gemm_call *call = &p.call;
+    if (rand() % 2 == 0) call->a_row = 1, call->a_column = call->m;
+    if (rand() % 2 == 0) call->b_row = 1, call->b_column = call->k;
+    if (rand() % 2 == 0) call->c_row = 1, call->c_column = call->m;
+    *batch = 1 + rand() % 3;
+    strides[0][0] = operand == WEFT_PANELS_A ? 0 : call->m * call->k;
+    strides[1][0] = operand == WEFT_PANELS_B ? 0 : call->k * call->n;
+    strides[2][0] = call->m * call->n;
+    call->batch_rank = 1;
+    call->batch = batch;
+    call->a_batch = strides[0];
+    call->b_batch = strides[1];
+    call->c_batch = strides[2];
+    for (size_t i = 0; i < 3; i++) p.count[i] *= (size_t)*batch;
+    return p;
+}
+
+static void test_same_bits_with_panels(void **state)
+{
+    enum { COUNT = 200 };
+    (void)state;
+    srand(2);
+    for (size_t i = 0; i < COUNT; i += sparsity) {
+        weft_panels operand = i % 2 == 0 ? WEFT_PANELS_A : WEFT_PANELS_B;
+        weft_isa level = (weft_isa)(rand() % (weft_isa_level() + 1));
+        int64_t batch, strides[3][1];
+        struct product plain = draw_panels(&batch, strides, operand), packed;
+        int64_t lines = operand == WEFT_PANELS_A ? plain.call.m : plain.call.n;
+        product_fill(&plain);
+        void *panels = pack_operand(&plain, level, operand, &packed);
+        check_panels(&plain, &packed, lines);
+        check_panels(&plain, &packed, 1 + rand() % lines);
+        free(panels);
+        product_finish(&plain);
+    }
+}
+
+static void test_which_operand_is_packed(void **state)
+{
+    (void)state;
+    const weft_machine *machine = weft_machine_reference();
+    struct product p = row_major(WEFT_F32, 64, 256, 784);
+    weft_isa level = weft_isa_level();
+    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, false, false), WEFT_PANELS_NONE);
+    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, false, true), WEFT_PANELS_B);
+    p.call.dtype = WEFT_C64;
+    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, true, true), WEFT_PANELS_NONE);
+    p = row_major(WEFT_F32, 1, 256, 784);
+    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, false, true), WEFT_PANELS_NONE);
+    int64_t batch = 3, none = 0, b = 784 * 256, c = 64 * 256;
+    p = row_major(WEFT_F32, 64, 256, 784);
+    p.call.batch_rank = 1;
+    p.call.batch = &batch;
+    p.call.a_batch = &none;
+    p.call.b_batch = &b;
+    p.call.c_batch = &c;
+    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, false, true), WEFT_PANELS_NONE);
+    p.call.b_batch = p.call.c_batch = &none; /* all are added up */
+    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, false, true), WEFT_PANELS_NONE);
+}
+
 /* ---- all ---- */
 
 static void test_dtypes(void **state)
@@ -859,6 +957,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_symmetric_products),
         cmocka_unit_test(test_same_bits_for_small_sizes),
         cmocka_unit_test(test_joined_axes),
+        cmocka_unit_test(test_same_bits_with_panels),
+        cmocka_unit_test(test_which_operand_is_packed),
         cmocka_unit_test(test_conversions_of_float16),
         cmocka_unit_test(test_dtypes),
     };

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_PROGRAM_SHARED_H
+#define WEFT_RUNTIME_PROGRAM_SHARED_H
+/* Where a program has what weft_program_share makes. */
+#include <weft/base.h>
+
+typedef struct weft_shared weft_shared;
+
+/* NULL without memory. */
+weft_shared *weft_shared_create(const weft_allocator *allocator);
+/* NULL is fine. */
+void weft_shared_destroy(weft_shared *shared);
+#endif
