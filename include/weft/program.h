@@ -57,6 +57,10 @@ weft_status *weft_compile(weft_graph *graph, weft_tensors outputs, const weft_po
 weft_program *weft_program_retain(weft_program *program);
 void weft_program_release(weft_program *program);
 
+/* What it was compiled for. */
+weft_product_policy weft_program_products(const weft_program *program);
+weft_function_policy weft_program_functions(const weft_program *program);
+
 size_t weft_program_input_count(const weft_program *program);
 size_t weft_program_output_count(const weft_program *program);
 /* Name, dtype and rank of an input or output; NULL / 0 when out of range. */
@@ -123,6 +127,12 @@ weft_status *weft_program_save(const weft_program *program, const char *path) WE
  * saved program or is damaged, VERSION_MISMATCH for one of another version, and errors of weft_graph_parse. */
 weft_status *weft_program_load(const weft_allocator *allocator, const char *path, size_t extension_count,
                                const weft_extension *const *extensions, weft_program **out_program) WEFT_MUST_USE;
+/* The same from the bytes of such a file; `name` is what messages call it. */
+weft_status *weft_program_parse(const char *name, const void *data, size_t size, const weft_allocator *allocator,
+                                size_t extension_count, const weft_extension *const *extensions,
+                                weft_program **out_program) WEFT_MUST_USE;
+/* Whether a file that begins with these bytes is meant to be a saved program. */
+bool weft_program_is_saved(const void *data, size_t size);
 /* Approximate memory use of the program in bytes, without its text. Large constants are shared with the graph it was
  * made from and all programs of that graph; here they count in full. */
 size_t weft_program_bytes(const weft_program *program);

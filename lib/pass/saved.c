@@ -16,7 +16,7 @@
  * of that graph.
  */
 
-#define MAGIC "weft program"
+#define MAGIC "weft program "
 enum { HEAD = 128 }; /* the longest first line */
 
 /* ---- saving ---- */
@@ -78,12 +78,17 @@ static weft_status *print_rest(const weft_program *program, weft_bytes *text)
     return status == NULL ? weft_bytes_status(text) : status;
 }
 
+/* The first line without its end. */
+static void print_head(char out_head[HEAD], uint64_t digest, size_t size)
+{
+    snprintf(out_head, HEAD, MAGIC "%d.%d %016" PRIx64 " %zu", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, digest, size);
+}
+
 static bool write_file(const char *path, const char *head, const weft_bytes *text)
 {
     weft_output_file file;
     if (!weft_output_file_open(&file, path)) return false;
-    bool good = fwrite(head, 1, strlen(head), file.file) == strlen(head) &&
-                fwrite(text->data, 1, text->size, file.file) == text->size;
+    bool good = fprintf(file.file, "%s\n", head) > 0 && fwrite(text->data, 1, text->size, file.file) == text->size;
     return weft_output_file_close(&file, good);
 }
 
@@ -96,8 +101,7 @@ weft_status *weft_program_save(const weft_program *program, const char *path)
     weft_bytes_init(&text, program->allocator);
     weft_status *status = print_rest(program, &text);
     if (status == NULL) {
-        snprintf(head, sizeof head, MAGIC " %d.%d %016" PRIx64 " %zu\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
-                 weft_hash(text.data, text.size), text.size);
+        print_head(head, weft_hash(text.data, text.size), text.size);
         if (!write_file(path, head, &text))
             status = weft_status_create(program->allocator, WEFT_BAD_FILE, __func__, "%s cannot be written: %s",
                                         *path == '\0' ? "\"\"" : path, strerror(errno));
@@ -108,34 +112,42 @@ weft_status *weft_program_save(const weft_program *program, const char *path)
 
 /* ---- loading ---- */
 
+/* What is left of the file. */
+typedef struct rest {
+    const char *at;
+    size_t size;
+} rest;
+
 typedef struct loader {
     const weft_allocator *allocator;
-    const char *path;
-    weft_bytes text; /* of the file */
-    char *at;        /* after what was read */
+    const char *name; /* of the file */
+    weft_arena arena; /* of lines */
+    rest text;
     size_t output_count;
     weft_policy policy;
     size_t idle_count;
-    const char *idle; /* the first of their lines */
+    rest idle; /* from the first of their lines on */
 } loader;
 
 static weft_status *refuse(const loader *l, const char *reason)
 {
     return weft_status_create(l->allocator, WEFT_BAD_FILE, "weft_program_load", "%s: %s",
-                              *l->path == '\0' ? "\"\"" : l->path, reason);
+                              *l->name == '\0' ? "\"\"" : l->name, reason);
 }
 
-static weft_status *read_file(loader *l)
+/* The next line without its end; "" when there is none. */
+static weft_status *take_line(loader *l, rest *from, const char **out_line)
 {
-    char part[4096];
-    FILE *file = fopen(l->path, "rb");
-    if (file == NULL) return refuse(l, strerror(errno));
-    for (size_t size; (size = fread(part, 1, sizeof part, file)) > 0;) weft_bytes_append(&l->text, part, size);
-    bool failed = ferror(file) != 0;
-    int error = errno;
-    fclose(file);
-    if (failed) return refuse(l, strerror(error));
-    return weft_bytes_status(&l->text);
+    const char *end = from->size == 0 ? NULL : memchr(from->at, '\n', from->size);
+    size_t length = end == NULL ? 0 : (size_t)(end - from->at), past = end == NULL ? 0 : length + 1;
+    *out_line = weft_arena_string(&l->arena, length == 0 ? "" : from->at, length);
+    *from = (rest){from->at + past, from->size - past};
+    return *out_line == NULL ? weft_status_out_of_memory() : NULL;
+}
+
+bool weft_program_is_saved(const void *data, size_t size)
+{
+    return data != NULL && size >= strlen(MAGIC) && memcmp(data, MAGIC, strlen(MAGIC)) == 0;
 }
 
 /* That it is one, of this version, and whole. */
@@ -144,60 +156,52 @@ static weft_status *check_head(loader *l)
     unsigned major = 0, minor = 0;
     uint64_t digest = 0;
     size_t size = 0;
-    const char *text = l->text.data == NULL ? "" : l->text.data, *end = memchr(text, '\n', l->text.size);
-    if (strncmp(text, MAGIC " ", strlen(MAGIC " ")) != 0 || end == NULL || end - text >= HEAD)
-        return refuse(l, "it is no saved program");
-    int read = sscanf(text, MAGIC " %u.%u %16" SCNx64 " %zu", &major, &minor, &digest, &size);
+    const char *line;
+    char again[HEAD];
+    if (!weft_program_is_saved(l->text.at, l->text.size)) return refuse(l, "it is no saved program");
+    WEFT_TRY(take_line(l, &l->text, &line));
+    int read = sscanf(line, MAGIC "%u.%u %16" SCNx64 " %zu", &major, &minor, &digest, &size);
     if (read >= 2 && (major != WEFT_VERSION_MAJOR || minor != WEFT_VERSION_MINOR))
         return weft_status_create(l->allocator, WEFT_VERSION_MISMATCH, "weft_program_load",
-                                  "%s: it was saved by weft %u.%u, this is %d.%d", l->path, major, minor,
+                                  "%s: it was saved by weft %u.%u, this is %d.%d", l->name, major, minor,
                                   WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR);
-    l->at = l->text.data + (end + 1 - text);
-    size_t rest = l->text.size - (size_t)(l->at - text);
-    char head[HEAD];
-    snprintf(head, sizeof head, MAGIC " %u.%u %016" PRIx64 " %zu", major, minor, digest, size);
-    if (read != 4 || (size_t)(end - text) != strlen(head) || memcmp(head, text, strlen(head)) != 0)
-        return refuse(l, "it is no saved program");
-    if (size != rest || weft_hash(l->at, rest) != digest) return refuse(l, "it is damaged");
+    print_head(again, digest, size);
+    if (read != 4 || strcmp(line, again) != 0) return refuse(l, "its first line is damaged");
+    if (size != l->text.size || weft_hash(l->text.at, size) != digest) return refuse(l, "it is damaged");
     return NULL;
-}
-
-/* The next line, ended by a NUL; "" when there is none. */
-static const char *take_line(loader *l)
-{
-    char *line = l->at, *end = strchr(line, '\n');
-    if (end == NULL) return "";
-    *end = '\0';
-    l->at = end + 1;
-    return line;
 }
 
 /* The lines between the first one and the graph. */
 static weft_status *read_lines(loader *l)
 {
     int products, functions;
-    if (sscanf(take_line(l), "outputs %zu", &l->output_count) != 1 ||
-        sscanf(take_line(l), "policy %d %d", &products, &functions) != 2)
+    const char *outputs, *policy, *line;
+    WEFT_TRY(take_line(l, &l->text, &outputs));
+    WEFT_TRY(take_line(l, &l->text, &policy));
+    if (sscanf(outputs, "outputs %zu", &l->output_count) != 1 ||
+        sscanf(policy, "policy %d %d", &products, &functions) != 2)
         return refuse(l, "it is damaged");
     l->policy = (weft_policy){.size = sizeof l->policy,
                               .passes = "",
                               .keep_symbolic_extensions = true,
                               .products = (weft_product_policy)products,
                               .functions = (weft_function_policy)functions};
-    l->idle = l->at;
-    while (*take_line(l) != '\0') l->idle_count++;
+    l->idle = l->text;
+    WEFT_TRY(take_line(l, &l->text, &line));
+    for (; *line != '\0'; l->idle_count++) WEFT_TRY(take_line(l, &l->text, &line));
     return NULL;
 }
 
-static weft_status *add_idle(const loader *l, weft_program *program)
+static weft_status *add_idle(loader *l, weft_program *program)
 {
-    const char *line = l->idle;
+    const char *line;
     program->idle = weft_arena_allocate(&program->arena, (l->idle_count + 1) * sizeof *program->idle);
     if (program->idle == NULL) return weft_status_out_of_memory();
     program->idle_count = 0;
-    for (size_t i = 0; i < l->idle_count; i++, line += strlen(line) + 1) {
+    for (size_t i = 0; i < l->idle_count; i++) {
         weft_symbol_info *idle = &program->idle[program->idle_count];
         int used = 0;
+        WEFT_TRY(take_line(l, &l->idle, &line));
         if (sscanf(line, "idle %" SCNd64 " %" SCNd64 " %n", &idle->min, &idle->max, &used) != 2 || used == 0 ||
             line[used] == '\0' || idle->min > idle->max)
             return refuse(l, "it is damaged");
@@ -208,7 +212,7 @@ static weft_status *add_idle(const loader *l, weft_program *program)
     return NULL;
 }
 
-static weft_status *compile(const loader *l, const weft_module *module, weft_program **out_program)
+static weft_status *compile(loader *l, const weft_module *module, weft_program **out_program)
 {
     weft_tensors outputs = module->outputs, inputs = module->outputs;
     if (l->output_count > outputs.count) return refuse(l, "it is damaged");
@@ -218,25 +222,63 @@ static weft_status *compile(const loader *l, const weft_module *module, weft_pro
     for (size_t i = 0; i < inputs.count; i++)
         if (weft_op_id_of(weft_graph_node(module->graph, inputs.items[i].node)->op) != WEFT_OP_input)
             return refuse(l, "it is damaged");
-    WEFT_TRY(weft_compile_with_inputs(module->graph, outputs, module->output_names, inputs, &l->policy, out_program));
-    weft_status *status = add_idle(l, *out_program);
-    if (status != NULL) weft_program_release(*out_program);
+    weft_program *program;
+    WEFT_TRY(weft_compile_with_inputs(module->graph, outputs, module->output_names, inputs, &l->policy, &program));
+    weft_status *status = add_idle(l, program);
+    if (status == NULL) *out_program = program;
+    else weft_program_release(program);
     return status;
 }
 
-static weft_status *load(loader *l, size_t extension_count, const weft_extension *const *extensions,
-                         weft_program **out_program)
+static weft_status *parse(loader *l, size_t extension_count, const weft_extension *const *extensions,
+                          weft_program **out_program)
 {
     weft_module *module;
-    WEFT_TRY(read_file(l));
     WEFT_TRY(check_head(l));
     WEFT_TRY(read_lines(l));
     const weft_graph_options options = {.allocator = l->allocator};
-    WEFT_TRY(weft_graph_parse(l->path, l->at, l->text.size - (size_t)(l->at - l->text.data), &options, extension_count,
-                              extensions, &module));
+    WEFT_TRY(weft_graph_parse(l->name, l->text.at, l->text.size, &options, extension_count, extensions, &module));
     weft_status *status = compile(l, module, out_program);
     weft_module_destroy(module);
     return status;
+}
+
+weft_status *weft_program_parse(const char *name, const void *data, size_t size, const weft_allocator *allocator,
+                                size_t extension_count, const weft_extension *const *extensions,
+                                weft_program **out_program)
+{
+    WEFT_REQUIRE(name);
+    WEFT_REQUIRE(data);
+    WEFT_REQUIRE(out_program);
+    loader l = {.allocator = weft_allocator_or_default(allocator), .name = name, .text = {data, size}};
+    weft_arena_init(&l.arena, l.allocator);
+    weft_status *status = parse(&l, extension_count, extensions, out_program);
+    weft_arena_finish(&l.arena);
+    return status;
+}
+
+/* ---- files ---- */
+
+static weft_status *refuse_file(const weft_bytes *text, const char *path, int error)
+{
+    return weft_status_create(text->allocator, WEFT_BAD_FILE, "weft_program_load", "%s: %s",
+                              *path == '\0' ? "\"\"" : path, strerror(error));
+}
+
+/* No more than the beginning of what is no saved program. */
+static weft_status *read_file(const char *path, weft_bytes *text)
+{
+    char part[4096];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return refuse_file(text, path, errno);
+    for (size_t size; !text->failed && (size = fread(part, 1, sizeof part, file)) > 0;) {
+        weft_bytes_append(text, part, size);
+        if (!weft_program_is_saved(text->data, text->size)) break;
+    }
+    bool failed = ferror(file) != 0;
+    int error = errno;
+    fclose(file);
+    return failed ? refuse_file(text, path, error) : weft_bytes_status(text);
 }
 
 weft_status *weft_program_load(const weft_allocator *allocator, const char *path, size_t extension_count,
@@ -244,9 +286,12 @@ weft_status *weft_program_load(const weft_allocator *allocator, const char *path
 {
     WEFT_REQUIRE(path);
     WEFT_REQUIRE(out_program);
-    loader l = {.allocator = weft_allocator_or_default(allocator), .path = path};
-    weft_bytes_init(&l.text, l.allocator);
-    weft_status *status = load(&l, extension_count, extensions, out_program);
-    weft_bytes_finish(&l.text);
+    weft_bytes text;
+    weft_bytes_init(&text, weft_allocator_or_default(allocator));
+    weft_status *status = read_file(path, &text);
+    if (status == NULL)
+        status = weft_program_parse(path, text.data == NULL ? "" : text.data, text.size, allocator, extension_count,
+                                    extensions, out_program);
+    weft_bytes_finish(&text);
     return status;
 }

@@ -65,6 +65,16 @@ static const weft_program_value *output_of(const weft_program *program, size_t o
     return output < program->output_count ? &program->outputs[output] : NULL;
 }
 
+weft_product_policy weft_program_products(const weft_program *program)
+{
+    return program->policy.products;
+}
+
+weft_function_policy weft_program_functions(const weft_program *program)
+{
+    return program->policy.functions;
+}
+
 size_t weft_program_input_count(const weft_program *program)
 {
     return program->input_count;
