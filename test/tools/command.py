@@ -39,8 +39,8 @@ class General(Command):
         self.assertEqual(self.weft("fly"), (MISUSED, "", "weft: unknown command 'fly'; 'weft help' lists them\n"))
         self.assertEqual(self.weft("eisnum"), (MISUSED, "", "weft: unknown command 'eisnum'; did you mean 'einsum'?\n"))
         self.assertEqual(self.weft("help", "fly")[0], MISUSED)
-        self.refuses(MISUSED, "info: usage is 'weft info [NAME.o]', not with 2 operands", "info", "x", "y")
-        self.refuses(MISUSED, "info: --measure says nothing about an object", "info", "x.o", "--measure")
+        self.refuses(MISUSED, "info: usage is 'weft info [NAME.o|SAVED]', not with 2 operands", "info", "x", "y")
+        self.refuses(MISUSED, "info: --measure says nothing about an object or a saved program", "info", "x.o", "--measure")
         self.refuses(MISUSED, "info: unknown option '--stats'", "info", "--stats")
         for typed, meant in [("--optimise", "--optimize"), ("--memory-limits", "--memory-limit"), ("--ordr", "--order"),
                              ("--objectve=flops", "--objective")]:

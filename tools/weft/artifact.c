@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "file.h"
 
 /* Texts lie in a section of this name, each with its NUL. */
 #define SECTION ".weft"
@@ -73,20 +72,17 @@ static weft_status *print_text(const char *text)
     return NULL;
 }
 
-weft_status *weft_artifact_print(const char *path)
+weft_status *weft_artifact_print(const char *name, const char *data, size_t size)
 {
-    char *data;
-    bytes file, text = {NULL, 0};
-    weft_status *status = NULL;
-    WEFT_TRY(weft_file_read(path, &data, &file.size));
-    file.data = data;
-    if (!find_text(file, &text))
-        status = weft_status_create(NULL, WEFT_BAD_FILE, "weft", "%s: it has no program that 'weft compile' made",
-                                    weft_file_name(path));
-    for (size_t at = 0; status == NULL && at < text.size; at += strlen(text.data + at) + 1) {
+    bytes text = {NULL, 0};
+    if (!find_text((bytes){data, size}, &text))
+        return weft_status_create(NULL, WEFT_BAD_FILE, "weft",
+                                  "%s: it has no program that 'weft compile' made, and is "
+                                  "no saved one",
+                                  name);
+    for (size_t at = 0; at < text.size; at += strlen(text.data + at) + 1) {
         if (at > 0) puts("");
-        status = print_text(text.data + at);
+        WEFT_TRY(print_text(text.data + at));
     }
-    free(data);
-    return status;
+    return NULL;
 }

@@ -104,12 +104,12 @@ static weft_status *compile(const weft_arguments *arguments, const weft_program 
     return status;
 }
 
-static weft_status *run_module(const weft_arguments *arguments, const weft_module *module)
+static weft_status *run_source(const weft_arguments *arguments, const weft_source *source)
 {
     const weft_policy policy = weft_policy_of(arguments);
     weft_program *program;
     char *name = NULL;
-    WEFT_TRY(weft_module_compile(module, &policy, &program));
+    WEFT_TRY(weft_source_compile(source, &policy, &program));
     weft_status *status = find_name(arguments, &name);
     if (status == NULL) {
         status = compile(arguments, program, name);
@@ -121,7 +121,7 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
 
 static weft_status *run(const weft_arguments *arguments)
 {
-    return weft_module_visit(arguments, run_module);
+    return weft_source_visit(arguments, run_source);
 }
 
 static const weft_option options[] = {
@@ -141,9 +141,10 @@ static const weft_option options[] = {
 
 const weft_command weft_command_compile = {
     .name = "compile",
-    .operands = " GRAPH.weft [OPTION ...]",
+    .operands = " GRAPH [OPTION ...]",
     .summary = "compile a graph to an object and a header, which need no compiler where they run",
-    .detail = "Writes NAME.o, NAME.h, NAME.pc and, if asked, NAME.weights. An application includes the header and\n"
+    .detail = "GRAPH is a .weft file, or a program that 'weft opt --save' wrote.\n"
+              "Writes NAME.o, NAME.h, NAME.pc and, if asked, NAME.weights. An application includes the header and\n"
               "links the object and libweft-rt, or, with --freestanding, the object alone.",
     .least = 1,
     .most = 1,

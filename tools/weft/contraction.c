@@ -173,7 +173,8 @@ static weft_status *compile(const weft_contraction *contraction, weft_graph *gra
     weft_tensor result = x->labels != NULL ? weft_einsum_labels(operands, x->labels, x->output, options)
                                            : (weft_einsum)(x->text, operands, options);
     free(items);
-    WEFT_TRY(weft_session_compile(session, graph, WEFT_TENSORS(result), NULL));
+    weft_module module = {.graph = graph, .outputs = WEFT_TENSORS(result)};
+    WEFT_TRY(weft_session_compile(session, &(weft_source){.module = &module}));
     for (size_t i = 0; i < x->count; i++) session->inputs[i] = weft_array_retain(contraction->arrays[i]);
     return NULL;
 }

@@ -69,13 +69,13 @@ static weft_status *save(drawing *d, const weft_forest *forest, const weft_draw_
     return status;
 }
 
-weft_status *weft_draw_save(const weft_program *program, const weft_module *module, const weft_profile_table *profile,
+weft_status *weft_draw_save(const weft_program *program, weft_tensors traced, const weft_profile_table *profile,
                             const weft_draw_options *options)
 {
     weft_forest forest;
     drawing d = {.profile = profile};
     WEFT_TRY(weft_program_view_create(program, &d.view));
-    weft_status *status = weft_forest_init(&forest, module->outputs);
+    weft_status *status = weft_forest_init(&forest, traced);
     if (status == NULL) status = save(&d, &forest, options);
     weft_forest_finish(&forest);
     weft_program_view_destroy(d.view);

@@ -19,8 +19,8 @@ typedef struct weft_draw_options {
     bool every_op;      /* broadcasts, permutes and reshapes too */
 } weft_draw_options;
 
-/* Draws with the contraction trees of the graph that `program` was compiled from. `profile`, of runs of the same
- * program, may be NULL; pages alone show it. */
-weft_status *weft_draw_save(const weft_program *program, const weft_module *module, const weft_profile_table *profile,
+/* Draws with the contraction trees of the `traced` outputs that `program` was compiled from. `profile`, of runs of the
+ * same program, may be NULL; pages alone show it. */
+weft_status *weft_draw_save(const weft_program *program, weft_tensors traced, const weft_profile_table *profile,
                             const weft_draw_options *options) WEFT_MUST_USE;
 #endif

@@ -218,7 +218,7 @@ weft_status *weft_file_check_results(const weft_arguments *arguments, size_t rea
                                      size_t count, const char *const *files)
 {
     bool tunes = weft_arguments_find(arguments, "--tune") != NULL;
-    const char *const written[] = {"--trace", "--view", "--tree", tunes ? "--schedules" : NULL, NULL};
+    const char *const written[] = {"--trace", "--view", "--tree", "--save", tunes ? "--schedules" : NULL, NULL};
     const char *const texts[] = {"--instance", "--order", "--machine", "--plugin", tunes ? NULL : "--schedules", NULL};
     named_files all = {.items = calloc(read_count + count + arguments->value_count + 1, sizeof *all.items)};
     if (all.items == NULL) return weft_status_out_of_memory();

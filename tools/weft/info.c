@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <weft/inspect.h>
 #include <weft/runtime.h>
 #include "../output.h"
 #include "artifact.h"
 #include "command.h"
+#include "file.h"
 #include "measure.h"
 #include "plugins.h"
 #include "probe.h"
+#include "summary.h"
 
 enum { NAME_WIDTH = 22 };
 
@@ -80,17 +83,52 @@ static weft_status *measure(const weft_arguments *arguments)
     return out == NULL ? NULL : weft_measure_save(&machine, out);
 }
 
-static weft_status *print_object(const weft_arguments *arguments)
+static weft_status *print_saved(const weft_arguments *arguments, const char *name, const char *data, size_t size)
 {
-    if (arguments->value_count > 0)
-        return weft_misuse("%s says nothing about an object", arguments->values[0].option->name);
-    return weft_artifact_print(arguments->operands[0]);
+    weft_plugins plugins;
+    weft_program *program;
+    weft_status *status = weft_plugins_init(&plugins, arguments);
+    if (status == NULL)
+        status = weft_program_parse(name, data, size, NULL, plugins.count, plugins.extensions, &program);
+    if (status == NULL) {
+        status = weft_summary_print(program);
+        weft_program_release(program);
+    }
+    weft_plugins_finish(&plugins);
+    return status;
+}
+
+static weft_status *check_options(const weft_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (strcmp(arguments->values[i].option->name, "--plugin") != 0)
+            return weft_misuse("%s says nothing about an object or a saved program", arguments->values[i].option->name);
+    return NULL;
+}
+
+static weft_status *print_object(const weft_arguments *arguments, const char *name, const char *data, size_t size)
+{
+    if (arguments->value_count > 0) return weft_misuse("--plugin says nothing about an object");
+    return weft_artifact_print(name, data, size);
+}
+
+static weft_status *print_file(const weft_arguments *arguments)
+{
+    char *data;
+    size_t size;
+    const char *path = arguments->operands[0], *name = weft_file_name(path);
+    WEFT_TRY(check_options(arguments));
+    WEFT_TRY(weft_file_read(path, &data, &size));
+    bool is_saved = weft_program_is_saved(data, size);
+    weft_status *status = (is_saved ? print_saved : print_object)(arguments, name, data, size);
+    free(data);
+    return status;
 }
 
 static weft_status *run(const weft_arguments *arguments)
 {
     weft_plugins plugins;
-    if (arguments->operand_count > 0) return print_object(arguments);
+    if (arguments->operand_count > 0) return print_file(arguments);
     bool measures = weft_arguments_find(arguments, "--measure") != NULL;
     for (size_t i = 0; i < arguments->value_count; i++) {
         const char *name = arguments->values[i].option->name;
@@ -114,8 +152,8 @@ static const weft_option options[] = {
 
 const weft_command weft_command_info = {
     .name = "info",
-    .operands = " [NAME.o]",
-    .summary = "report versions, the machine, which op runs where; or what an object is",
+    .operands = " [NAME.o|SAVED]",
+    .summary = "report versions, the machine, which op runs where; or what an object or a saved program is",
     .detail = "The table is found out by running each op. To measure takes a few seconds, on a machine that does "
               "nothing else.",
     .least = 0,

@@ -13,38 +13,71 @@ weft_policy weft_policy_of(const weft_arguments *arguments)
                          .functions = strcmp(functions, "fast") == 0 ? WEFT_FUNCTIONS_FAST : WEFT_FUNCTIONS_ACCURATE};
 }
 
-weft_status *weft_module_load(const char *path, const weft_plugins *plugins, weft_module **out_module)
+/* How it was compiled is part of a program. */
+static weft_status *check_policy(const weft_arguments *arguments)
+{
+    static const char *const names[] = {"--products", "--functions", "--passes"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (weft_arguments_find(arguments, names[i]) != NULL)
+            return weft_misuse("%s is for a graph that is compiled now; '%s' is a saved program", names[i],
+                               weft_file_name(arguments->operands[0]));
+    return NULL;
+}
+
+weft_status *weft_source_load(const weft_arguments *arguments, const weft_plugins *plugins, weft_source *out_source)
 {
     char *text;
     size_t length;
+    const char *path = arguments->operands[0], *name = weft_file_name(path);
+    *out_source = (weft_source){NULL, NULL};
     WEFT_TRY(weft_file_read(path, &text, &length));
-    weft_status *status =
-        weft_graph_parse(weft_file_name(path), text, length, NULL, plugins->count, plugins->extensions, out_module);
+    bool is_saved = weft_program_is_saved(text, length);
+    weft_status *status = is_saved ? check_policy(arguments) : NULL;
+    if (status == NULL && is_saved)
+        status =
+            weft_program_parse(name, text, length, NULL, plugins->count, plugins->extensions, &out_source->program);
+    else if (status == NULL)
+        status = weft_graph_parse(name, text, length, NULL, plugins->count, plugins->extensions, &out_source->module);
     free(text);
     return status;
 }
 
-static weft_status *visit_module(const weft_arguments *arguments, const weft_plugins *plugins,
-                                 weft_status *(*visit)(const weft_arguments *arguments, const weft_module *module))
+void weft_source_finish(weft_source *source)
 {
-    weft_module *module;
-    WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
-    weft_status *status = visit(arguments, module);
-    weft_module_destroy(module);
+    weft_module_destroy(source->module);
+    weft_program_release(source->program);
+}
+
+weft_tensors weft_source_outputs(const weft_source *source)
+{
+    return source->module == NULL ? (weft_tensors){0, NULL} : source->module->outputs;
+}
+
+static weft_status *visit_source(const weft_arguments *arguments, const weft_plugins *plugins,
+                                 weft_status *(*visit)(const weft_arguments *arguments, const weft_source *source))
+{
+    weft_source source;
+    WEFT_TRY(weft_source_load(arguments, plugins, &source));
+    weft_status *status = visit(arguments, &source);
+    weft_source_finish(&source);
     return status;
 }
 
-weft_status *weft_module_visit(const weft_arguments *arguments,
-                               weft_status *(*visit)(const weft_arguments *arguments, const weft_module *module))
+weft_status *weft_source_visit(const weft_arguments *arguments,
+                               weft_status *(*visit)(const weft_arguments *arguments, const weft_source *source))
 {
     weft_plugins plugins;
     weft_status *status = weft_plugins_init(&plugins, arguments);
-    if (status == NULL) status = visit_module(arguments, &plugins, visit);
+    if (status == NULL) status = visit_source(arguments, &plugins, visit);
     weft_plugins_finish(&plugins);
     return status;
 }
 
-weft_status *weft_module_compile(const weft_module *module, const weft_policy *policy, weft_program **out_program)
+weft_status *weft_source_compile(const weft_source *source, const weft_policy *policy, weft_program **out_program)
 {
-    return weft_compile_named(module->graph, module->outputs, module->output_names, policy, out_program);
+    const weft_module *module = source->module;
+    if (module != NULL)
+        return weft_compile_named(module->graph, module->outputs, module->output_names, policy, out_program);
+    *out_program = weft_program_retain(source->program);
+    return NULL;
 }

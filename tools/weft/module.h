@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_TOOLS_MODULE_H
 #define WEFT_TOOLS_MODULE_H
-/* Graphs from files. */
+/* Graphs and saved programs from files. */
 #include <weft/program.h>
 #include "options.h"
 #include "plugins.h"
@@ -21,12 +21,23 @@
 /* That of --products and --functions. */
 weft_policy weft_policy_of(const weft_arguments *arguments);
 
-weft_status *weft_module_load(const char *path, const weft_plugins *plugins, weft_module **out_module) WEFT_MUST_USE;
-/* Calls `visit` with the graph in the file that the first operand names; the extensions of --plugin are there for it.
- */
-weft_status *weft_module_visit(const weft_arguments *arguments,
+/* What is in the file that a command is about: one of them. */
+typedef struct weft_source {
+    weft_module *module;
+    weft_program *program;
+} weft_source;
+
+/* Loads what the first operand names. With a saved program an option of how it is compiled is a misuse. */
+weft_status *weft_source_load(const weft_arguments *arguments, const weft_plugins *plugins,
+                              weft_source *out_source) WEFT_MUST_USE;
+void weft_source_finish(weft_source *source);
+/* Of the graph; a saved program has none that were traced. */
+weft_tensors weft_source_outputs(const weft_source *source);
+/* Loads it, with the extensions of --plugin, and calls `visit`. */
+weft_status *weft_source_visit(const weft_arguments *arguments,
                                weft_status *(*visit)(const weft_arguments *arguments,
-                                                     const weft_module *module)) WEFT_MUST_USE;
-weft_status *weft_module_compile(const weft_module *module, const weft_policy *policy,
+                                                     const weft_source *source)) WEFT_MUST_USE;
+/* Compiles the graph, or retains the program. */
+weft_status *weft_source_compile(const weft_source *source, const weft_policy *policy,
                                  weft_program **out_program) WEFT_MUST_USE;
 #endif

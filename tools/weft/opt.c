@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <weft/inspect.h>
+#include "../output.h"
 #include "command.h"
 #include "file.h"
 #include "forest.h"
@@ -32,10 +33,11 @@ static weft_status *emit(const weft_program *program, const char *format, const 
     return NULL;
 }
 
-static weft_status *emit_trees(const weft_module *module)
+static weft_status *emit_trees(const weft_source *source)
 {
     weft_forest forest;
-    weft_status *status = weft_forest_init(&forest, module->outputs);
+    if (source->module == NULL) return weft_misuse("--emit trees is for a graph that is compiled now");
+    weft_status *status = weft_forest_init(&forest, source->module->outputs);
     if (status == NULL) status = weft_forest_print_text(&forest, stdout);
     weft_forest_finish(&forest);
     return status;
@@ -84,19 +86,38 @@ static weft_status *load_schedules(const weft_arguments *arguments, const weft_p
     return NULL;
 }
 
-static weft_status *run_module(const weft_arguments *arguments, const weft_module *module)
+/* What is saved is printed only where that is asked for too. */
+static bool is_printed(const weft_arguments *arguments)
+{
+    return weft_arguments_find(arguments, "--save") == NULL || weft_arguments_find(arguments, "--emit") != NULL;
+}
+
+/* A file to be, and a program to put there. */
+static weft_status *check_saving(const weft_arguments *arguments)
+{
+    const char *path = weft_arguments_text(arguments, "--save", NULL);
+    if (path == NULL) return NULL;
+    if (strcmp(weft_arguments_text(arguments, "--emit", "graph"), "trees") == 0)
+        return weft_misuse("--save writes a program, and --emit trees makes none");
+    if (weft_output_is_standard(path)) return weft_misuse("--save needs the name of a file, not '%s'", path);
+    return weft_output_check(path);
+}
+
+static weft_status *run_source(const weft_arguments *arguments, const weft_source *source)
 {
     const char *passes = weft_arguments_text(arguments, "--passes", NULL);
     const char *format = weft_arguments_text(arguments, "--emit", "graph");
+    const char *path = weft_arguments_text(arguments, "--save", NULL);
     weft_policy policy = weft_policy_of(arguments);
     policy.passes = passes;
     weft_program *program;
     if (passes != NULL) WEFT_TRY(check_passes(passes, format));
-    if (strcmp(format, "trees") == 0) return emit_trees(module);
-    WEFT_TRY(name_pass(weft_module_compile(module, &policy, &program)));
+    if (strcmp(format, "trees") == 0) return emit_trees(source);
+    WEFT_TRY(name_pass(weft_source_compile(source, &policy, &program)));
     weft_schedules *schedules = NULL;
     weft_status *status = load_schedules(arguments, program, &schedules);
-    if (status == NULL) status = emit(program, format, schedules);
+    if (status == NULL && is_printed(arguments)) status = emit(program, format, schedules);
+    if (status == NULL && path != NULL) status = weft_program_save(program, path);
     weft_schedules_destroy(schedules);
     weft_program_release(program);
     return status;
@@ -105,7 +126,8 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
 static weft_status *run(const weft_arguments *arguments)
 {
     WEFT_TRY(weft_file_check_results(arguments, 1, arguments->operands, 0, NULL));
-    return weft_module_visit(arguments, run_module);
+    WEFT_TRY(check_saving(arguments));
+    return weft_source_visit(arguments, run_source);
 }
 
 static const weft_option options[] = {
@@ -113,6 +135,7 @@ static const weft_option options[] = {
     WEFT_PRODUCTS_OPTION,
     WEFT_FUNCTIONS_OPTION,
     {"--emit", WEFT_OPTION_CHOICE, "graph|trees|loops|schedule|scheduled|llvm|asm|ptx", "what to print (graph)"},
+    {"--save", WEFT_OPTION_FILE, "FILE", "write the program there, which other commands take in place of the graph"},
     {"--schedule", WEFT_OPTION_TEXTS, "[KERNEL:]MOVES",
      "the schedule of that kernel (0), as --emit schedule prints it; may be repeated"},
     WEFT_SCHEDULES_OPTION,
@@ -121,9 +144,11 @@ static const weft_option options[] = {
 
 const weft_command weft_command_opt = {
     .name = "opt",
-    .operands = " GRAPH.weft [OPTION ...]",
-    .summary = "optimise a graph and print it, or the code made from it",
+    .operands = " GRAPH [OPTION ...]",
+    .summary = "optimise a graph and print it, or save it, or print the code made from it",
     .detail =
+        "GRAPH is a .weft file, or a program that --save wrote. With --save nothing is printed but what --emit asks "
+        "for.\n"
         "The passes are lower, canonicalize, match_dot, simplify and canonicalize_dot, the pipeline in this order.\n"
         "Trees are those of the einsums of the graph as it is given, with sizes.",
     .least = 1,

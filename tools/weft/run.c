@@ -120,11 +120,12 @@ static bool is_name(const char *text)
     return text[strspn(text, all)] == 0 && (text[0] < '0' || text[0] > '9');
 }
 
-/* Checks the value of a symbol that no output needs, as a run checks the others. */
+/* Checks the value of a symbol that no output needs, as a run checks the others, and all of a saved program. */
 static weft_status *check_unneeded(weft_graph *graph, const weft_binding *extent)
 {
     int64_t least, most;
     weft_extent symbol;
+    if (graph == NULL) return NULL;
     weft_status *status = weft_extent_parse(graph, extent->name, &symbol);
     bool unknown = status != NULL || !is_name(extent->name);
     if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
@@ -373,37 +374,40 @@ static void fill_names(const weft_program *program, weft_tensors declared, file_
     for (size_t i = 0; i < outputs->count; i++) outputs->names[i] = weft_program_output_name(program, i);
 }
 
-static weft_status *run_module(const weft_arguments *arguments, const weft_module *module, weft_session *session)
+static weft_status *run_source(const weft_arguments *arguments, const weft_source *source, weft_session *session)
 {
     file_list inputs, outputs = {0};
     const char *view = weft_arguments_text(arguments, "--view", NULL);
-    WEFT_TRY(weft_session_compile(session, module->graph, module->outputs, module->output_names));
-    weft_status *status = file_list_init(&inputs, "input", module->inputs.count);
+    WEFT_TRY(weft_session_compile(session, source));
+    const weft_module *module = source->module;
+    const weft_tensors declared = module == NULL ? (weft_tensors){0, NULL} : module->inputs;
+    weft_status *status = file_list_init(&inputs, "input", declared.count + session->input_count);
     if (status == NULL) status = file_list_init(&outputs, "output", session->output_count);
-    if (status == NULL) fill_names(session->program, module->inputs, &inputs, &outputs);
+    if (status == NULL) fill_names(session->program, declared, &inputs, &outputs);
     session->profiled = view != NULL;
-    if (status == NULL) status = run_files(arguments, module->graph, session, &inputs, &outputs);
+    if (status == NULL)
+        status = run_files(arguments, module == NULL ? NULL : module->graph, session, &inputs, &outputs);
     file_list_finish(&inputs);
     file_list_finish(&outputs);
     if (status == NULL && view != NULL) {
         bool every_op = weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL;
         weft_draw_options how = {weft_draw_format(view), view, every_op};
-        status = weft_draw_save(session->program, module, &session->profile, &how);
+        status = weft_draw_save(session->program, weft_source_outputs(source), &session->profile, &how);
     }
     return status == NULL ? weft_session_print_stats(session, arguments, NULL) : status;
 }
 
 static weft_status *run_session(const weft_arguments *arguments, const weft_plugins *plugins, weft_session *session)
 {
-    weft_module *module;
+    weft_source source;
     const char *view = weft_arguments_text(arguments, "--view", NULL);
     if (view != NULL) WEFT_TRY(weft_draw_check("--view", view));
     if (view == NULL && weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL)
         return weft_misuse(WEFT_DRAW_OPTION " requires --view");
-    WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
+    WEFT_TRY(weft_source_load(arguments, plugins, &source));
     weft_status *status = weft_session_init(session, arguments, plugins);
-    if (status == NULL) status = run_module(arguments, module, session);
-    weft_module_destroy(module);
+    if (status == NULL) status = run_source(arguments, &source, session);
+    weft_source_finish(&source);
     return status;
 }
 
@@ -436,9 +440,10 @@ static const weft_option options[] = {
 
 const weft_command weft_command_run = {
     .name = "run",
-    .operands = " GRAPH.weft [NAME=]IN.npy|IN.npz ... [OPTION ...]",
+    .operands = " GRAPH [NAME=]IN.npy|IN.npz ... [OPTION ...]",
     .summary = "compile a graph and run it on arrays",
     .detail =
+        "GRAPH is a .weft file, or a program that 'weft opt --save' wrote, which is not compiled again.\n"
         "IN.npz gives each input that no other file is named for the array of its name; NAME=IN.npz:ARRAY takes one\n"
         "array of an archive. OUT.npz gets all outputs, each under its name. NAME= may be left out where there is one\n"
         "input, or one output. A file for an input that no output needs is not read. '-' is standard input, for the\n"

@@ -92,11 +92,10 @@ void weft_session_finish(weft_session *session)
     *session = (weft_session){0};
 }
 
-weft_status *weft_session_compile(weft_session *session, weft_graph *graph, weft_tensors outputs,
-                                  const char *const *output_names)
+weft_status *weft_session_compile(weft_session *session, const weft_source *source)
 {
     double begin = weft_clock_ms();
-    WEFT_TRY(weft_compile_named(graph, outputs, output_names, &session->policy, &session->program));
+    WEFT_TRY(weft_source_compile(source, &session->policy, &session->program));
     session->compile_ms += weft_clock_ms() - begin;
     session->output_count = weft_program_output_count(session->program);
     session->input_count = weft_program_input_count(session->program);

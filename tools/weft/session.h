@@ -54,9 +54,8 @@ weft_status *weft_session_check(const weft_arguments *arguments) WEFT_MUST_USE;
 weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments,
                                const weft_plugins *plugins) WEFT_MUST_USE;
 void weft_session_finish(weft_session *session);
-/* Compiles, and makes room for the arrays; the time counts as compile_ms. `output_names` may be NULL. */
-weft_status *weft_session_compile(weft_session *session, weft_graph *graph, weft_tensors outputs,
-                                  const char *const *output_names) WEFT_MUST_USE;
+/* Compiles what is no program yet, and makes room for the arrays; the time counts as compile_ms. */
+weft_status *weft_session_compile(weft_session *session, const weft_source *source) WEFT_MUST_USE;
 /* Runs as `arguments` say; the first run makes the outputs, the others write to them again. Profiles if --profile or
  * --trace is given, or `session->profiled` was set. */
 weft_status *weft_session_run(weft_session *session, const weft_arguments *arguments) WEFT_MUST_USE;

@@ -13,13 +13,13 @@ static weft_draw_options find_draw_options(const weft_arguments *arguments)
     return (weft_draw_options){format, path, weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL};
 }
 
-static weft_status *draw_module(const weft_arguments *arguments, const weft_module *module)
+static weft_status *draw_source(const weft_arguments *arguments, const weft_source *source)
 {
     weft_program *program;
     const weft_policy policy = weft_policy_of(arguments);
     const weft_draw_options how = find_draw_options(arguments);
-    WEFT_TRY(weft_module_compile(module, &policy, &program));
-    weft_status *status = weft_draw_save(program, module, NULL, &how);
+    WEFT_TRY(weft_source_compile(source, &policy, &program));
+    weft_status *status = weft_draw_save(program, weft_source_outputs(source), NULL, &how);
     weft_program_release(program);
     return status;
 }
@@ -32,7 +32,7 @@ static weft_status *run(const weft_arguments *arguments)
     if (how.format == NULL && weft_output_is_standard(how.path))
         return weft_misuse("standard output needs a format: --format svg, dot or html");
     WEFT_TRY(how.format == NULL ? weft_draw_check("-o", how.path) : weft_output_check(how.path));
-    return weft_module_visit(arguments, draw_module);
+    return weft_source_visit(arguments, draw_source);
 }
 
 static const weft_option options[] = {
@@ -45,9 +45,10 @@ static const weft_option options[] = {
 
 const weft_command weft_command_view = {
     .name = "view",
-    .operands = " GRAPH.weft -o FILE",
+    .operands = " GRAPH -o FILE",
     .summary = "draw a graph as it is computed",
     .detail =
+        "GRAPH is a .weft file, or a program that 'weft opt --save' wrote.\n"
         "Frames are the steps of a run: kernels around the ops they fuse, matrix products, extensions' ops. Arrows\n"
         "show types, and the broadcasts, permutes and reshapes on the way that take no memory. Dashed ops are\n"
         "recomputed by every step that reads them. Regions come below, then the contraction tree of each einsum whose\n"
