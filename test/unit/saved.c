@@ -178,6 +178,21 @@ static char *read_saved(size_t *out_size)
     return text;
 }
 
+/* Whether both have the same bytes. */
+static bool is_same_file(void)
+{
+    FILE *a = fopen(path, "rb"), *b = fopen(other, "rb");
+    assert_true(a != NULL && b != NULL);
+    int x, y;
+    do {
+        x = getc(a);
+        y = getc(b);
+    } while (x == y && x != EOF);
+    fclose(a);
+    fclose(b);
+    return x == y;
+}
+
 static void write_other(const char *text, size_t size)
 {
     FILE *file = fopen(other, "wb");
@@ -225,13 +240,15 @@ static void extensions_are_named(void **state)
     weft_program_release(program);
 }
 
-static weft_status *load_and_release(const weft_allocator *allocator, void *context)
+/* The program has the allocator from loading on. */
+static weft_status *load_and_save(const weft_allocator *allocator, void *context)
 {
     weft_program *program;
     (void)context;
     WEFT_TRY(load(allocator, path, &program));
+    weft_status *status = weft_program_save(program, other);
     weft_program_release(program);
-    return NULL;
+    return status;
 }
 
 static void nothing_is_lost_without_memory(void **state)
@@ -240,7 +257,49 @@ static void nothing_is_lost_without_memory(void **state)
     weft_program *program = make_program();
     weft_test_ok(weft_program_save(program, path));
     weft_program_release(program);
-    assert_true(weft_test_fail_each(load_and_release, NULL) > 50);
+    assert_true(weft_test_fail_each(load_and_save, NULL) > 50);
+    assert_true(is_same_file());
+}
+
+/* ---- time and again ---- */
+
+enum { TIMES = WEFT_TEST_ADDRESS ? 500 : 10000, WARM = TIMES / 4, SLACK_KILOBYTES = 256 };
+
+static weft_program *make_small_program(void)
+{
+    weft_graph *graph;
+    weft_program *program;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_extent n = weft_symbol(graph, "n", 1, 100);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_exp(x)), NULL, &program));
+    weft_graph_destroy(graph);
+    return program;
+}
+
+/* Each program is the one that was saved before. */
+static void nothing_piles_up(void **state)
+{
+    (void)state;
+    long memory = 0;
+    size_t maps = 0;
+    weft_program *program = make_small_program(), *loaded;
+    weft_test_ok(weft_program_save(program, path));
+    for (size_t i = 0; i < TIMES; i++) {
+        if (i == WARM) {
+            memory = weft_test_resident();
+            maps = weft_test_mappings();
+        }
+        remove(other); /* some systems wait for the disk where a file is replaced */
+        weft_test_ok(weft_program_save(program, other));
+        weft_test_ok(load(NULL, other, &loaded));
+        weft_program_release(program);
+        program = loaded;
+    }
+    if (!WEFT_TEST_ADDRESS) assert_true(weft_test_resident() - memory < SLACK_KILOBYTES);
+    assert_true(weft_test_mappings() < maps + 16);
+    assert_true(is_same_file());
+    weft_program_release(program);
 }
 
 int main(void)
@@ -251,6 +310,7 @@ int main(void)
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(extensions_are_named),
         cmocka_unit_test(nothing_is_lost_without_memory),
+        cmocka_unit_test(nothing_piles_up),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
