@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "runtime/base/entry.h"
 #include "runtime/base/fork.h"
 #include "runtime/base/map.h"
 #include "runtime/base/status.h"
@@ -115,55 +116,9 @@ static file_name make_temporary(const weft_store *store)
     return make_name(weft_hash(&parts, sizeof parts), TEMPORARY);
 }
 
-/* ---- what is in a file ---- */
-
-/* Then the key, the value, and the hash of all before it. */
-typedef struct entry_header {
-    char magic[8]; /* its last letter is the version of the format */
-    uint64_t key_size, value_size;
-} entry_header;
-
-static const char magic[8] = {'w', 'e', 'f', 't', 's', 't', 'o', '1'};
-
-enum { AROUND = sizeof(entry_header) + sizeof(uint64_t) };
-
-static void append_entry(weft_bytes *file, const void *key, size_t key_size, const void *value, size_t value_size)
-{
-    entry_header header = {.key_size = key_size, .value_size = value_size};
-    memcpy(header.magic, magic, sizeof magic);
-    weft_bytes_append(file, &header, sizeof header);
-    weft_bytes_append(file, key, key_size);
-    weft_bytes_append(file, value, value_size);
-    if (file->failed) return;
-    uint64_t hash = weft_hash(file->data, file->size);
-    weft_bytes_append(file, &hash, sizeof hash);
-}
-
-static bool is_sound(const weft_bytes *file)
-{
-    entry_header header;
-    uint64_t hash;
-    if (file->size < AROUND) return false;
-    size_t hashed = file->size - sizeof hash, rest = file->size - AROUND;
-    memcpy(&header, file->data, sizeof header);
-    memcpy(&hash, file->data + hashed, sizeof hash);
-    return memcmp(header.magic, magic, sizeof magic) == 0 && header.key_size <= rest &&
-           header.value_size == rest - header.key_size && hash == weft_hash(file->data, hashed);
-}
-
-/* Cuts away all of a sound entry but its value; false: its key is another one of the same hash. */
-static bool take_value(weft_bytes *file, const void *key, size_t key_size)
-{
-    entry_header header;
-    memcpy(&header, file->data, sizeof header);
-    if (header.key_size != key_size || memcmp(file->data + sizeof header, key, key_size) != 0) return false;
-    memmove(file->data, file->data + sizeof header + key_size, header.value_size);
-    file->size = header.value_size;
-    file->data[file->size] = '\0';
-    return true;
-}
-
 /* ---- reading ---- */
+
+typedef enum finding { ABSENT, REFUSED, FOUND } finding;
 
 static bool read_all(int file, char *to, size_t size)
 {
@@ -187,10 +142,20 @@ static bool read_open(const weft_store *store, int file, weft_bytes *out_file)
     if (!weft_reserve(out_file->allocator, &out_file->data, &out_file->capacity, size + 1, 1)) return false;
     if (!read_all(file, out_file->data, size)) return false;
     out_file->size = size;
-    return is_sound(out_file);
+    return true;
 }
 
-typedef enum finding { ABSENT, REFUSED, FOUND } finding;
+/* Cuts away all of a sound file but the value; ABSENT: its key is another one of the same hash. */
+static finding take_value(weft_bytes *file, const void *key, size_t key_size)
+{
+    weft_entry entry;
+    if (!weft_entry_find(file->data, file->size, &entry) || !entry.sound || entry.size != file->size) return REFUSED;
+    if (entry.key_size != key_size || memcmp(entry.key, key, key_size) != 0) return ABSENT;
+    memmove(file->data, entry.value, entry.value_size);
+    file->size = entry.value_size;
+    file->data[file->size] = '\0';
+    return FOUND;
+}
 
 /* An entry that is used is young again. */
 static finding read_file(const weft_store *store, const char *name, const void *key, size_t key_size,
@@ -198,8 +163,7 @@ static finding read_file(const weft_store *store, const char *name, const void *
 {
     int file = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) return errno == ENOENT ? ABSENT : REFUSED;
-    finding result = read_open(store, file, out_value) ? FOUND : REFUSED;
-    if (result == FOUND && !take_value(out_value, key, key_size)) result = ABSENT;
+    finding result = read_open(store, file, out_value) ? take_value(out_value, key, key_size) : REFUSED;
     if (result == FOUND) (void)futimens(file, NULL); /* where it may not be, its age is that of the writing */
     close(file);
     return result;
@@ -371,7 +335,7 @@ void weft_store_write(weft_store *store, const void *key, size_t key_size, const
     const file_name name = make_name(hash, ENTRY);
     weft_bytes content;
     weft_bytes_init(&content, &store->allocator);
-    append_entry(&content, key, key_size, value, value_size);
+    weft_entry_append(&content, key, key_size, value, value_size);
     pthread_mutex_lock(&store->mutex);
     bool written =
         !content.failed && make_room(store, hash, room_of(content.size)) && write_file(store, name.text, &content);
