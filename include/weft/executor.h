@@ -69,7 +69,10 @@ typedef struct weft_executor_options {
      * of weft, and runs on processors that have the same instructions. An entry that is damaged costs a compilation,
      * and so does a directory that cannot be read or written any more: neither is an error. Code without optimisation
      * (`code`) is not kept, but optimised code that is there is used in place of it. NULL: code is kept in memory
-     * alone. Whoever can write to the directory has code run in this process. */
+     * alone. Whoever can write to the directory has code run in this process.
+     *
+     * A directory that was filled before may be read-only. Entries that cannot be written are counted
+     * (weft_disk_counters), no more. */
     const char *cache_directory;
     /* That its files take, or a few hundredths more; the least recently used go first; 0: 256 MiB. */
     uint64_t cache_bytes;
@@ -84,7 +87,7 @@ typedef struct weft_executor_options {
  * "llvm" needs x86-64-v2: below that its runs are WEFT_UNSUPPORTED. WEFT_OUT_OF_RANGE for more threads than
  * WEFT_MAX_THREADS, WEFT_INVALID_ARGUMENT for a machine that weft_machine_check refuses or that is no CPU, and for a
  * policy of code that is none, WEFT_BAD_FILE for a cache directory that cannot be made or opened, that belongs to
- * another user, or that others may write to.
+ * another user, that others may write to, or that cannot be written and has nothing to read.
  */
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
 weft_status *weft_executor_create_standard(const weft_executor_options *options,
@@ -282,6 +285,7 @@ typedef struct weft_disk_counters {
     uint64_t refused;   /* entries that were damaged, or could not be loaded */
     uint64_t writes;    /* entries written */
     uint64_t evictions; /* by this executor */
+    uint64_t failures;  /* entries that were to be written and could not be, or had no room */
 } weft_disk_counters;
 
 typedef struct weft_executor_counters {

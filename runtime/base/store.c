@@ -33,55 +33,6 @@ struct weft_store {
     weft_disk_counters counters; /* under the lock */
 };
 
-/* ---- open, close ---- */
-
-static weft_status *refuse_directory(const weft_allocator *allocator, const char *directory, const char *why)
-{
-    return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "the cache directory %s cannot be used: %s", directory,
-                              why);
-}
-
-static weft_status *open_directory(weft_store *store, const char *directory)
-{
-    struct stat found;
-    int made = mkdir(directory, S_IRWXU);
-    if (made == 0 || errno == EEXIST) store->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (store->directory < 0 || fstat(store->directory, &found) != 0)
-        return refuse_directory(&store->allocator, directory, strerror(errno));
-    store->owner = geteuid();
-    if (found.st_uid != store->owner)
-        return refuse_directory(&store->allocator, directory, "it belongs to another user");
-    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return refuse_directory(&store->allocator, directory, "users other than its owner may write to it");
-    return NULL;
-}
-
-weft_status *weft_store_open(const weft_allocator *allocator, const char *directory, uint64_t max_bytes,
-                             weft_store **out_store)
-{
-    weft_store *store = weft_allocate_zeroed(allocator, sizeof *store);
-    if (store == NULL) return weft_status_out_of_memory();
-    store->allocator = *weft_allocator_or_default(allocator);
-    store->directory = -1;
-    store->max_bytes = max_bytes;
-    pthread_mutex_init(&store->mutex, NULL);
-    weft_status *status = weft_fork_guard_init(&store->guard, &store->mutex, NULL);
-    if (status == NULL) status = open_directory(store, directory);
-    if (status == NULL) *out_store = store;
-    else weft_store_close(store);
-    return status;
-}
-
-void weft_store_close(weft_store *store)
-{
-    if (store == NULL) return;
-    weft_fork_guard_finish(&store->guard);
-    pthread_mutex_destroy(&store->mutex);
-    if (store->directory >= 0) close(store->directory);
-    weft_allocator allocator = store->allocator;
-    weft_free(&allocator, store, sizeof *store);
-}
-
 /* ---- names ---- */
 
 #define ENTRY ".weft"
@@ -114,6 +65,84 @@ static file_name make_temporary(const weft_store *store)
     } parts = {.process = (uint64_t)getpid(), .store = (uint64_t)(uintptr_t)store};
     clock_gettime(CLOCK_REALTIME, &parts.now);
     return make_name(weft_hash(&parts, sizeof parts), TEMPORARY);
+}
+
+/* ---- open, close ---- */
+
+static weft_status *refuse_directory(const weft_allocator *allocator, const char *directory, const char *why)
+{
+    return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "the cache directory %s cannot be used: %s", directory,
+                              why);
+}
+
+/* To list it; NULL: that is not possible. */
+static DIR *open_list(const weft_store *store)
+{
+    int again = openat(store->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = again < 0 ? NULL : fdopendir(again);
+    if (directory == NULL && again >= 0) close(again);
+    return directory;
+}
+
+static bool has_entries(const weft_store *store)
+{
+    bool found = false;
+    DIR *directory = open_list(store);
+    if (directory == NULL) return false;
+    for (const struct dirent *at; !found && (at = readdir(directory)) != NULL;) found = has_name(at->d_name, ENTRY);
+    closedir(directory);
+    return found;
+}
+
+/* Whether entries can be written. One that nobody can write to may have been filled before. */
+static weft_status *check_use(const weft_store *store, const char *directory)
+{
+    char why[256];
+    if (faccessat(store->directory, ".", W_OK | X_OK, AT_EACCESS) == 0) return NULL;
+    snprintf(why, sizeof why, "it has nothing to read, and cannot be written: %s", strerror(errno));
+    if (has_entries(store)) return NULL;
+    return refuse_directory(&store->allocator, directory, why);
+}
+
+static weft_status *open_directory(weft_store *store, const char *directory)
+{
+    struct stat found;
+    int made = mkdir(directory, S_IRWXU);
+    if (made == 0 || errno == EEXIST) store->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (store->directory < 0 || fstat(store->directory, &found) != 0)
+        return refuse_directory(&store->allocator, directory, strerror(errno));
+    store->owner = geteuid();
+    if (found.st_uid != store->owner)
+        return refuse_directory(&store->allocator, directory, "it belongs to another user");
+    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return refuse_directory(&store->allocator, directory, "users other than its owner may write to it");
+    return check_use(store, directory);
+}
+
+weft_status *weft_store_open(const weft_allocator *allocator, const char *directory, uint64_t max_bytes,
+                             weft_store **out_store)
+{
+    weft_store *store = weft_allocate_zeroed(allocator, sizeof *store);
+    if (store == NULL) return weft_status_out_of_memory();
+    store->allocator = *weft_allocator_or_default(allocator);
+    store->directory = -1;
+    store->max_bytes = max_bytes;
+    pthread_mutex_init(&store->mutex, NULL);
+    weft_status *status = weft_fork_guard_init(&store->guard, &store->mutex, NULL);
+    if (status == NULL) status = open_directory(store, directory);
+    if (status == NULL) *out_store = store;
+    else weft_store_close(store);
+    return status;
+}
+
+void weft_store_close(weft_store *store)
+{
+    if (store == NULL) return;
+    weft_fork_guard_finish(&store->guard);
+    pthread_mutex_destroy(&store->mutex);
+    if (store->directory >= 0) close(store->directory);
+    weft_allocator allocator = store->allocator;
+    weft_free(&allocator, store, sizeof *store);
 }
 
 /* ---- reading ---- */
@@ -241,12 +270,8 @@ static void add_entry(const weft_store *store, const char *name, entries *all)
 
 static bool list(const weft_store *store, entries *out_entries)
 {
-    int again = openat(store->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = again < 0 ? NULL : fdopendir(again);
-    if (directory == NULL) {
-        if (again >= 0) close(again);
-        return false;
-    }
+    DIR *directory = open_list(store);
+    if (directory == NULL) return false;
     for (const struct dirent *at; (at = readdir(directory)) != NULL;) {
         if (has_name(at->d_name, ENTRY)) add_entry(store, at->d_name, out_entries);
         else if (has_name(at->d_name, TEMPORARY)) drop_if_left(store, at->d_name);
@@ -340,6 +365,7 @@ void weft_store_write(weft_store *store, const void *key, size_t key_size, const
     bool written =
         !content.failed && make_room(store, hash, room_of(content.size)) && write_file(store, name.text, &content);
     store->counters.writes += written;
+    store->counters.failures += !written;
     pthread_mutex_unlock(&store->mutex);
     weft_bytes_finish(&content);
 }

@@ -17,9 +17,9 @@ typedef struct weft_store weft_store;
 
 /*
  * Makes the directory, for nobody but its owner, unless there is one. BAD_FILE says why it cannot be used: it cannot be
- * made or opened, belongs to somebody else, or others may write to it. The entries of all processes take
- * `max_bytes`, in blocks of 4096, or a few hundredths more: one of those that write counts them each time about a 64th
- * of that was written, and those that were not used for the longest time go first.
+ * made or opened, belongs to somebody else, others may write to it, or it has no entries and nobody may. The entries of
+ * all processes take `max_bytes`, in blocks of 4096, or a few hundredths more: one of those that write counts them each
+ * time about a 64th of that was written, and those that were not used for the longest time go first.
  */
 weft_status *weft_store_open(const weft_allocator *allocator, const char *directory, uint64_t max_bytes,
                              weft_store **out_store) WEFT_MUST_USE;

@@ -204,7 +204,7 @@ class Einsum(Command):
         _, out, _ = self.weft("einsum", "ij,jk->ik", "a.npy", "b.npy", "--cache", folder, "--stats")
         self.assertTrue(out.startswith(self.product))
         self.assertEqual(json.loads(out.splitlines()[-1])["disk"],
-                         {"hits": 0, "misses": 1, "refused": 1, "writes": 1, "evictions": 0})
+                         {"hits": 0, "misses": 1, "refused": 1, "writes": 1, "evictions": 0, "failures": 0})
         folder.chmod(0o777)
         self.refuses(FAILED, f"einsum: the cache directory {folder} cannot be used: users other than its owner may "
                      "write to it", "einsum", "ij,jk->ik", "a.npy", "b.npy", "--cache", folder)

@@ -412,7 +412,8 @@ static void read_only(void)
     store = open_store(MEBIBYTE);
     check(read_number(store, 1, SMALL), "opened read-only");
     write_number(store, 2, SMALL);
-    check(weft_store_counters(store).writes == 0 && weft_store_counters(store).refused == 0, "counters");
+    const weft_disk_counters counters = weft_store_counters(store);
+    check(counters.writes == 0 && counters.refused == 0 && counters.failures == 1, "counters");
     check(chmod(directory, 0) == 0, "chmod");
     check(!read_number(store, 1, SMALL), "not searchable");
     weft_store_close(store);
@@ -424,6 +425,24 @@ static void a_directory_may_be_read_only(void **state)
     in_child(read_only);
 }
 
+static void of_no_use(void)
+{
+    become_nobody();
+    check(chmod(directory, S_IRUSR | S_IXUSR) == 0, "chmod");
+    weft_store *store;
+    weft_status *status = weft_store_open(NULL, directory, MEBIBYTE, &store);
+    check(weft_status_code(status) == WEFT_BAD_FILE, "an empty directory that is read-only");
+    check(strstr(weft_status_message(status), "it has nothing to read, and cannot be written: Permission") != NULL,
+          weft_status_message(status));
+    weft_status_destroy(status);
+}
+
+static void one_that_is_empty_and_read_only_is_refused(void **state)
+{
+    (void)state;
+    in_child(of_no_use);
+}
+
 /* The signal that comes with the limit would end the process. */
 static void limited(void)
 {
@@ -433,7 +452,8 @@ static void limited(void)
     write_number(store, 1, SMALL);
     write_number(store, 2, 2000);
     check(read_number(store, 1, SMALL) && !read_number(store, 2, 2000), "limited");
-    check(weft_store_counters(store).writes == 1 && temporaries() == 0, "debris");
+    const weft_disk_counters counters = weft_store_counters(store);
+    check(counters.writes == 1 && counters.failures == 1 && temporaries() == 0, "debris");
     weft_store_close(store);
 }
 
@@ -453,7 +473,9 @@ static void full(void)
     int found = 0;
     for (int i = 0; i < 10; i++) found += read_number(store, i, 20000);
     check(found == 2 || found == 3, "a full disk");
-    check(weft_store_counters(store).writes == (uint64_t)found && temporaries() == 0, "debris of a full disk");
+    const weft_disk_counters counters = weft_store_counters(store);
+    check(counters.writes == (uint64_t)found && temporaries() == 0, "debris of a full disk");
+    check(counters.failures == (uint64_t)(10 - found), "failures of a full disk");
     weft_store_close(store);
 }
 
@@ -733,6 +755,7 @@ int main(void)
         CASE(others_of_the_directory_stay),
         CASE(directories_are_made_or_refused),
         CASE(a_directory_may_be_read_only),
+        CASE(one_that_is_empty_and_read_only_is_refused),
         CASE(files_may_be_limited),
         CASE(a_disk_may_be_full),
         CASE(a_directory_may_go),

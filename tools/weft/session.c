@@ -194,7 +194,8 @@ static bool fill_disk(const weft_disk_counters *counters, cJSON *disk)
            cJSON_AddNumberToObject(disk, "misses", (double)counters->misses) != NULL &&
            cJSON_AddNumberToObject(disk, "refused", (double)counters->refused) != NULL &&
            cJSON_AddNumberToObject(disk, "writes", (double)counters->writes) != NULL &&
-           cJSON_AddNumberToObject(disk, "evictions", (double)counters->evictions) != NULL;
+           cJSON_AddNumberToObject(disk, "evictions", (double)counters->evictions) != NULL &&
+           cJSON_AddNumberToObject(disk, "failures", (double)counters->failures) != NULL;
 }
 
 static bool fill_stats(const weft_session *session, cJSON *stats)
