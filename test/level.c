@@ -20,9 +20,9 @@ int main(int argc, char **argv)
     if (other && usual != NULL && strcmp(usual, words[0]) == 0) return SKIPPED;
     if (unsetenv("WEFT_ISA") != 0) return BAD_CALL;
     weft_isa level = WEFT_ISA_BASE, own = weft_isa_level();
-    while (level <= WEFT_ISA_V4 && strcmp(weft_isa_level_name(level), words[0]) != 0) level++;
-    if (level > WEFT_ISA_V4) return BAD_CALL;
-    if (level > own || (other && usual == NULL && level == own)) {
+    while (level < WEFT_ISA_COUNT && strcmp(weft_isa_level_name(level), words[0]) != 0) level++;
+    if (level == WEFT_ISA_COUNT) return BAD_CALL;
+    if (!weft_isa_includes(own, level) || (other && usual == NULL && level == own)) {
         printf("this processor has %s\n", weft_isa_level_name(own));
         return SKIPPED;
     }

@@ -6,16 +6,16 @@
 #include <xmmintrin.h>
 #endif
 
-/* How the thread computes floats: rounding, denormals, what is trapped, and what it has met so far. */
+/* How the thread computes floats: rounding, denormals, what is trapped, and what it has met so far. PLAIN: round to
+ * nearest, to all bits, denormals kept, nothing trapped. */
+#if defined(__x86_64__)
 typedef struct weft_float_mode {
     uint32_t sse;            /* control and flags */
     uint16_t x87, x87_flags; /* for long double */
 } weft_float_mode;
 
-/* Round to nearest, to all bits, denormals kept, nothing trapped. */
 #define WEFT_FLOAT_MODE_PLAIN ((weft_float_mode){.sse = 0x1f80, .x87 = 0x037f})
 
-#if defined(__x86_64__)
 static inline weft_float_mode weft_float_mode_get(void)
 {
     weft_float_mode mode = {.sse = _mm_getcsr()};
@@ -43,20 +43,28 @@ static inline void weft_float_mode_leave(weft_float_mode saved)
     }
     weft_float_mode_set(saved);
 }
-#else
+#elif defined(__aarch64__)
+typedef struct weft_float_mode {
+    uint64_t control, flags; /* FPCR, FPSR */
+} weft_float_mode;
+
+#define WEFT_FLOAT_MODE_PLAIN ((weft_float_mode){0})
+
 static inline weft_float_mode weft_float_mode_get(void)
 {
-    return WEFT_FLOAT_MODE_PLAIN;
+    weft_float_mode mode;
+    __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(mode.control), "=r"(mode.flags));
+    return mode;
 }
 
 static inline void weft_float_mode_set(weft_float_mode mode)
 {
-    (void)mode;
+    __asm__ volatile("msr fpcr, %0\n\tmsr fpsr, %1" : : "r"(mode.control), "r"(mode.flags) : "memory");
 }
 
 static inline void weft_float_mode_leave(weft_float_mode saved)
 {
-    (void)saved;
+    weft_float_mode_set(saved);
 }
 #endif
 
@@ -69,25 +77,31 @@ static inline weft_float_mode weft_float_mode_enter(void)
     return saved;
 }
 
-/* The same around what does without long double, whose part of it is the larger one. */
+/* The same around what does without long double, whose part of it is the larger one on x86-64. */
+#if defined(__x86_64__)
 static inline weft_float_mode weft_float_mode_enter_sse(void)
 {
     weft_float_mode saved = WEFT_FLOAT_MODE_PLAIN;
-#if defined(__x86_64__)
     saved.sse = _mm_getcsr();
     _mm_setcsr(WEFT_FLOAT_MODE_PLAIN.sse);
-#endif
     return saved;
 }
 
 static inline void weft_float_mode_leave_sse(weft_float_mode saved)
 {
-#if defined(__x86_64__)
     _mm_setcsr(saved.sse);
-#else
-    (void)saved;
-#endif
 }
+#else
+static inline weft_float_mode weft_float_mode_enter_sse(void)
+{
+    return weft_float_mode_enter();
+}
+
+static inline void weft_float_mode_leave_sse(weft_float_mode saved)
+{
+    weft_float_mode_leave(saved);
+}
+#endif
 
 /* Begins the definition of a function that computes plainly; its body follows. `static` may stand before. */
 #define WEFT_PLAIN_FUNCTION(type, name, parameters, arguments)                                                         \

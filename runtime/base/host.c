@@ -19,7 +19,7 @@ static void find_host(void)
     const long caches[WEFT_MACHINE_CACHES] = {sysconf(_SC_LEVEL1_DCACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE)};
     host = *weft_machine_reference();
     host.vector_bytes = weft_isa_vector_bytes();
-    host.registers = weft_isa_level() >= WEFT_ISA_V4 ? 32 : 16;
+    host.registers = weft_isa_describe(weft_isa_level())->registers;
     if (is_within(line, WEFT_LEAST_LINE, WEFT_MOST_LINE) && (line & (line - 1)) == 0) host.line_bytes = (uint32_t)line;
     for (size_t i = 0; i < WEFT_MACHINE_CACHES; i++)
         if (is_within(caches[i], WEFT_LEAST_CACHE, WEFT_MOST_CACHE)) host.cache_bytes[i] = (size_t)caches[i];

@@ -75,6 +75,8 @@ static void pause_thread(void)
 {
 #if defined(__SSE__)
     _mm_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
 #endif
 }
 

@@ -40,6 +40,7 @@ typedef struct kernel_set {
 static const kernel_set sets[] = {
     [WEFT_ISA_BASE] = PORTABLE,
     [WEFT_ISA_V2] = PORTABLE,
+    [WEFT_ISA_ARMV8A] = PORTABLE, /* packed for only */
     [WEFT_ISA_V3] = {"haswell",
                      KERNEL(4, 6, 16, false, 12, 2048, 8, bli_sgemm_haswell_asm_6x16, weft_gemm_tile_v3_f32, true),
                      KERNEL(8, 6, 8, false, 12, 2048, 8, bli_dgemm_haswell_asm_6x8, weft_gemm_tile_v3_f64, true)},

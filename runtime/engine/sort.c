@@ -2,8 +2,8 @@
 #include "runtime/engine/sort.h"
 #include <string.h>
 #include "runtime/base/cancel.h"
-#include "runtime/base/isa.h"
 #include "runtime/engine/key_sort.h"
+#include "runtime/engine/level.h"
 
 /*
  * A row is taken out of the array as keys in the order of its elements, sorted, and put back.
@@ -576,10 +576,7 @@ static int64_t saturating_product(int64_t a, int64_t b)
 
 static const weft_key_sort *find_vectors(void)
 {
-    static const weft_key_sort *const levels[] = {[WEFT_ISA_BASE] = NULL,
-                                                  [WEFT_ISA_V2] = NULL,
-                                                  [WEFT_ISA_V3] = &weft_key_sort_v3,
-                                                  [WEFT_ISA_V4] = &weft_key_sort_v4};
+    static const weft_key_sort *const levels[] = WEFT_BY_LEVEL(NULL, &weft_key_sort_v3, &weft_key_sort_v4);
     return levels[weft_isa_level()];
 }
 

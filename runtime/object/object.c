@@ -149,7 +149,7 @@ static weft_rt_code check_object(const weft_rt_object *object, weft_rt_error *ou
                     manifest->name, manifest->version, (unsigned)manifest->abi, WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
                     WEFT_VERSION_PATCH, WEFT_RT_ABI);
     for (size_t i = 0; i < object->variant_count; i++)
-        if (object->variants[i].level <= weft_isa_level()) return WEFT_RT_OK;
+        if (weft_isa_includes(weft_isa_level(), object->variants[i].level)) return WEFT_RT_OK;
     return fail(out_error, WEFT_RT_UNSUPPORTED, "%s was compiled for processors with %s, this one has %s",
                 manifest->name, manifest->isa, weft_isa_name());
 }
@@ -203,7 +203,7 @@ static weft_status *make_arrays(object_binding *b, const object_call *call, cons
 static bool fits(const object_binding *b, const weft_rt_variant *variant, bool strided)
 {
     size_t bytes = b->object->manifest.symbol_count * sizeof(int64_t);
-    return variant->level <= weft_isa_level() && (variant->strided || !strided) &&
+    return weft_isa_includes(weft_isa_level(), variant->level) && (variant->strided || !strided) &&
            (variant->extents == NULL || memcmp(variant->extents, b->extents, bytes) == 0);
 }
 

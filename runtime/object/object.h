@@ -12,6 +12,13 @@
 /* Changes with every table that an object contains. */
 #define WEFT_RT_ABI 1
 
+/* Objects are also written on another architecture than theirs: what layouts follow from is the same on all of them. */
+_Static_assert(sizeof(void *) == 8 && _Alignof(void *) == 8 && sizeof(size_t) == 8 && sizeof(int) == 4 &&
+                   _Alignof(int64_t) == 8 && _Alignof(double) == 8 && _Alignof(max_align_t) == 16 &&
+                   sizeof(weft_isa) == 4 && sizeof(bool) == 1 && sizeof(atomic_size_t) == 8 && sizeof(atomic_bool) == 1,
+               "layouts differ from those of x86-64 and aarch64 under Linux");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the order of bytes differs");
+
 /* Code for one class of processors and calls. */
 typedef struct weft_rt_variant {
     weft_isa level;         /* that it needs */
