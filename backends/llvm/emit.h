@@ -4,6 +4,12 @@
 /* The functions of the emitter's files; each uses those before it. */
 #include "backends/llvm/emitter.h"
 
+/* Whether the processor has the instructions of a level. */
+static inline bool weft_emitter_has(const weft_emitter *e, weft_isa level)
+{
+    return !e->gpu && weft_isa_includes(e->processor->level, level);
+}
+
 /* ---- emit_scope.c ---- */
 /* Opens the entry. */
 void weft_scope_start(weft_emitter *e);

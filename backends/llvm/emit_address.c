@@ -268,7 +268,7 @@ static bool is_contiguous(const weft_emitter *e, const weft_access *access)
     if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || offset_varies(access)) return false;
     if (access->step.step == 1 && known_lanes(e, access) != 0) return true;
     bool masked = e->lane.mask != NULL || access->condition.varying;
-    bool any_size = e->processor->level >= WEFT_ISA_V4 || (!access->is_store && access->condition.varying);
+    bool any_size = weft_emitter_has(e, WEFT_ISA_V4) || (!access->is_store && access->condition.varying);
     bool maskable = e->lane.width > 1 && (any_size || weft_dtype_size(access->dtype) >= 4);
     return (access->step.step == 1 || access->step.step == -1) && (maskable || !masked);
 }
@@ -371,7 +371,7 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     if (known != 0) return load_lanes(e, access, pointer, known);
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
-    } else if (weft_dtype_size(access->dtype) < 4 && e->processor->level < WEFT_ISA_V4) {
+    } else if (weft_dtype_size(access->dtype) < 4 && !weft_emitter_has(e, WEFT_ISA_V4)) {
         value = weft_masked_load(e, access->dtype, type, pointer, mask);
     } else {
         value = load_masked(e, access, pointer, mask);

@@ -88,10 +88,10 @@ static LLVMValueRef emit_x86_extremum(weft_emitter *e, bool greatest, LLVMValueR
         {{"llvm.x86.avx.min.ps.256", "llvm.x86.avx.max.ps.256"},
          {"llvm.x86.avx.min.pd.256", "llvm.x86.avx.max.pd.256"}}};
     LLVMTypeRef type = LLVMTypeOf(a);
-    if (e->gpu || LLVMGetTypeKind(type) != LLVMVectorTypeKind) return NULL;
+    if (!weft_emitter_has(e, WEFT_ISA_V2) || LLVMGetTypeKind(type) != LLVMVectorTypeKind) return NULL;
     bool is_double = LLVMGetElementType(type) == e->f64;
     unsigned bytes = LLVMGetVectorSize(type) * (is_double ? sizeof(double) : sizeof(float));
-    bool is_long = bytes == LONG && e->processor->level >= WEFT_ISA_V3;
+    bool is_long = bytes == LONG && weft_emitter_has(e, WEFT_ISA_V3);
     if (!is_long && bytes != SHORT) return NULL;
     return weft_intrinsic_call(e, names[is_long][is_double][greatest], 0, NULL, 2, (LLVMValueRef[]){a, b});
 }
@@ -160,7 +160,7 @@ static LLVMValueRef select_below(weft_emitter *e, LLVMValueRef value, int64_t bo
 /* Without instructions for f16 LLVM calls a function for each conversion. */
 static bool has_half_instructions(const weft_emitter *e)
 {
-    return e->gpu || e->processor->level >= WEFT_ISA_V3;
+    return e->gpu || weft_emitter_has(e, WEFT_ISA_V3) || weft_emitter_has(e, WEFT_ISA_ARMV8A);
 }
 
 /* As F16C does it. The exponent moves by 112, that of infinities and NaNs once more; subnormal numbers are counts of
@@ -412,8 +412,7 @@ static LLVMValueRef scale_twice(weft_emitter *e, LLVMValueRef a, LLVMValueRef sh
 static LLVMValueRef emit_scale(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef shifted)
 {
     bool single = dtype == WEFT_F32, vector = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind;
-    if (e->gpu || !vector || e->processor->level < WEFT_ISA_V4 ||
-        LLVMGetVectorSize(LLVMTypeOf(a)) * weft_dtype_size(dtype) < 16)
+    if (!vector || !weft_emitter_has(e, WEFT_ISA_V4) || LLVMGetVectorSize(LLVMTypeOf(a)) * weft_dtype_size(dtype) < 16)
         return scale_twice(e, a, shifted, single ? e->i32 : e->i64, single ? 23 : 52);
     const double origin = single ? 0x1.8p+23 + 2 * 127 : 0x1.8p+52 + 2 * 1023;
     LLVMValueRef zero = LLVMConstReal(single ? e->f32 : e->f64, origin);

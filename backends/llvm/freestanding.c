@@ -7,10 +7,11 @@
 
 /* ---- the runtime ---- */
 
-/* What all objects need, then the vector code of each level, whose names end with `suffix`, or have it inside. */
+/* What all objects for an architecture need, those of its first level with code here; then the vector code of levels,
+ * whose names end with `suffix`, or have it inside. */
 typedef struct part {
     weft_isa level;
-    const char *suffix;
+    const char *suffix; /* NULL: for all levels */
     const unsigned char *bitcode;
     size_t size;
 } part;
@@ -25,20 +26,31 @@ static const unsigned char v3[] = {
 static const unsigned char v4[] = {
 #include "freestanding_v4.inc"
 };
+#endif
+#if defined(WEFT_FREESTANDING_AARCH64)
+static const unsigned char aarch64[] = {
+#include "freestanding_aarch64.inc"
+};
+#endif
+
+/* The last one is none. */
 static const part parts[] = {
+#if defined(WEFT_FREESTANDING)
     {WEFT_ISA_BASE, NULL, common, sizeof common},
     {WEFT_ISA_V3, "_v3", v3, sizeof v3},
     {WEFT_ISA_V4, "_v4", v4, sizeof v4},
-};
-static const size_t part_count = sizeof parts / sizeof *parts;
-#else
-static const part parts[1];
-static const size_t part_count = 0;
 #endif
+#if defined(WEFT_FREESTANDING_AARCH64)
+    {WEFT_ISA_ARMV8A, NULL, aarch64, sizeof aarch64},
+#endif
+    {WEFT_ISA_COUNT, NULL, NULL, 0},
+};
+static const size_t part_count = sizeof parts / sizeof *parts - 1;
 
 static bool is_needed(const part *p, const weft_object_request *request)
 {
-    return p->level == WEFT_ISA_BASE || request->levels[p->level];
+    return weft_isa_describe(p->level)->architecture == request->architecture &&
+           (p->suffix == NULL || request->levels[p->level]);
 }
 
 /* Errors are reported to the context of the module. */
@@ -58,8 +70,8 @@ static weft_status *link_part(const weft_allocator *allocator, const part *p, LL
 /* The best level that the object has code for; there is none for a better one. */
 static void define_level(const weft_object_request *request, LLVMModuleRef module)
 {
-    int best = WEFT_ISA_V4;
-    while (best > WEFT_ISA_BASE && !request->levels[best]) best--;
+    int best = WEFT_ISA_COUNT - 1;
+    while (best > 0 && !request->levels[best]) best--;
     LLVMValueRef level = LLVMGetNamedGlobal(module, "weft_freestanding_level");
     LLVMSetInitializer(level, LLVMConstInt(LLVMGlobalGetValueType(level), (unsigned long long)best, false));
 }
@@ -67,12 +79,19 @@ static void define_level(const weft_object_request *request, LLVMModuleRef modul
 weft_status *weft_freestanding_link(const weft_allocator *allocator, const weft_object_request *request,
                                     LLVMModuleRef module)
 {
-    if (part_count == 0)
-        return weft_status_create(allocator, WEFT_UNSUPPORTED, "weft_object_create",
-                                  "this weft cannot make freestanding objects: it was built without clang 19, opt and "
-                                  "llvm-link");
-    for (size_t i = 0; i < part_count; i++)
-        if (is_needed(&parts[i], request)) WEFT_TRY(link_part(allocator, &parts[i], module));
+    size_t linked = 0;
+    for (size_t i = 0; i < part_count; i++) {
+        if (!is_needed(&parts[i], request)) continue;
+        WEFT_TRY(link_part(allocator, &parts[i], module));
+        linked++;
+    }
+    if (linked == 0)
+        return weft_status_create(
+            allocator, WEFT_UNSUPPORTED, "weft_object_create",
+            "this weft cannot make freestanding objects%s: it was built without clang 19, opt and "
+            "llvm-link%s",
+            request->architecture == WEFT_AARCH64 ? " for aarch64" : "",
+            request->architecture == WEFT_AARCH64 ? ", or the headers of aarch64" : "");
     define_level(request, module);
     return NULL;
 }
@@ -91,7 +110,7 @@ static bool is_left_out(const weft_object_request *request, const char *name)
 {
     bool left_out = false;
     for (size_t i = 0; i < part_count; i++)
-        left_out |= !is_needed(&parts[i], request) && strstr(name, parts[i].suffix) != NULL;
+        left_out |= parts[i].suffix != NULL && !is_needed(&parts[i], request) && strstr(name, parts[i].suffix) != NULL;
     return left_out;
 }
 

@@ -197,7 +197,8 @@ static weft_status *compile_object(compilation *c, const weft_object_request *re
 weft_status *weft_llvm_emit_object(const weft_allocator *allocator, const weft_object_request *request,
                                    weft_bytes *out_object)
 {
-    compilation c = {.allocator = weft_allocator_or_default(allocator), .target = WEFT_TARGET_HOST};
+    compilation c = {.allocator = weft_allocator_or_default(allocator),
+                     .target = weft_target_of_architecture(request->architecture)};
     weft_bytes_init(out_object, c.allocator);
     weft_status *status = compile_object(&c, request, out_object);
     destroy(&c);

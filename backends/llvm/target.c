@@ -71,11 +71,28 @@ static void find_host(void)
     host_found = host.name != NULL;
 }
 
+/* Only an object for it needs them. */
+static void initialize_aarch64(void)
+{
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeAArch64AsmParser();
+}
+
+static const weft_processor *find_aarch64(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, initialize_aarch64);
+    return weft_processor_of_level(WEFT_ISA_ARMV8A);
+}
+
 const weft_processor *weft_processor_find(weft_target target)
 {
     pthread_once(&host_once, find_host);
     if (!host_found) return NULL;
-    return target == WEFT_TARGET_PTX ? &gpu : &host;
+    return target == WEFT_TARGET_PTX ? &gpu : target == WEFT_TARGET_AARCH64 ? find_aarch64() : &host;
 }
 
 #define LEVEL(isa, bytes, number)                                                                                      \
@@ -83,9 +100,20 @@ const weft_processor *weft_processor_find(weft_target target)
 
 const weft_processor *weft_processor_of_level(weft_isa level)
 {
-    static const weft_processor levels[] = {
-        LEVEL(WEFT_ISA_V2, 16, "2"), LEVEL(WEFT_ISA_V3, 32, "3"), LEVEL(WEFT_ISA_V4, 64, "4")};
+    static const weft_processor levels[] = {LEVEL(WEFT_ISA_V2, 16, "2"), LEVEL(WEFT_ISA_V3, 32, "3"),
+                                            LEVEL(WEFT_ISA_V4, 64, "4"),
+                                            [WEFT_ISA_ARMV8A] = {.triple = "aarch64-unknown-linux-gnu",
+                                                                 .cpu = "generic",
+                                                                 .features = "",
+                                                                 .level = WEFT_ISA_ARMV8A,
+                                                                 .vector_bytes = 16,
+                                                                 .suffix = "_armv8a"}};
     return &levels[level];
+}
+
+weft_target weft_target_of_architecture(weft_architecture architecture)
+{
+    return architecture == WEFT_AARCH64 ? WEFT_TARGET_AARCH64 : WEFT_TARGET_HOST;
 }
 
 /* Idle machines of each target, kept for the life of the process; beyond so many they are destroyed. */
@@ -94,7 +122,7 @@ static struct {
     struct {
         LLVMTargetMachineRef machines[16];
         size_t count;
-    } of[WEFT_TARGET_PTX + 1];
+    } of[WEFT_TARGET_AARCH64 + 1];
 } idle = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static weft_status *create_machine(const weft_allocator *allocator, weft_target kind, LLVMTargetMachineRef *out_machine)

@@ -19,14 +19,17 @@ typedef struct weft_processor {
 typedef enum weft_target {
     WEFT_TARGET_HOST,
     WEFT_TARGET_HOST_QUICK, /* code generation without optimisation */
-    WEFT_TARGET_PTX         /* sm_90 */
+    WEFT_TARGET_PTX,        /* sm_90 */
+    WEFT_TARGET_AARCH64     /* for objects alone */
 } weft_target;
 
 /* Of the host, it is the one that it is, or the level that WEFT_ISA names. Found once, kept for the life of the
  * process. NULL when out of memory. */
 const weft_processor *weft_processor_find(weft_target target);
-/* Any processor of the host's kind that has a level from v2 on. Static. */
+/* Any processor that has a level which code is generated for. Static. */
 const weft_processor *weft_processor_of_level(weft_isa level);
+/* What objects for an architecture are compiled with. */
+weft_target weft_target_of_architecture(weft_architecture architecture);
 
 /* A target machine which nobody else uses until it is given back: one of those that were, or a new one. To make one and
  * what it derives from the features takes 0.8 ms. */

@@ -5,7 +5,8 @@
  * Compiling ahead of time: a program becomes an object to link, and a header to include. Where it runs, it needs
  * libweft-rt alone, and <weft/rt.h> says how it is used. `weft compile` does the same for a graph in a file.
  *
- * Results are those of runtime "llvm", to the bit. Extents stay symbolic: one object serves all sizes.
+ * Results are those of runtime "llvm", to the bit, on any processor; only the sign and the payload of a NaN may differ
+ * from one architecture to another. Extents stay symbolic: one object serves all sizes.
  */
 #include <weft/program.h>
 
@@ -17,8 +18,9 @@ extern "C" {
 typedef struct weft_object_options {
     size_t size;      /* sizeof(weft_object_options); 0 stands for it */
     const char *name; /* that functions and types begin with, and files: a C identifier of at most 64 letters */
-    /* The levels of x86-64 to compile for, between commas, of x86-64-v2, x86-64-v3 and x86-64-v4, or "native", that of
-     * this process; the best that the processor has is chosen when the object runs. NULL: x86-64-v3. */
+    /* The levels of the target to compile for, between commas, of x86-64-v2, x86-64-v3 and x86-64-v4, or armv8-a of
+     * aarch64, or "native", that of this process; the best that the processor has is chosen when the object runs. NULL:
+     * x86-64-v3 or armv8-a. */
     const char *isa;
     /* Sizes to compile for beside any, which run faster: one variant for each group between semicolons, each with a
      * value for every symbol: "n=1,m=64;n=128,m=64". NULL: none. */
@@ -29,6 +31,10 @@ typedef struct weft_object_options {
     /* The object contains what it needs of libweft-rt and calls at most memcpy, memmove and memset: no thread, no
      * memory but the caller's (<weft/rt.h>). From x86-64-v3 on, as the fma of x86-64-v2 is one of the C library. */
     bool freestanding;
+    /* Where the object runs: "x86_64-linux-gnu" or "aarch64-linux-gnu"; x86_64-unknown-linux-gnu is the same. NULL: as
+     * this process. For another architecture than that, a cross compiler and the libweft-rt.a that it has made are
+     * needed to link. */
+    const char *target;
 } weft_object_options;
 
 typedef struct weft_object weft_object;
@@ -43,7 +49,7 @@ weft_status *weft_object_create(const weft_program *program, const weft_object_o
                                 weft_object **out_object) WEFT_MUST_USE;
 void weft_object_destroy(weft_object *object);
 
-/* The object, NAME.o: ELF for x86-64 with position-independent code. */
+/* The object, NAME.o: ELF for the target with position-independent code. */
 const void *weft_object_code(const weft_object *object, size_t *out_size);
 /* The texts of NAME.h and of NAME.pc, for pkg-config. */
 const char *weft_object_header(const weft_object *object);

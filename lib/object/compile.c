@@ -128,10 +128,9 @@ static weft_status *add_variant(void *context, const weft_variant *variant, cons
 /* Without a cache that is known, that of the reference. */
 static weft_machine machine_of(weft_isa level)
 {
-    static const uint32_t vector_bytes[] = {[WEFT_ISA_V2] = 16, [WEFT_ISA_V3] = 32, [WEFT_ISA_V4] = 64};
     weft_machine machine = *weft_machine_reference();
-    machine.vector_bytes = vector_bytes[level];
-    machine.registers = level >= WEFT_ISA_V4 ? 32 : 16;
+    machine.vector_bytes = weft_isa_describe(level)->vector_bytes;
+    machine.registers = weft_isa_describe(level)->registers;
     return machine;
 }
 
@@ -193,7 +192,8 @@ static weft_status *emit(object_compiler *c, weft_object_emitter emit_object, we
     const weft_object_entry entries[] = {
         {names[0], "weft_rt_prepare", 4}, {names[1], "weft_rt_run", 3}, {names[2], NULL, 0}};
     qsort(c->image.pointers, c->image.pointer_count, sizeof *c->image.pointers, compare_pointers);
-    const weft_object_request request = {.kernel_count = c->kernel_count,
+    const weft_object_request request = {.architecture = c->plan->architecture,
+                                         .kernel_count = c->kernel_count,
                                          .kernels = c->kernels,
                                          .data_symbol = names[3],
                                          .data = c->image.bytes.data,
@@ -242,7 +242,7 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
 {
     const weft_object_plan *plan = c->plan;
     size_t levels = 0, head = weft_image_put(&c->image, NULL, sizeof(weft_rt_object), 64);
-    for (int level = 0; level <= WEFT_ISA_V4; level++) levels += plan->levels[level];
+    for (int level = 0; level < WEFT_ISA_COUNT; level++) levels += plan->levels[level];
     size_t count = levels * (plan->specialized_count + 2);
     c->variants =
         weft_image_point_to_room(&c->image, head + offsetof(weft_rt_object, variants), count * sizeof(weft_rt_variant));
@@ -254,7 +254,7 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
     weft_image_point(&c->image, head + offsetof(weft_rt_object, program),
                      weft_tables_put_program(&c->image, c->program));
     WEFT_TRY(weft_image_status(&c->image));
-    for (int level = WEFT_ISA_V4; level >= WEFT_ISA_V2; level--)
+    for (int level = WEFT_ISA_COUNT - 1; level >= 0; level--)
         if (plan->levels[level]) WEFT_TRY(build_level(c, (weft_isa)level));
     if (plan->weights_file) WEFT_TRY(finish_weights(c, head, &object->weights));
     const weft_header_request header = {.allocator = c->allocator,

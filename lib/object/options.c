@@ -30,34 +30,79 @@ static weft_status *check_name(const weft_allocator *allocator, const char *name
                               "the name \"%s\" is no C identifier of 1 to %d letters", name, LONGEST);
 }
 
+/* ---- target ---- */
+
+static const struct {
+    const char *name, *with_vendor;
+    weft_isa level; /* unless others are asked for */
+} targets[] = {
+    [WEFT_X86_64] = {"x86_64-linux-gnu", "x86_64-unknown-linux-gnu", WEFT_ISA_V3},
+    [WEFT_AARCH64] = {"aarch64-linux-gnu", "aarch64-unknown-linux-gnu", WEFT_ISA_ARMV8A},
+};
+
+static weft_architecture architecture_of(weft_isa level)
+{
+    return weft_isa_describe(level)->architecture;
+}
+
+static weft_status *find_target(weft_object_plan *plan, const weft_allocator *allocator, const char *target)
+{
+    plan->architecture = architecture_of(weft_isa_level());
+    if (target == NULL) return NULL;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        if (strcmp(targets[i].name, target) != 0 && strcmp(targets[i].with_vendor, target) != 0) continue;
+        plan->architecture = (weft_architecture)i;
+        return NULL;
+    }
+    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "target \"%s\" is neither %s nor %s", target,
+                              targets[WEFT_X86_64].name, targets[WEFT_AARCH64].name);
+}
+
 /* ---- levels ---- */
 
-static weft_status *add_level(weft_object_plan *plan, const weft_allocator *allocator, const char *text, size_t length)
+/* WEFT_ISA_COUNT: of no level that code is generated for. */
+static weft_isa find_level(const char *text, size_t length)
 {
-    if (length == strlen("native") && strncmp(text, "native", length) == 0 && weft_isa_level() >= WEFT_ISA_V2) {
-        plan->levels[weft_isa_level()] = true;
-        return NULL;
+    int level = weft_isa_level();
+    if (length == strlen("native") && strncmp(text, "native", length) == 0 &&
+        weft_isa_describe((weft_isa)level)->generated)
+        return (weft_isa)level;
+    for (level = 0; level < WEFT_ISA_COUNT; level++) {
+        const weft_isa_row *row = weft_isa_describe((weft_isa)level);
+        if (row->generated && strlen(row->name) == length && strncmp(row->name, text, length) == 0) break;
     }
-    for (int level = WEFT_ISA_V2; level <= WEFT_ISA_V4; level++) {
-        const char *name = weft_isa_level_name((weft_isa)level);
-        if (strlen(name) != length || strncmp(name, text, length) != 0) continue;
-        plan->levels[level] = true;
-        return NULL;
-    }
-    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
-                              "isa \"%.*s\" is none of x86-64-v2, x86-64-v3, x86-64-v4 and native", (int)length, text);
+    return (weft_isa)level;
+}
+
+static weft_status *refuse_level(const weft_object_plan *plan, const weft_allocator *allocator, const char *text,
+                                 size_t length)
+{
+    bool here = plan->architecture == architecture_of(weft_isa_level());
+    weft_bytes list;
+    weft_bytes_init(&list, allocator);
+    weft_isa_list(plan->architecture, &list);
+    weft_status *status = weft_bytes_status(&list);
+    if (status == NULL)
+        status = weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
+                                    "isa \"%.*s\" is none of %s%s, the levels of target %s", (int)length, text,
+                                    list.data, here ? " and native" : "", targets[plan->architecture].name);
+    weft_bytes_finish(&list);
+    return status;
 }
 
 static weft_status *find_levels(weft_object_plan *plan, const weft_allocator *allocator, const char *isa)
 {
-    const char *at = isa == NULL ? "x86-64-v3" : isa;
+    const char *at = isa == NULL ? weft_isa_level_name(targets[plan->architecture].level) : isa;
     for (;;) {
         size_t length = strcspn(at, ",");
-        WEFT_TRY(add_level(plan, allocator, at, length));
+        weft_isa level = find_level(at, length);
+        if (level == WEFT_ISA_COUNT || architecture_of(level) != plan->architecture)
+            return refuse_level(plan, allocator, at, length);
+        plan->levels[level] = true;
         at += length;
         if (*at++ == '\0') break;
     }
-    for (int level = WEFT_ISA_V2; level <= WEFT_ISA_V4; level++)
+    for (int level = 0; level < WEFT_ISA_COUNT; level++)
         if (plan->levels[level])
             weft_bytes_print(&plan->isa, "%s%s", plan->isa.size > 0 ? "," : "", weft_isa_level_name((weft_isa)level));
     return weft_bytes_status(&plan->isa);
@@ -160,6 +205,7 @@ weft_status *weft_object_plan_init(weft_object_plan *plan, const weft_program *p
     weft_arena_init(&plan->arena, allocator);
     weft_bytes_init(&plan->isa, allocator);
     WEFT_TRY(check_name(allocator, known.name));
+    WEFT_TRY(find_target(plan, allocator, known.target));
     WEFT_TRY(find_levels(plan, allocator, known.isa));
     if (plan->freestanding && plan->levels[WEFT_ISA_V2])
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,

@@ -10,7 +10,8 @@ typedef struct weft_object_plan {
     weft_arena arena;
     const char *name;
     bool weights_file, freestanding;
-    bool levels[WEFT_ISA_V4 + 1];
+    weft_architecture architecture;
+    bool levels[WEFT_ISA_COUNT]; /* of the architecture */
     weft_bytes isa; /* their names, between commas */
     size_t specialized_count;
     int64_t **specialized; /* values of all symbols of the program, of each */

@@ -10,7 +10,7 @@
 typedef struct weft_object_kernel {
     const weft_kernel *kernel; /* scheduled, as for `emit` */
     const char *symbol;
-    weft_isa level; /* v2 or later */
+    weft_isa level; /* one that code is generated for */
 } weft_object_kernel;
 
 /* The address that the data have at `at`, a multiple of 8: of a symbol, one of the kernels or one outside; of place
@@ -31,6 +31,7 @@ typedef struct weft_object_entry {
 #define WEFT_OBJECT_TEXT ".weft"
 
 typedef struct weft_object_request {
+    weft_architecture architecture; /* of all levels */
     size_t kernel_count;
     const weft_object_kernel *kernels;
     const char *data_symbol; /* constant data, aligned to 64 bytes */

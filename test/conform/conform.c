@@ -10,9 +10,9 @@
  * case and binding runs once, and a line has a hash of its results and says whether the library for products took part.
  * With --device the same is done on a device whose memory the host cannot read and whose queues do nothing until
  * somebody waits, without threads, specialised variants and static extents; the code is that of a runtime of the CPU.
- * With --objects FOLDER it also writes objects of the programs, for the levels that --isa names, and records of the
- * runs. With -q code is not optimised. With -c nothing runs: every built-in
- * op must be in the files in every dtype it takes.
+ * With --objects FOLDER it also writes objects of the programs, for --target and the levels of --isa, and records of
+ * the runs. With -q code is not optimised. With -c nothing runs: every built-in op must be in the files in every dtype
+ * it takes.
  */
 #include "test/conform/case.h"
 #include "test/conform/coverage.h"
@@ -475,7 +475,7 @@ static bool make_device(const char *name, suite *all)
 
 static bool takes_value(const char *option)
 {
-    static const char *const options[] = {"-k", "--shard", "--device", "--objects", "--isa"};
+    static const char *const options[] = {"-k", "--shard", "--device", "--objects", "--isa", "--target"};
     size_t i = 0;
     while (i < sizeof options / sizeof *options && strcmp(options[i], option) != 0) i++;
     return i < sizeof options / sizeof *options;
@@ -491,6 +491,7 @@ int main(int argc, char **argv)
     for (int i = 1; i + 1 < argc; i++) {
         if (strcmp(argv[i], "--objects") == 0) objects = argv[i + 1];
         if (strcmp(argv[i], "--isa") == 0) all.object_options.isa = argv[i + 1];
+        if (strcmp(argv[i], "--target") == 0) all.object_options.target = argv[i + 1];
         if (strcmp(argv[i], "-k") == 0) all.only = argv[i + 1];
         if (strcmp(argv[i], "--shard") == 0) good &= read_shard(argv[i + 1], &all);
         if (strcmp(argv[i], "--device") == 0) good &= make_device(argv[i + 1], &all);

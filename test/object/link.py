@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Has a program of objects compiled ahead of time, and repeats the records of their runs with it.
 
-usage: link.py CC LIBRARY INCLUDE REPLAY.c RECORDER ARGUMENT...
+usage: link.py [--under COMMAND] CC LIBRARY INCLUDE REPLAY.c RECORDER ARGUMENT...
 
 RECORDER ARGUMENT... --objects FOLDER writes objects and records. CC links the objects with REPLAY.c and LIBRARY, and the
-program runs the records. With --freestanding there is no LIBRARY, and objects may need nothing but what compilers always
+program runs the records, as an argument of COMMAND where it is for another processor. With --freestanding there is no LIBRARY, and objects may need nothing but what compilers always
 do.
 """
+import argparse
 import pathlib
 import re
 import subprocess
@@ -40,7 +41,10 @@ def needs(path):
 
 
 def main():
-    compiler, library, include, replay, recorder, *arguments = sys.argv[1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--under", type=str.split, default=[])
+    options, words = parser.parse_known_args()
+    compiler, library, include, replay, recorder, *arguments = words
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         recorded = subprocess.run([recorder, *arguments, "--objects", name], check=False)
@@ -58,7 +62,7 @@ def main():
                         *([] if freestanding else [library]), "-Wl,--gc-sections", "-lm", "-pthread", "-o", program], check=False)
         if linked.returncode != 0:
             sys.exit("the objects cannot be linked")
-        sys.exit(subprocess.run([program, folder / "records"], check=False).returncode)
+        sys.exit(subprocess.run([*options.under, program, folder / "records"], check=False).returncode)
 
 
 if __name__ == "__main__":

@@ -90,7 +90,8 @@ static weft_status *compile(const weft_arguments *arguments, const weft_program 
                                          .isa = weft_arguments_text(arguments, "--isa", NULL),
                                          .extents = weft_arguments_text(arguments, "--extents", NULL),
                                          .weights_file = strcmp(weights, "file") == 0,
-                                         .freestanding = weft_arguments_find(arguments, "--freestanding") != NULL};
+                                         .freestanding = weft_arguments_find(arguments, "--freestanding") != NULL,
+                                         .target = weft_arguments_text(arguments, "--target", NULL)};
     weft_object *object;
     weft_status *status = weft_object_create(program, &options, &object);
     if (weft_status_code(status) == WEFT_INVALID_ARGUMENT) {
@@ -128,7 +129,8 @@ static const weft_option options[] = {
     {"-o", WEFT_OPTION_FILE, "DIR", "the folder to write to, which is made unless it is there (.)"},
     {"--name", WEFT_OPTION_TEXT, "NAME", "what files, functions and types begin with (the file's)"},
     {"--isa", WEFT_OPTION_TEXT, "LEVEL,...",
-     "x86-64-v2, x86-64-v3, x86-64-v4 or native: the best that a processor has runs (x86-64-v3)"},
+     "x86-64-v2, x86-64-v3, x86-64-v4, armv8-a or native: the best that a processor has runs (x86-64-v3, armv8-a)"},
+    {"--target", WEFT_OPTION_TEXT, "TRIPLE", "x86_64-linux-gnu or aarch64-linux-gnu: where it runs (as this machine)"},
     {"--extents", WEFT_OPTION_TEXT, "n=1,m=64;...", "sizes to compile for beside any, which run faster"},
     {"--weights", WEFT_OPTION_CHOICE, "embed|file",
      "constants in the object, or in NAME.weights, which is mapped (embed)"},
