@@ -209,17 +209,20 @@ static void run_launch(const weft_test_device *device, const task *t)
 
 static void run_multiply(const weft_test_device *device, const task *t)
 {
-    weft_status *status = weft_gemm_run(device->pool, device->scratch, &t->gemm, real_of(device, t->operands[0]),
-                                        real_of(device, t->operands[1]), real_of(device, t->result));
+    weft_status *status =
+        weft_gemm_run(weft_gemm_engine_find(weft_isa_level(), t->gemm.dtype), device->pool, device->scratch, &t->gemm,
+                      real_of(device, t->operands[0]), real_of(device, t->operands[1]), real_of(device, t->result));
     require(status == NULL, "a product found no memory");
 }
 
 static void run_sort(const weft_test_device *device, const task *t)
 {
-    int64_t bytes = weft_sort_scratch(device->pool, &t->sort, false);
+    int64_t bytes =
+        weft_sort_scratch(weft_key_sort_find(t->sort.dtype, t->sort.positions), device->pool, &t->sort, false);
     void *scratch = aligned_alloc(ALIGNMENT, ((size_t)bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
     require(scratch != NULL, "a sort found no memory");
-    weft_sort_run(device->pool, &t->sort, false, real_of(device, t->operands[0]), real_of(device, t->result), scratch, NULL);
+    weft_sort_run(weft_key_sort_find(t->sort.dtype, t->sort.positions), device->pool, &t->sort, false,
+                  real_of(device, t->operands[0]), real_of(device, t->result), scratch, NULL);
     free(scratch);
 }
 

@@ -7,11 +7,10 @@
 
 /* ---- the runtime ---- */
 
-/* What all objects for an architecture need, those of its first level with code here; then the vector code of levels,
- * whose names end with `suffix`, or have it inside. */
+/* What all objects for an architecture need, those of its first level with code here; then the vector code of levels. */
 typedef struct part {
     weft_isa level;
-    const char *suffix; /* NULL: for all levels */
+    bool for_all; /* levels of its architecture */
     const unsigned char *bitcode;
     size_t size;
 } part;
@@ -36,21 +35,21 @@ static const unsigned char aarch64[] = {
 /* The last one is none. */
 static const part parts[] = {
 #if defined(WEFT_FREESTANDING)
-    {WEFT_ISA_BASE, NULL, common, sizeof common},
-    {WEFT_ISA_V3, "_v3", v3, sizeof v3},
-    {WEFT_ISA_V4, "_v4", v4, sizeof v4},
+    {WEFT_ISA_BASE, true, common, sizeof common},
+    {WEFT_ISA_V3, false, v3, sizeof v3},
+    {WEFT_ISA_V4, false, v4, sizeof v4},
 #endif
 #if defined(WEFT_FREESTANDING_AARCH64)
-    {WEFT_ISA_ARMV8A, NULL, aarch64, sizeof aarch64},
+    {WEFT_ISA_ARMV8A, true, aarch64, sizeof aarch64},
 #endif
-    {WEFT_ISA_COUNT, NULL, NULL, 0},
+    {WEFT_ISA_COUNT, false, NULL, 0},
 };
 static const size_t part_count = sizeof parts / sizeof *parts - 1;
 
 static bool is_needed(const part *p, const weft_object_request *request)
 {
     return weft_isa_describe(p->level)->architecture == request->architecture &&
-           (p->suffix == NULL || request->levels[p->level]);
+           (p->for_all || request->levels[p->level]);
 }
 
 /* Errors are reported to the context of the module. */
@@ -65,15 +64,6 @@ static weft_status *link_part(const weft_allocator *allocator, const part *p, LL
     return failed ? weft_status_create(allocator, WEFT_COMPILE_FAILED, "llvm",
                                        "the runtime that freestanding objects contain cannot be linked")
                   : NULL;
-}
-
-/* The best level that the object has code for; there is none for a better one. */
-static void define_level(const weft_object_request *request, LLVMModuleRef module)
-{
-    int best = WEFT_ISA_COUNT - 1;
-    while (best > 0 && !request->levels[best]) best--;
-    LLVMValueRef level = LLVMGetNamedGlobal(module, "weft_freestanding_level");
-    LLVMSetInitializer(level, LLVMConstInt(LLVMGlobalGetValueType(level), (unsigned long long)best, false));
 }
 
 weft_status *weft_freestanding_link(const weft_allocator *allocator, const weft_object_request *request,
@@ -92,7 +82,6 @@ weft_status *weft_freestanding_link(const weft_allocator *allocator, const weft_
             "llvm-link%s",
             request->architecture == WEFT_AARCH64 ? " for aarch64" : "",
             request->architecture == WEFT_AARCH64 ? ", or the headers of aarch64" : "");
-    define_level(request, module);
     return NULL;
 }
 
@@ -105,39 +94,17 @@ static bool is_entry(const weft_object_request *request, const char *name)
     return i < request->entry_count;
 }
 
-/* Of a level that the object has no code for: tables have it, but nobody looks there. */
-static bool is_left_out(const weft_object_request *request, const char *name)
-{
-    bool left_out = false;
-    for (size_t i = 0; i < part_count; i++)
-        left_out |= parts[i].suffix != NULL && !is_needed(&parts[i], request) && strstr(name, parts[i].suffix) != NULL;
-    return left_out;
-}
-
-/* Whether the value is to be deleted. */
-static bool hide(const weft_object_request *request, LLVMValueRef value)
+static void hide(const weft_object_request *request, LLVMValueRef value)
 {
     size_t length;
-    const char *name = LLVMGetValueName2(value, &length);
-    if (!LLVMIsDeclaration(value)) {
-        if (!is_entry(request, name)) LLVMSetLinkage(value, LLVMInternalLinkage);
-        return false;
-    }
-    if (!is_left_out(request, name)) return false;
-    LLVMReplaceAllUsesWith(value, LLVMConstNull(LLVMTypeOf(value)));
-    return true;
+    if (!LLVMIsDeclaration(value) && !is_entry(request, LLVMGetValueName2(value, &length)))
+        LLVMSetLinkage(value, LLVMInternalLinkage);
 }
 
 void weft_freestanding_hide(const weft_object_request *request, LLVMModuleRef module)
 {
-    for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f != NULL; f = next) {
-        next = LLVMGetNextFunction(f);
-        if (hide(request, f)) LLVMDeleteFunction(f);
-    }
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module), next; g != NULL; g = next) {
-        next = LLVMGetNextGlobal(g);
-        if (hide(request, g)) LLVMDeleteGlobal(g);
-    }
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f != NULL; f = LLVMGetNextFunction(f)) hide(request, f);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g != NULL; g = LLVMGetNextGlobal(g)) hide(request, g);
 }
 
 static bool is_foreign(LLVMValueRef value)

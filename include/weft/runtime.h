@@ -94,11 +94,10 @@ typedef struct weft_gemm_call {
     int64_t a_row, a_column, b_row, b_column, c_row, c_column;
     int64_t a_offset, b_offset, c_offset; /* of element (0, 0) */
     bool packed; /* on the host: by the kernels of BLIS alone, on packed operands (WEFT_PRODUCTS_LIBRARY) */
-    /* On the host: an operand that was packed beforehand, for kernels of a level, with so many rows of A or columns of
-     * B, of which the first are used, and all terms. Its strides and offset say how it lay; it does not move along the
-     * batch. */
+    /* On the host: an operand that was packed beforehand for the engine that multiplies, with so many rows of A or
+     * columns of B, of which the first are used, and all terms. Its strides and offset say how it lay; it does not move
+     * along the batch. */
     weft_panels panels;
-    uint32_t panel_level;
     int64_t panel_lines;
 } weft_gemm_call;
 

@@ -56,7 +56,7 @@ static bool find_product(const weft_variant *variant, const weft_gemm *gemm, kno
 /* ---- its panels ---- */
 
 typedef struct panel_source {
-    weft_isa level;
+    const weft_gemm_engine *engine;
     const weft_gemm_call *call;
     weft_panels operand;
     const void *data;
@@ -65,16 +65,16 @@ typedef struct panel_source {
 static void fill(void *context, void *memory)
 {
     const panel_source *source = context;
-    weft_gemm_panels_fill(source->level, source->call, source->operand, source->data, memory);
+    weft_gemm_panels_fill(source->engine, source->call, source->operand, source->data, memory);
 }
 
-/* What decides about the bytes: where the matrix is, how it lies, and for which kernel it is packed. */
+/* What decides about the bytes: where the matrix is, how it lies, and for which engine it is packed. */
 static void append_key(const panel_source *source, weft_bytes *key)
 {
     const weft_gemm_call *call = source->call;
     bool is_a = source->operand == WEFT_PANELS_A;
     const int64_t numbers[] = {(int64_t)(uintptr_t)source->data,
-                               (int64_t)source->level,
+                               (int64_t)(uintptr_t)source->engine,
                                (int64_t)call->dtype,
                                is_a ? call->m : call->n,
                                call->k,
@@ -106,7 +106,7 @@ static weft_status *constant_slot(variant_builder *builder, int64_t value, uint3
 static weft_status *add_buffer(variant_builder *builder, const panel_source *source, uint32_t *out_buffer)
 {
     weft_dtype dtype = source->call->dtype;
-    size_t size = weft_gemm_panels_bytes(source->level, source->call, source->operand);
+    size_t size = weft_gemm_panels_bytes(source->engine, source->call, source->operand);
     weft_buffer buffer = {.kind = WEFT_BUFFER_CONSTANT, .dtype = dtype, .rank = 1};
     uint32_t *extent = weft_arena_allocate(&builder->variant->arena, sizeof *extent);
     if (extent == NULL) return weft_status_out_of_memory();
@@ -125,21 +125,20 @@ static bool is_constant(const weft_variant *variant, const weft_step *step, size
 static weft_status *pack_operand(variant_builder *builder, weft_step *step)
 {
     weft_variant *variant = builder->variant;
-    weft_isa level = builder->request->level;
+    const weft_gemm_engine *engine = weft_gemm_engine_find(builder->request->level, step->gemm.dtype);
     known_product p;
     if (!is_constant(variant, step, 0) && !is_constant(variant, step, 1)) return NULL;
     if (!find_product(variant, &step->gemm, &p)) return NULL;
-    weft_panels operand = weft_gemm_panels_choose(builder->request->machine, level, &p.call,
+    weft_panels operand = weft_gemm_panels_choose(engine, builder->request->machine, &p.call,
                                                   is_constant(variant, step, 0), is_constant(variant, step, 1));
     if (operand == WEFT_PANELS_NONE) return NULL;
     size_t index = operand == WEFT_PANELS_A ? 0 : 1;
-    panel_source source = {level, &p.call, operand, variant->buffers[step->buffers[index]].data};
+    panel_source source = {engine, &p.call, operand, variant->buffers[step->buffers[index]].data};
     uint32_t *buffers = weft_arena_copy(&variant->arena, step->buffers, step->buffer_count * sizeof *buffers);
     if (buffers == NULL) return weft_status_out_of_memory();
     WEFT_TRY(add_buffer(builder, &source, &buffers[index]));
     step->buffers = buffers;
     step->gemm.panels = operand;
-    step->gemm.level = level;
     return NULL;
 }
 

@@ -120,8 +120,9 @@ static weft_status *add_variant(void *context, const weft_variant *variant, cons
     weft_describe_variant(&c->text, c->program, variant, &entry);
     weft_image_point_to_copy(&c->image, at + offsetof(weft_rt_variant, extents), c->values,
                              symbol_count * sizeof *c->values);
-    weft_image_point(&c->image, at + offsetof(weft_rt_variant, variant),
-                     weft_tables_put_variant(&c->image, variant, c->program->output_count, symbols, &c->constants));
+    weft_image_point(
+        &c->image, at + offsetof(weft_rt_variant, variant),
+        weft_tables_put_variant(&c->image, variant, c->level, c->program->output_count, symbols, &c->constants));
     return weft_image_status(&c->image);
 }
 

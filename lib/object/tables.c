@@ -99,6 +99,7 @@ size_t weft_tables_put_program(weft_image_data *image, const weft_program *progr
 typedef struct variant_writer {
     weft_image_data *image;
     const weft_variant *variant;
+    weft_isa level;
     weft_constants *constants;
 } variant_writer;
 
@@ -209,6 +210,31 @@ static void fill_code(const variant_writer *w, size_t at, const char *symbol)
     weft_image_point_to_symbol(w->image, code + offsetof(weft_kernel_code, function), symbol);
 }
 
+/* Vector code of a level, as the names of engines have it; NULL: none. */
+static const char *vectors_of(weft_isa level)
+{
+    return level == WEFT_ISA_V4 ? "v4" : level == WEFT_ISA_V3 ? "v3" : NULL;
+}
+
+/* Those of the level and the dtype alone, so that no others are linked. */
+static void fill_engine(const variant_writer *w, size_t at, const weft_step *step)
+{
+    char symbol[64];
+    const char *vectors = vectors_of(w->level);
+    if (step->kind == WEFT_STEP_GEMM) {
+        weft_dtype dtype = step->gemm.dtype;
+        if (dtype == WEFT_C64 || dtype == WEFT_C128) dtype = dtype == WEFT_C64 ? WEFT_F32 : WEFT_F64;
+        snprintf(symbol, sizeof symbol, "weft_gemm_%s_engine_%s", vectors == NULL ? "portable" : vectors,
+                 weft_dtype_name(dtype));
+        weft_image_point_to_symbol(w->image, at + offsetof(weft_resolved, products), symbol);
+    }
+    size_t size = weft_dtype_size(step->sort.dtype);
+    if (step->kind != WEFT_STEP_SORT || vectors == NULL || (size == 1 && !step->sort.positions)) return;
+    snprintf(symbol, sizeof symbol, "weft_key_sort_%s_%s%zu", vectors, step->sort.positions ? "positions" : "",
+             8 * size);
+    weft_image_point_to_symbol(w->image, at + offsetof(weft_resolved, keys), symbol);
+}
+
 /* Of the kinds that there are. */
 static void fill_methods(weft_image_data *image, size_t at, const weft_variant *variant)
 {
@@ -223,10 +249,10 @@ static void fill_methods(weft_image_data *image, size_t at, const weft_variant *
         if (has[i]) weft_image_point_to_symbol(image, methods + i * sizeof(void *), symbols[i]);
 }
 
-size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *variant, size_t output_count,
+size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *variant, weft_isa level, size_t output_count,
                                const char *const *symbols, weft_constants *constants)
 {
-    const variant_writer w = {image, variant, constants};
+    const variant_writer w = {image, variant, level, constants};
     size_t at = weft_image_put(image, NULL, sizeof *variant, _Alignof(max_align_t));
     weft_variant copy = {.buffer_count = variant->buffer_count, .step_count = variant->step_count};
     WRITE(image, at, copy);
@@ -241,6 +267,7 @@ size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *varia
     for (size_t i = 0; i < variant->step_count; i++) {
         fill_step(&w, steps + i * sizeof(weft_step), &variant->steps[i]);
         fill_code(&w, resolved + i * sizeof(weft_resolved), symbols[i]);
+        fill_engine(&w, resolved + i * sizeof(weft_resolved), &variant->steps[i]);
     }
     return at;
 }

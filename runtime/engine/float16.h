@@ -13,7 +13,4 @@ typedef struct weft_float16 {
 } weft_float16;
 
 extern const weft_float16 weft_f16_base, weft_f16_v3, weft_f16_v4, weft_bf16_base, weft_bf16_v3, weft_bf16_v4;
-
-/* For the ISA level of the process; NULL for any other dtype. Static. */
-const weft_float16 *weft_float16_find(weft_dtype dtype);
 #endif

@@ -137,6 +137,7 @@ struct grid {
     const struct matrices *matrices;
     const weft_machine *machine;
     const weft_gemm_kernel *kernel;
+    const weft_float16 *float16;
     bool transposed; /* C' = B' * A' is computed */
     bool symmetric;  /* B is A transposed: elements beyond the diagonal are copied */
     enum few few;
@@ -191,7 +192,8 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .count = end[0] - begin[0],
                                 .complex = complex,
                                 .size = real_size(call->dtype),
-                                .float16 = weft_float16_find(call->dtype)},
+                                .float16 = grid->float16,
+                                .transpose = grid->kernel->transpose},
                                {.data = operand_at(grid->b, b * size),
                                 .panels = call->panels == WEFT_PANELS_B ? grid->b : NULL,
                                 .panel_lines = call->panel_lines,
@@ -202,7 +204,8 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .complex = complex,
                                 .doubled = complex,
                                 .size = real_size(call->dtype),
-                                .float16 = weft_float16_find(call->dtype)}};
+                                .float16 = grid->float16,
+                                .transpose = grid->kernel->transpose}};
     return (weft_gemm_block){.kernel = grid->kernel,
                              .cache_bytes = (int64_t)grid->machine->cache_bytes[1],
                              .left = sides[transposed],
@@ -286,13 +289,13 @@ static double packing(const struct grid *grid, const weft_gemm_axes *lines, cons
                                  .count = lines->count,
                                  .complex = is_complex(grid->call->dtype),
                                  .size = real_size(grid->call->dtype),
-                                 .float16 = weft_float16_find(grid->call->dtype)};
+                                 .float16 = grid->float16};
     int64_t cache_bytes = (int64_t)grid->machine->cache_bytes[1];
     double count = (double)lines->count;
     bool packs = weft_gemm_packs(grid->kernel, &side, terms->count, wide, uses, cache_bytes);
     bool is_far = count * (double)terms->count * (double)side.size > (double)cache_bytes / 2;
     if (!packs) return !wide && is_far ? count * in_registers : 0;
-    bool transposed = terms->stride == 1 && !side.complex && weft_gemm_transpose_find(side.size) != NULL;
+    bool transposed = terms->stride == 1 && !side.complex && grid->kernel->transpose != NULL;
     return count * (lines->stride == 1 || transposed ? in_registers : one_by_one);
 }
 
@@ -491,28 +494,26 @@ static bool is_matrix(const weft_gemm_call *call, const int64_t *strides)
 
 /* Whether the product would have its vectors along that operand if it were packed, and is not so short that it reads
  * the operand in place in no more time than panels. Measured on Zen 3. */
-static bool is_worth_panels(const weft_machine *machine, weft_isa level, weft_gemm_call call, weft_panels operand)
+static bool is_worth_panels(const weft_gemm_engine *engine, const weft_machine *machine, weft_gemm_call call,
+                            weft_panels operand)
 {
     enum { LEAST_USES = 3 };
     struct matrices matrices;
     find_matrices(&matrices, &call);
     if ((operand == WEFT_PANELS_A ? matrices.c_columns : matrices.c_rows).count < LEAST_USES) return false;
     call.panels = operand;
-    const struct grid grid = {.call = &call,
-                              .matrices = &matrices,
-                              .machine = machine,
-                              .kernel = weft_gemm_kernel_find(level, real_size(call.dtype), false)};
+    const struct grid grid = {.call = &call, .matrices = &matrices, .machine = machine, .kernel = engine->kernel};
     return has_row_vectors(&grid) == (operand == WEFT_PANELS_B);
 }
 
-weft_panels weft_gemm_panels_choose(const weft_machine *machine, weft_isa level, const weft_gemm_call *call,
-                                    bool a_is_constant, bool b_is_constant)
+weft_panels weft_gemm_panels_choose(const weft_gemm_engine *engine, const weft_machine *machine,
+                                    const weft_gemm_call *call, bool a_is_constant, bool b_is_constant)
 {
     if (call->packed || weft_gemm_is_empty(call) || call->k == 0) return WEFT_PANELS_NONE;
     if (call->dtype != WEFT_F32 && call->dtype != WEFT_F64) return WEFT_PANELS_NONE;
-    if (b_is_constant && is_matrix(call, call->b_batch) && is_worth_panels(machine, level, *call, WEFT_PANELS_B))
+    if (b_is_constant && is_matrix(call, call->b_batch) && is_worth_panels(engine, machine, *call, WEFT_PANELS_B))
         return WEFT_PANELS_B;
-    if (a_is_constant && is_matrix(call, call->a_batch) && is_worth_panels(machine, level, *call, WEFT_PANELS_A))
+    if (a_is_constant && is_matrix(call, call->a_batch) && is_worth_panels(engine, machine, *call, WEFT_PANELS_A))
         return WEFT_PANELS_A;
     return WEFT_PANELS_NONE;
 }
@@ -540,8 +541,8 @@ double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *cal
     return share * each + work / (whole ? count : (double)threads) + 1e9 * machine->fork_join_seconds;
 }
 
-weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_gemm_call *call, const void *a,
-                           const void *b, void *c)
+weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft_block_store *store,
+                           const weft_gemm_call *call, const void *a, const void *b, void *c)
 {
     struct matrices matrices;
     if (weft_gemm_is_empty(call)) return NULL;
@@ -552,9 +553,10 @@ weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_
                         .a = a,
                         .b = b,
                         .c = c,
-                        .store = store};
-    weft_isa level = call->panels == WEFT_PANELS_NONE ? weft_isa_level() : (weft_isa)call->panel_level;
-    grid.kernel = weft_gemm_kernel_find(level, real_size(call->dtype), call->packed);
+                        .store = store,
+                        .kernel = engine->kernel,
+                        .float16 = engine->float16};
+    if (call->packed && grid.kernel->packed != NULL) grid.kernel = grid.kernel->packed;
     grid.few = find_few(&grid);
     find_units(&grid);
     int64_t threads = (int64_t)weft_pool_width(pool), batch = matrices.batch;

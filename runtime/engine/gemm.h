@@ -1,14 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_H
 #define WEFT_RUNTIME_ENGINE_GEMM_H
-/* Batched matrix products with BLIS's kernels, over our own thread pool. */
+/* Batched matrix products over our own thread pool. */
 #include <weft/runtime.h>
 #include "runtime/data/block.h"
+#include "runtime/base/isa.h"
 #include "runtime/base/pool.h"
+#include "runtime/engine/float16.h"
 
 /* Real products that are added up in order, fused, before their sum is added to those of the terms before: a complex
  * number gives two. The order of products in generated loops too (lib/lower/numerics.c). */
 #define WEFT_GEMM_TERMS 256
+
+/* What products of one dtype are computed with, on one ISA level. Bits are the same with all of them. */
+typedef struct weft_gemm_engine {
+    const struct weft_gemm_kernel *kernel; /* of real numbers */
+    const weft_float16 *float16;           /* NULL: elements are not of 16 bits */
+} weft_gemm_engine;
+
+/* That of c64 is that of f32, that of c128 that of f64. Each refers to what it needs and nothing else. */
+extern const weft_gemm_engine weft_gemm_portable_engine_f16, weft_gemm_portable_engine_bf16,
+    weft_gemm_portable_engine_f32, weft_gemm_portable_engine_f64;
+extern const weft_gemm_engine weft_gemm_v3_engine_f16, weft_gemm_v3_engine_bf16, weft_gemm_v3_engine_f32,
+    weft_gemm_v3_engine_f64;
+extern const weft_gemm_engine weft_gemm_v4_engine_f16, weft_gemm_v4_engine_bf16, weft_gemm_v4_engine_f32,
+    weft_gemm_v4_engine_f64;
+
+/* Of an ISA level; NULL for a dtype without products. Static. */
+const weft_gemm_engine *weft_gemm_engine_find(weft_isa level, weft_dtype dtype);
 
 /* f16, bf16, f32, f64, c64, c128. */
 bool weft_gemm_supports(weft_dtype dtype);
@@ -23,6 +42,6 @@ double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *cal
  * column of B and the engine, not on strides, m, n or the pool. No byte but those of the elements is touched. Operands
  * are packed into blocks of `store`; WEFT_OUT_OF_MEMORY without them, and C is unspecified then.
  */
-weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_gemm_call *call, const void *a,
-                           const void *b, void *c) WEFT_MUST_USE;
+weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft_block_store *store,
+                           const weft_gemm_call *call, const void *a, const void *b, void *c) WEFT_MUST_USE;
 #endif

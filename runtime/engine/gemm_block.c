@@ -165,14 +165,13 @@ static void run_rows(const weft_gemm_block *block, char *sums)
                               .column_count = matrix->count,
                               .terms = block->terms,
                               .block = block->kernel->terms / parts_of(block),
-                              .complex = rows->complex,
+                              .is_complex = rows->complex,
                               .row_stride = rows->lines->stride,
                               .row_term_stride = rows->terms->stride,
                               .matrix_term_stride = matrix->terms->stride,
                               .c_row = c_row->stride,
-                              .c_column = c_column->stride,
-                              .size = rows->size};
-    weft_gemm_rows_find()(&product, sums);
+                              .c_column = c_column->stride};
+    block->kernel->rows_in_place(&product, sums);
 }
 
 /* Of rows whose sums are whole vectors. */
@@ -353,7 +352,7 @@ static void run_packed(const weft_gemm_block *block, const struct tile *tile, co
     bool whole = tile->along * parts == vector && tile->across == vectors;
     bool direct = whole && tile->along_stride == element && tile->across_stride > 0 && !tile->is_split;
     if (!direct && add) move_tile(block, tile, buffer, false);
-    weft_gemm_tile(kernel, terms * parts, left, right, add, direct ? tile->c : buffer,
+    kernel->panels(kernel, terms * parts, left, right, add, direct ? tile->c : buffer,
                    direct ? tile->across_stride / (int64_t)block->left.size : vector);
     if (!direct) move_tile(block, tile, buffer, true);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_KERNEL_H
 #define WEFT_RUNTIME_ENGINE_GEMM_KERNEL_H
-/* The innermost loops of products for the ISA level of the process: micro-kernels of BLIS and our own (gemm_kernel.c),
- * or our own alone, in what programs compiled ahead of time link (gemm_kernel_own.c). */
-#include "runtime/base/isa.h"
+/* The innermost loops of products, for each ISA level and kind of number: micro-kernels of BLIS and our own
+ * (gemm_kernel.c), or our own alone, in what programs compiled ahead of time link (gemm_kernel_own.c). */
+#include "runtime/engine/gemm_rows.h"
 #include "runtime/engine/gemm_tile.h"
+#include "runtime/engine/gemm_transpose.h"
 
 /* Bytes after packed panels that a kernel may read. */
 #define WEFT_GEMM_READ_AHEAD 1024
@@ -12,19 +13,32 @@
 #define WEFT_GEMM_TILE 512
 #define WEFT_GEMM_ALIGNMENT 64
 
+typedef struct weft_gemm_kernel weft_gemm_kernel;
+
+/*
+ * tile = left * right, or tile += left * right. `left` holds `rows` numbers for each term, `right` holds `columns`,
+ * both aligned, with WEFT_GEMM_READ_AHEAD bytes after them. `stride` is the distance between columns (by_columns) or
+ * rows of the tile, in numbers. Each number is c + (0 + x0 * y0 + x1 * y1 + ...), fused.
+ */
+typedef void weft_gemm_panels_function(const weft_gemm_kernel *kernel, int64_t terms, const void *left,
+                                       const void *right, bool add, void *tile, int64_t stride);
+
 /* A tile is rows x columns real numbers, f32 or f64. */
-typedef struct weft_gemm_kernel {
-    size_t size; /* of a number: 4, 8 */
+struct weft_gemm_kernel {
     int64_t rows, columns;
     bool by_columns; /* the numbers of a column of the tile are adjacent in memory, otherwise those of a row */
     int64_t terms;   /* as many are added up in registers before they are added to C */
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
     int64_t run;     /* if that copies so many bytes of a line at once */
-    int64_t few;     /* rows or columns up to which the other operand may be read in place, see gemm_rows.h; 0: never */
-    void (*function)(void);        /* of BLIS; NULL: gemm_portable.h */
-    weft_gemm_tile_function *tile; /* the same for operands that lie anywhere; NULL: operands are always packed */
-    bool tile_is_faster;           /* for packed operands too */
-} weft_gemm_kernel;
+    int64_t few; /* rows or columns up to which the other operand may be read in place, by `rows_in_place`; 0: never */
+    weft_gemm_panels_function *panels;      /* of packed operands; NULL where `tile_is_faster` */
+    void (*function)(void);                 /* of BLIS, which `panels` calls */
+    weft_gemm_tile_function *tile;          /* the same for operands that lie anywhere; NULL: they are always packed */
+    bool tile_is_faster;                    /* for packed operands too */
+    weft_gemm_rows_function *rows_in_place; /* of a few rows or columns */
+    weft_gemm_transpose *transpose;         /* packs lines that are adjacent; NULL: as any others */
+    const weft_gemm_kernel *packed;         /* with `panels` alone, for calls that ask for it; NULL: this one */
+};
 
 /* The numbers of a tile that are adjacent in memory. */
 static inline int64_t weft_gemm_vector(const weft_gemm_kernel *kernel)
@@ -32,14 +46,7 @@ static inline int64_t weft_gemm_vector(const weft_gemm_kernel *kernel)
     return kernel->by_columns ? kernel->rows : kernel->columns;
 }
 
-/* Of a level, for real numbers of `size` bytes, 4 or 8; `packed`: `function` alone, without `tile` and `few`. Static. */
-const weft_gemm_kernel *weft_gemm_kernel_find(weft_isa level, size_t size, bool packed);
-
-/*
- * tile = left * right, or tile += left * right. `left` holds `rows` numbers for each term, `right` holds `columns`,
- * both aligned, with WEFT_GEMM_READ_AHEAD bytes after them. `stride` is the distance between columns (by_columns) or
- * rows of the tile, in numbers. Each number is c + (0 + x0 * y0 + x1 * y1 + ...), fused.
- */
-void weft_gemm_tile(const weft_gemm_kernel *kernel, int64_t terms, const void *left, const void *right, bool add,
-                    void *tile, int64_t stride);
+extern const weft_gemm_kernel weft_gemm_kernel_portable_f32, weft_gemm_kernel_portable_f64;
+extern const weft_gemm_kernel weft_gemm_kernel_v3_f32, weft_gemm_kernel_v3_f64;
+extern const weft_gemm_kernel weft_gemm_kernel_v4_f32, weft_gemm_kernel_v4_f64;
 #endif

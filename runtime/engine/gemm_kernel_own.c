@@ -1,37 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_portable.h"
-#include "runtime/engine/gemm_rows.h"
-#include "runtime/engine/level.h"
 
 /* In place of gemm_kernel.c, without BLIS: the same sums, by kernels that read operands wherever they lie. */
 
-#define KERNEL(size, rows, columns, by_columns, run, few, tile)                                                        \
+#define PORTABLE(function)                                                                                             \
     {                                                                                                                  \
-        size, rows, columns, by_columns, WEFT_GEMM_TERMS, 12, run, few, NULL, tile, true                               \
+        .rows = WEFT_GEMM_PORTABLE_ROWS, .columns = WEFT_GEMM_PORTABLE_COLUMNS, .terms = WEFT_GEMM_TERMS,              \
+        .panels = function                                                                                             \
     }
-#define PORTABLE(size)                                                                                                 \
+#define V3(number, columns_)                                                                                           \
     {                                                                                                                  \
-        size, WEFT_GEMM_PORTABLE_ROWS, WEFT_GEMM_PORTABLE_COLUMNS, false, WEFT_GEMM_TERMS, 0, 0, 0, NULL, NULL, false  \
+        .rows = 6, .columns = columns_, .terms = WEFT_GEMM_TERMS, .far = 12, .run = 2048, .few = 8,                    \
+        .tile = weft_gemm_tile_v3_##number, .tile_is_faster = true, .rows_in_place = weft_gemm_rows_v3_##number,       \
+        .transpose = weft_gemm_transpose_v3_##number                                                                   \
+    }
+#define V4(number, rows_, columns_)                                                                                    \
+    {                                                                                                                  \
+        .rows = rows_, .columns = columns_, .by_columns = true, .terms = WEFT_GEMM_TERMS, .far = 12,                   \
+        .few = WEFT_GEMM_FEW_ROWS, .tile = weft_gemm_tile_v4_##number, .tile_is_faster = true,                         \
+        .rows_in_place = weft_gemm_rows_v4_##number, .transpose = weft_gemm_transpose_v4_##number                      \
     }
 
-static const weft_gemm_kernel f32[] =
-    WEFT_BY_LEVEL(PORTABLE(4), KERNEL(4, 6, 16, false, 2048, 8, weft_gemm_tile_v3_f32),
-                  KERNEL(4, 32, 12, true, 0, WEFT_GEMM_FEW_ROWS, weft_gemm_tile_v4_f32));
-static const weft_gemm_kernel f64[] =
-    WEFT_BY_LEVEL(PORTABLE(8), KERNEL(8, 6, 8, false, 2048, 8, weft_gemm_tile_v3_f64),
-                  KERNEL(8, 16, 14, true, 0, WEFT_GEMM_FEW_ROWS, weft_gemm_tile_v4_f64));
-
-const weft_gemm_kernel *weft_gemm_kernel_find(weft_isa level, size_t size, bool packed)
-{
-    (void)packed;
-    return &(size == sizeof(float) ? f32 : f64)[level];
-}
-
-/* Of the portable kernel: the others have tiles of their own. */
-void weft_gemm_tile(const weft_gemm_kernel *kernel, int64_t terms, const void *left, const void *right, bool add,
-                    void *tile, int64_t stride)
-{
-    if (kernel->size == sizeof(float)) weft_gemm_portable_f32(terms, left, right, add, tile, stride);
-    else weft_gemm_portable_f64(terms, left, right, add, tile, stride);
-}
+const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(weft_gemm_portable_f32);
+const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(weft_gemm_portable_f64);
+const weft_gemm_kernel weft_gemm_kernel_v3_f32 = V3(f32, 16), weft_gemm_kernel_v3_f64 = V3(f64, 8);
+const weft_gemm_kernel weft_gemm_kernel_v4_f32 = V4(f32, 32, 12), weft_gemm_kernel_v4_f64 = V4(f64, 16, 14);

@@ -13,6 +13,7 @@ struct panel {
     int64_t count, terms, width, panels;
     ptrdiff_t stride, term_stride, pitch;
     char *out;
+    weft_gemm_transpose *transpose; /* NULL: by what is here */
 };
 
 /* ---- real numbers ---- */
@@ -180,8 +181,7 @@ static void transpose_f64(const struct panel *p)
 /* Terms adjacent in memory. */
 static void transpose(const struct panel *p, size_t size)
 {
-    weft_gemm_transpose *of_level = weft_gemm_transpose_find(size);
-    if (of_level != NULL) of_level(p->data, p->stride, p->count, p->terms, p->out, p->width);
+    if (p->transpose != NULL) p->transpose(p->data, p->stride, p->count, p->terms, p->out, p->width);
     else if (size == sizeof(float)) transpose_f32(p);
     else transpose_f64(p);
 }
@@ -497,7 +497,8 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
                           .stride = side->lines->stride * element,
                           .term_stride = side->terms->stride * element,
                           .pitch = pitch,
-                          .out = panel + half};
+                          .out = panel + half,
+                          .transpose = side->transpose};
         clear_if_part(&p, side);
         if (adjacent) pack_adjacent(&p, side, first + i, least(count - i, together * each), term);
         else if (joined) pack_joined(&p, side, first + i, term);

@@ -4,6 +4,7 @@
 /* Operands of products, copied into the panels that kernels read. */
 #include "runtime/engine/float16.h"
 #include "runtime/engine/gemm_axes.h"
+#include "runtime/engine/gemm_transpose.h"
 
 /*
  * One operand: rows of the left one, or columns of the right one. A complex product is a real one with twice the terms:
@@ -20,6 +21,7 @@ typedef struct weft_gemm_side {
     bool complex, doubled;       /* doubled: complex too */
     size_t size;                 /* bytes of a real number that is packed, 4 or 8 */
     const weft_float16 *float16; /* NULL: numbers are packed as they are */
+    weft_gemm_transpose *transpose; /* of the kernel */
 } weft_gemm_side;
 
 /* Bytes of an element as it lies. */

@@ -12,25 +12,24 @@ weft_gemm_panels weft_gemm_panels_of(const weft_gemm_kernel *kernel, size_t size
                               .size = (int64_t)size};
 }
 
-static weft_gemm_panels panels_of(weft_isa level, const weft_gemm_call *call, weft_panels operand)
+static weft_gemm_panels panels_of(const weft_gemm_engine *engine, const weft_gemm_call *call, weft_panels operand)
 {
-    size_t size = weft_dtype_size(call->dtype);
-    return weft_gemm_panels_of(weft_gemm_kernel_find(level, size, false), size,
+    return weft_gemm_panels_of(engine->kernel, weft_dtype_size(call->dtype),
                                operand == WEFT_PANELS_A ? call->m : call->n, call->k);
 }
 
-size_t weft_gemm_panels_bytes(weft_isa level, const weft_gemm_call *call, weft_panels operand)
+size_t weft_gemm_panels_bytes(const weft_gemm_engine *engine, const weft_gemm_call *call, weft_panels operand)
 {
-    const weft_gemm_panels panels = panels_of(level, call, operand);
+    const weft_gemm_panels panels = panels_of(engine, call, operand);
     int64_t last = (call->k - 1) / panels.block * panels.block;
     return (size_t)weft_gemm_panels_at(&panels, panels.count * panels.width, last) + WEFT_GEMM_READ_AHEAD;
 }
 
-void weft_gemm_panels_fill(weft_isa level, const weft_gemm_call *call, weft_panels operand, const void *data,
-                           void *panels)
+void weft_gemm_panels_fill(const weft_gemm_engine *engine, const weft_gemm_call *call, weft_panels operand,
+                           const void *data, void *panels)
 {
     const bool is_a = operand == WEFT_PANELS_A;
-    const weft_gemm_panels layout = panels_of(level, call, operand);
+    const weft_gemm_panels layout = panels_of(engine, call, operand);
     const int64_t count = is_a ? call->m : call->n, size = (int64_t)weft_dtype_size(call->dtype);
     const weft_gemm_axes lines = {.count = count, .each = count, .stride = is_a ? call->a_row : call->b_column};
     const weft_gemm_axes terms = {.count = call->k, .each = call->k, .stride = is_a ? call->a_column : call->b_row};
@@ -38,7 +37,8 @@ void weft_gemm_panels_fill(weft_isa level, const weft_gemm_call *call, weft_pane
                                  .lines = &lines,
                                  .terms = &terms,
                                  .count = count,
-                                 .size = (size_t)size};
+                                 .size = (size_t)size,
+                                 .transpose = engine->kernel->transpose};
     for (int64_t t = 0; t < call->k; t += layout.block) {
         int64_t left = call->k - t;
         weft_gemm_pack(&side, 0, count, t, left < layout.block ? left : layout.block, layout.width,

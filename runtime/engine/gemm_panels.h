@@ -5,8 +5,7 @@
  * An operand of products that never changes, packed once: a matrix of f32 or f64 as the panels that the kernels of one
  * level read along their vectors. All panels of the first block of terms, then all of the next.
  */
-#include <weft/runtime.h>
-#include "runtime/base/isa.h"
+#include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_kernel.h"
 
 typedef struct weft_gemm_panels {
@@ -35,15 +34,15 @@ static inline int64_t weft_gemm_panels_at(const weft_gemm_panels *panels, int64_
 }
 
 /*
- * The operand that is better packed for kernels of `level`, given which of them never change: only its panels are read
+ * The operand that is better packed for an engine, given which of them never change: only its panels are read
  * then. `call` has no panels. WEFT_PANELS_NONE: none, because a product of so few rows or columns reads the other
  * operand in place, or the kernel's vectors lie better along the other one.
  */
-weft_panels weft_gemm_panels_choose(const weft_machine *machine, weft_isa level, const weft_gemm_call *call,
-                                    bool a_is_constant, bool b_is_constant);
+weft_panels weft_gemm_panels_choose(const weft_gemm_engine *engine, const weft_machine *machine,
+                                    const weft_gemm_call *call, bool a_is_constant, bool b_is_constant);
 /* Bytes of the panels of an operand of `call`. */
-size_t weft_gemm_panels_bytes(weft_isa level, const weft_gemm_call *call, weft_panels operand);
+size_t weft_gemm_panels_bytes(const weft_gemm_engine *engine, const weft_gemm_call *call, weft_panels operand);
 /* Packs it: `data` as weft_gemm_run takes it, `panels` aligned to WEFT_GEMM_ALIGNMENT and zero. */
-void weft_gemm_panels_fill(weft_isa level, const weft_gemm_call *call, weft_panels operand, const void *data,
-                           void *panels);
+void weft_gemm_panels_fill(const weft_gemm_engine *engine, const weft_gemm_call *call, weft_panels operand,
+                           const void *data, void *panels);
 #endif

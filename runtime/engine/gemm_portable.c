@@ -4,23 +4,28 @@
 
 enum { ROWS = WEFT_GEMM_PORTABLE_ROWS, COLUMNS = WEFT_GEMM_PORTABLE_COLUMNS };
 
-void weft_gemm_portable_f32(int64_t terms, const float *left, const float *right, bool add, float *tile, int64_t stride)
+void weft_gemm_portable_f32(const weft_gemm_kernel *kernel, int64_t terms, const void *left, const void *right,
+                            bool add, void *tile, int64_t stride)
 {
-    float sums[ROWS][COLUMNS] = {{0}};
-    for (int64_t p = 0; p < terms; p++, left += ROWS, right += COLUMNS)
+    const float *row = left, *column = right;
+    float *out = tile, sums[ROWS][COLUMNS] = {{0}};
+    (void)kernel;
+    for (int64_t p = 0; p < terms; p++, row += ROWS, column += COLUMNS)
         for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < COLUMNS; j++) sums[i][j] = fmaf(left[i], right[j], sums[i][j]);
+            for (int j = 0; j < COLUMNS; j++) sums[i][j] = fmaf(row[i], column[j], sums[i][j]);
     for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < COLUMNS; j++) tile[i * stride + j] = add ? tile[i * stride + j] + sums[i][j] : sums[i][j];
+        for (int j = 0; j < COLUMNS; j++) out[i * stride + j] = add ? out[i * stride + j] + sums[i][j] : sums[i][j];
 }
 
-void weft_gemm_portable_f64(int64_t terms, const double *left, const double *right, bool add, double *tile,
-                            int64_t stride)
+void weft_gemm_portable_f64(const weft_gemm_kernel *kernel, int64_t terms, const void *left, const void *right,
+                            bool add, void *tile, int64_t stride)
 {
-    double sums[ROWS][COLUMNS] = {{0}};
-    for (int64_t p = 0; p < terms; p++, left += ROWS, right += COLUMNS)
+    const double *row = left, *column = right;
+    double *out = tile, sums[ROWS][COLUMNS] = {{0}};
+    (void)kernel;
+    for (int64_t p = 0; p < terms; p++, row += ROWS, column += COLUMNS)
         for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < COLUMNS; j++) sums[i][j] = fma(left[i], right[j], sums[i][j]);
+            for (int j = 0; j < COLUMNS; j++) sums[i][j] = fma(row[i], column[j], sums[i][j]);
     for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < COLUMNS; j++) tile[i * stride + j] = add ? tile[i * stride + j] + sums[i][j] : sums[i][j];
+        for (int j = 0; j < COLUMNS; j++) out[i * stride + j] = add ? out[i * stride + j] + sums[i][j] : sums[i][j];
 }

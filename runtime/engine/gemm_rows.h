@@ -2,7 +2,7 @@
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_ROWS_H
 #define WEFT_RUNTIME_ENGINE_GEMM_ROWS_H
 /* Products of a few rows and a matrix whose columns are adjacent in memory: the matrix is read in place, once. Sums are
- * those of weft_gemm_tile to the bit. */
+ * those of tiles to the bit. */
 #include <weft/base.h>
 
 /* Rows at most; sums that stay in L1 meanwhile. */
@@ -16,15 +16,12 @@ typedef struct weft_gemm_rows {
     int64_t row_count, column_count, terms; /* 1 to WEFT_GEMM_FEW_ROWS; > 0; > 0 */
     int64_t block;                          /* terms that are added up before they are added to C */
     int64_t row_stride, row_term_stride, matrix_term_stride, c_row, c_column;
-    bool complex;
-    size_t size; /* of a real number, 4 or 8 */
+    bool is_complex;
 } weft_gemm_rows;
 
 /* One for each ISA level with fused multiplications. `sums` has room for WEFT_GEMM_ROWS_SUMS real numbers, aligned to
  * 64 bytes. */
 typedef void weft_gemm_rows_function(const weft_gemm_rows *product, void *sums);
-extern weft_gemm_rows_function weft_gemm_rows_v3, weft_gemm_rows_v4;
-
-/* NULL: the ISA level of the process has none. */
-weft_gemm_rows_function *weft_gemm_rows_find(void);
+extern weft_gemm_rows_function weft_gemm_rows_v3_f32, weft_gemm_rows_v3_f64;
+extern weft_gemm_rows_function weft_gemm_rows_v4_f32, weft_gemm_rows_v4_f64;
 #endif

@@ -32,6 +32,7 @@ static inline __m256d times_i_double(__m256d v)
 #define TOGETHER 2
 #define ELEMENT any_float
 #define NAME(x) x##_float
+#define FUNCTION weft_gemm_rows_v3_f32
 #define VECTOR __m256
 #define LOAD _mm256_loadu_ps
 #define LOAD_FIRST load_first_float
@@ -46,6 +47,7 @@ static inline __m256d times_i_double(__m256d v)
 #define TOGETHER 2
 #define ELEMENT any_double
 #define NAME(x) x##_double
+#define FUNCTION weft_gemm_rows_v3_f64
 #define VECTOR __m256d
 #define LOAD _mm256_loadu_pd
 #define LOAD_FIRST load_first_double
@@ -55,9 +57,3 @@ static inline __m256d times_i_double(__m256d v)
 #define FMA __builtin_fma
 #define FMA_VECTOR _mm256_fmadd_pd
 #include "runtime/engine/gemm_rows_vector.h"
-
-void weft_gemm_rows_v3(const weft_gemm_rows *product, void *sums)
-{
-    if (product->size == sizeof(float)) run_float(product, sums);
-    else run_double(product, sums);
-}

@@ -20,6 +20,7 @@ static inline __m512d times_i_double(__m512d v)
 #define TOGETHER 4
 #define ELEMENT any_float
 #define NAME(x) x##_float
+#define FUNCTION weft_gemm_rows_v4_f32
 #define VECTOR __m512
 #define LOAD _mm512_loadu_ps
 #define LOAD_FIRST(p, n) _mm512_maskz_loadu_ps((__mmask16)((1U << (n)) - 1), p)
@@ -34,6 +35,7 @@ static inline __m512d times_i_double(__m512d v)
 #define TOGETHER 4
 #define ELEMENT any_double
 #define NAME(x) x##_double
+#define FUNCTION weft_gemm_rows_v4_f64
 #define VECTOR __m512d
 #define LOAD _mm512_loadu_pd
 #define LOAD_FIRST(p, n) _mm512_maskz_loadu_pd((__mmask8)((1U << (n)) - 1), p)
@@ -43,9 +45,3 @@ static inline __m512d times_i_double(__m512d v)
 #define FMA __builtin_fma
 #define FMA_VECTOR _mm512_fmadd_pd
 #include "runtime/engine/gemm_rows_vector.h"
-
-void weft_gemm_rows_v4(const weft_gemm_rows *product, void *sums)
-{
-    if (product->size == sizeof(float)) run_float(product, sums);
-    else run_double(product, sums);
-}

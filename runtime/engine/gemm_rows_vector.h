@@ -179,9 +179,9 @@ static void NAME(run_complex)(const weft_gemm_rows *p, REAL *sums)
     }
 }
 
-static void NAME(run)(const weft_gemm_rows *p, REAL *sums)
+void FUNCTION(const weft_gemm_rows *p, void *sums)
 {
-    if (p->complex) NAME(run_complex)(p, sums);
+    if (p->is_complex) NAME(run_complex)(p, sums);
     else NAME(run_real)(p, sums);
 }
 
@@ -189,6 +189,7 @@ static void NAME(run)(const weft_gemm_rows *p, REAL *sums)
 #undef REAL
 #undef ELEMENT
 #undef NAME
+#undef FUNCTION
 #undef VECTOR
 #undef LOAD
 #undef LOAD_FIRST

@@ -3,7 +3,7 @@
 #define WEFT_RUNTIME_ENGINE_GEMM_TILE_H
 /*
  * Tiles of products of real numbers whose operands lie anywhere, packed or in place: the sums are those of
- * weft_gemm_tile to the bit, of as many rows as there are.
+ * kernels for packed operands to the bit, of as many rows as there are.
  */
 #include <weft/base.h>
 

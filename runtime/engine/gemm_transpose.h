@@ -10,7 +10,4 @@ typedef void weft_gemm_transpose(const char *from, ptrdiff_t stride, int64_t lin
                                  int64_t width);
 extern weft_gemm_transpose weft_gemm_transpose_v3_f32, weft_gemm_transpose_v3_f64;
 extern weft_gemm_transpose weft_gemm_transpose_v4_f32, weft_gemm_transpose_v4_f64;
-
-/* Of numbers of `size` bytes, 4 or 8. NULL: the ISA level of the process has none. */
-weft_gemm_transpose *weft_gemm_transpose_find(size_t size);
 #endif

@@ -3,7 +3,7 @@
 #define WEFT_RUNTIME_ENGINE_KEY_SORT_H
 /*
  * Sorting of integer keys with vectors: quicksort whose partition compresses lanes, down to blocks that a sorting
- * network of whole registers sorts (key_sort_vector.h). One table for each ISA level that has the instructions.
+ * network of whole registers sorts (key_sort_vector.h).
  */
 #include <weft/base.h>
 #include "runtime/engine/key_map.h"
@@ -17,6 +17,7 @@ typedef int64_t weft_key_skip(const weft_key_map *map, const void *elements, int
 /* The elements of keys, adjacent. */
 typedef void weft_key_put(const weft_key_map *map, const void *keys, int64_t count, void *elements);
 
+/* For elements of one size on one ISA level. What there is none of is NULL. */
 typedef struct weft_key_sort {
     /* Sorts `count` keys, ascending, so that the first `wanted` are in their places. `other` has room for as many.
      * False when cancelled: the keys are then in any order. */
@@ -25,15 +26,20 @@ typedef struct weft_key_sort {
     /* Sorts each of `rows` rows of WEFT_KEY_SHORT keys at most that follow each other. */
     void (*sort_rows32)(int32_t *keys, int64_t rows, int64_t length);
     void (*sort_rows64)(int64_t *keys, int64_t rows, int64_t length);
-    weft_key_take *take16, *take32, *take64;
-    weft_key_put *put16, *put32, *put64;
-    weft_key_skip *skip16, *skip32, *skip64;
-    /* Keys of 8 bytes for elements of 4, with their positions in the lower half; and these positions, as i64. */
-    weft_key_take *take_pairs;
-    weft_key_put *put_positions;
+    weft_key_take *take;
+    weft_key_put *put;
+    weft_key_skip *skip;
 } weft_key_sort;
 
 enum { WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16 };
 
-extern const weft_key_sort weft_key_sort_v3, weft_key_sort_v4;
+/* Of elements of so many bits. */
+extern const weft_key_sort weft_key_sort_v3_16, weft_key_sort_v3_32, weft_key_sort_v3_64;
+extern const weft_key_sort weft_key_sort_v4_16, weft_key_sort_v4_32, weft_key_sort_v4_64;
+/* Of their positions: keys of 8 bytes with positions in the lower half, which `put` puts as i64; `take` makes them of
+ * elements of 4 bytes. */
+extern const weft_key_sort weft_key_sort_v3_positions8, weft_key_sort_v3_positions16, weft_key_sort_v3_positions32,
+    weft_key_sort_v3_positions64;
+extern const weft_key_sort weft_key_sort_v4_positions8, weft_key_sort_v4_positions16, weft_key_sort_v4_positions32,
+    weft_key_sort_v4_positions64;
 #endif

@@ -188,6 +188,5 @@ static inline void halve64(__m256i *a, __m256i *b, uint32_t distance)
 
 #include "runtime/engine/key_map_vector.h"
 
-const weft_key_sort weft_key_sort_v3 = {sort32, sort64, sort_rows32, sort_rows64, take16,
-                                        take32, take64, put16,       put32,       put64,
-                                        skip16, skip32, skip64,      take_pairs,  put_positions};
+#define TABLE(x) weft_key_sort_v3_##x
+#include "runtime/engine/key_sort_tables.h"

@@ -99,6 +99,5 @@ static inline void halve64(__m512i *a, __m512i *b, uint32_t d)
 
 #include "runtime/engine/key_map_vector.h"
 
-const weft_key_sort weft_key_sort_v4 = {sort32, sort64, sort_rows32, sort_rows64, take16,
-                                        take32, take64, put16,       put32,       put64,
-                                        skip16, skip32, skip64,      take_pairs,  put_positions};
+#define TABLE(x) weft_key_sort_v4_##x
+#include "runtime/engine/key_sort_tables.h"

@@ -192,6 +192,7 @@ typedef struct sorter {
     const weft_key_sort *vectors;
     weft_key_take *take; /* of adjacent elements; NULL: one by one */
     weft_key_put *put;
+    weft_key_skip *skip; /* NULL: nothing is passed over */
     int64_t row_count, part_count, part_bytes;
     int64_t together; /* rows that are sorted at a time */
     bool is_across;   /* they lie side by side: their elements are taken a line of the cache at a time */
@@ -231,38 +232,6 @@ INLINE int64_t get_position(const sorter *s, const void *keys, int64_t i)
 {
     if (s->method == ITEM_PAIRS) return (int64_t)((const uint64_t *)keys)[2 * i + 1];
     return (int64_t)(((const uint64_t *)keys)[i] & UINT32_MAX);
-}
-
-/* What takes adjacent elements, or NULL. */
-static weft_key_take *find_take(const sorter *s)
-{
-    if (s->method == VECTORS_32)
-        return s->map.size == 4 ? s->vectors->take32 : s->map.size == 2 ? s->vectors->take16 : NULL;
-    if (s->method != VECTORS_64) return NULL;
-    if (s->call->positions) return s->map.size == 4 ? s->vectors->take_pairs : NULL;
-    return s->map.size == 8 ? s->vectors->take64 : NULL;
-}
-
-/* What puts adjacent elements or positions, or NULL. */
-static weft_key_put *find_put(const sorter *s)
-{
-    if (s->method == VECTORS_32)
-        return s->map.size == 4 ? s->vectors->put32 : s->map.size == 2 ? s->vectors->put16 : NULL;
-    if (s->method != VECTORS_64) return NULL;
-    if (s->call->positions) return s->vectors->put_positions;
-    return s->map.size == 8 ? s->vectors->put64 : NULL;
-}
-
-/* What passes over adjacent elements, or NULL. */
-static weft_key_skip *find_skip(const sorter *s)
-{
-    if (s->vectors == NULL || s->call->in_step != 1) return NULL;
-    switch (s->map.size) {
-    case 2: return s->vectors->skip16;
-    case 4: return s->vectors->skip32;
-    case 8: return s->vectors->skip64;
-    default: return NULL;
-    }
 }
 
 /* Whether a key does not give its element back. */
@@ -401,7 +370,7 @@ INLINE bool select_elements(const sorter *s, const char *in, void *keys, size_t 
 {
     const weft_key_map map = s->map;
     const int64_t length = s->call->length, room = s->room;
-    weft_key_skip *skip = find_skip(s);
+    weft_key_skip *skip = s->skip;
     int64_t count = 0;
     for (; count < room; count++) set_key(form, keys, count, weft_key_of64(&map, load(in + count * step, size)), count);
     uint64_t bound = 0;
@@ -574,12 +543,6 @@ static int64_t saturating_product(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-static const weft_key_sort *find_vectors(void)
-{
-    static const weft_key_sort *const levels[] = WEFT_BY_LEVEL(NULL, &weft_key_sort_v3, &weft_key_sort_v4);
-    return levels[weft_isa_level()];
-}
-
 /* How many rows are taken at a time if they lie side by side, in what is read and in what is written: a line's worth of
  * them, if that has room in a cache of so many bytes; otherwise 1. */
 static int64_t rows_across(const sorter *s, size_t cache_bytes)
@@ -598,15 +561,15 @@ static void choose_method(sorter *s, size_t cache_bytes)
     const weft_sort_call *call = s->call;
     bool packed = call->positions && s->map.size <= sizeof(uint32_t) && call->length <= UINT32_MAX;
     bool wide = call->positions || s->map.size > sizeof(uint32_t);
-    s->vectors = find_vectors();
     if (s->map.size == 1 && !call->positions) s->method = COUNTED;
     else if (s->vectors == NULL || (call->positions && !packed)) s->method = call->positions ? ITEM_PAIRS : ITEMS;
     else s->method = wide ? VECTORS_64 : VECTORS_32;
     bool has_vectors = s->method == VECTORS_32 || s->method == VECTORS_64;
     s->together = has_vectors && call->length <= WEFT_KEY_SHORT ? SHORT_ROWS : 1;
     s->room = call->length;
-    s->take = call->in_step == 1 ? find_take(s) : NULL;
-    s->put = call->out_step == 1 ? find_put(s) : NULL;
+    s->take = has_vectors && call->in_step == 1 ? s->vectors->take : NULL;
+    s->put = has_vectors && call->out_step == 1 ? s->vectors->put : NULL;
+    s->skip = s->vectors != NULL && call->in_step == 1 ? s->vectors->skip : NULL;
     if (s->method == COUNTED) return;
     if (s->wanted < call->length / WEFT_SORT_SELECTED_PART) {
         int64_t some = s->wanted * SELECTED_TIMES;
@@ -630,9 +593,9 @@ static int64_t scratch_bytes(const sorter *s)
     return (keys + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
 }
 
-static sorter prepare(const weft_pool *pool, const weft_sort_call *call, bool tight)
+static sorter prepare(const weft_key_sort *keys, const weft_pool *pool, const weft_sort_call *call, bool tight)
 {
-    sorter s = {.call = call, .map = key_map_of(call->dtype, call->descending)};
+    sorter s = {.call = call, .vectors = keys, .map = key_map_of(call->dtype, call->descending)};
     s.row_count = call->length == 0 ? 0 : 1;
     for (size_t axis = 0; axis < call->rank; axis++) s.row_count = saturating_product(s.row_count, call->rows[axis]);
     int64_t threads = tight ? 1 : (int64_t)weft_pool_size(pool);
@@ -644,17 +607,17 @@ static sorter prepare(const weft_pool *pool, const weft_sort_call *call, bool ti
     return s;
 }
 
-int64_t weft_sort_scratch(const weft_pool *pool, const weft_sort_call *call, bool tight)
+int64_t weft_sort_scratch(const weft_key_sort *keys, const weft_pool *pool, const weft_sort_call *call, bool tight)
 {
-    sorter s = prepare(pool, call, tight);
+    sorter s = prepare(keys, pool, call, tight);
     return saturating_product(s.part_bytes, s.part_count);
 }
 
-bool weft_sort_run(weft_pool *pool, const weft_sort_call *call, bool tight, const void *in, void *out, void *scratch,
-                   const volatile bool *cancelled)
+bool weft_sort_run(const weft_key_sort *keys, weft_pool *pool, const weft_sort_call *call, bool tight, const void *in,
+                   void *out, void *scratch, const volatile bool *cancelled)
 {
     bool stopped = false;
-    sorter s = prepare(pool, call, tight);
+    sorter s = prepare(keys, pool, call, tight);
     if (s.part_count == 0) return true;
     s.in = (const char *)in + call->in_offset * (int64_t)s.map.size;
     s.out = (char *)out + call->out_offset * (int64_t)(call->positions ? sizeof(int64_t) : s.map.size);

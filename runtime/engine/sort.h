@@ -5,14 +5,20 @@
 #include <weft/runtime.h>
 #include "runtime/base/pool.h"
 
+struct weft_key_sort;
+
 /* At most this part of a row is selected, where so few of its elements are wanted; otherwise it is sorted. */
 enum { WEFT_SORT_SELECTED_PART = 16 };
 
 /* Everything that is ordered: all but complex numbers. */
 bool weft_sort_supports(weft_dtype dtype);
+/* What sorts elements of a dtype, or their positions, with vectors, on the ISA level of the process; NULL: there is
+ * none. The result is the same without it. Static. */
+const struct weft_key_sort *weft_key_sort_find(weft_dtype dtype, bool positions);
 /* Bytes of scratch that weft_sort_run needs with that pool; INT64_MAX when they cannot be counted. `tight`: as little
  * as can be, whatever the size of the pool: on one thread, long rows one after another. */
-int64_t weft_sort_scratch(const weft_pool *pool, const weft_sort_call *call, bool tight);
+int64_t weft_sort_scratch(const struct weft_key_sort *keys, const weft_pool *pool, const weft_sort_call *call,
+                          bool tight);
 /*
  * Sorts every row, or finds its first `wanted` elements in order; the others are then unspecified. Equal elements keep
  * their order in both directions, so do -0 and +0, which are equal, and NaNs, which come last in both. `in` and `out`
@@ -20,6 +26,6 @@ int64_t weft_sort_scratch(const weft_pool *pool, const weft_sort_call *call, boo
  * `*cancelled`, which may be NULL, was found true before all was done: the rows of `out` that are left are as they
  * were. It is read before each row, before each few short ones or ones side by side, and while a long one is sorted.
  */
-bool weft_sort_run(weft_pool *pool, const weft_sort_call *call, bool tight, const void *in, void *out, void *scratch,
-                   const volatile bool *cancelled);
+bool weft_sort_run(const struct weft_key_sort *keys, weft_pool *pool, const weft_sort_call *call, bool tight,
+                   const void *in, void *out, void *scratch, const volatile bool *cancelled);
 #endif

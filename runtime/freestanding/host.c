@@ -31,9 +31,6 @@ void weft_host_release(const weft_allocator *allocator, void *memory, size_t byt
 
 /* ---- the processor ---- */
 
-/* The best level that the object has code for. Defined where objects are made. */
-extern const int weft_freestanding_level;
-
 /* Asked once, for an answer takes long in a virtual machine; threads that ask at the same time find the same. */
 weft_isa weft_isa_level(void)
 {
@@ -41,7 +38,6 @@ weft_isa weft_isa_level(void)
     int level = atomic_load_explicit(&known, memory_order_relaxed);
     if (level > 0) return (weft_isa)(level - 1);
     weft_isa found = weft_isa_of_processor();
-    if ((int)found > weft_freestanding_level) found = (weft_isa)weft_freestanding_level;
     atomic_store_explicit(&known, (int)found + 1, memory_order_relaxed);
     return found;
 }

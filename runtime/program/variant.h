@@ -71,8 +71,7 @@ typedef struct weft_gemm {
     const uint32_t *a_batch, *b_batch, *c_batch;                /* strides */
     uint32_t a_row, a_column, b_row, b_column, c_row, c_column; /* strides */
     uint32_t a_offset, b_offset, c_offset;                      /* of element (0, 0), in elements */
-    weft_panels panels; /* the operand whose buffer is a constant packed for `level`, weft_gemm_call */
-    weft_isa level;
+    weft_panels panels; /* the operand whose buffer is a constant packed for the step's engine, weft_gemm_call */
 } weft_gemm;
 
 typedef enum weft_control { WEFT_CONTROL_FOLD, WEFT_CONTROL_WHILE, WEFT_CONTROL_COND } weft_control;
@@ -207,6 +206,9 @@ typedef struct weft_resolved {
     /* KERNEL */
     const weft_kernel_code *code;
     weft_cache_handle *handle; /* on it, keeps it loaded; NULL when the variant does not own it */
+    /* GEMM, SORT: what computes it, of its dtype; of the runtime, not of the compiler */
+    const struct weft_gemm_engine *products;
+    const struct weft_key_sort *keys; /* NULL: no vectors */
     /* HOST: either an extension's op, whose kernel and scratch_size are called ... */
     const weft_op_def *op;
     const weft_extension *extension;
@@ -265,7 +267,7 @@ struct weft_build_request {
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;
     const weft_machine *machine;     /* that code is scheduled for */
-    weft_isa level;                  /* that constants are packed for */
+    weft_isa level;                  /* of the engines that constants are packed for */
     weft_pool *pool;                 /* the executor's */
     weft_cache *kernels;             /* the executor's: weft_kernel_code by canonical text and target */
     weft_store *store;               /* the executor's: optimised objects on disk, by target and text; NULL: none */

@@ -7,12 +7,11 @@
 
 static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
 {
-    (void)resolved;
     const weft_gemm *gemm = &step->gemm;
     const uint32_t slots[] = {gemm->m,        gemm->n,        gemm->k,        gemm->a_row,
                               gemm->a_column, gemm->b_row,    gemm->b_column, gemm->c_row,
                               gemm->c_column, gemm->a_offset, gemm->b_offset, gemm->c_offset};
-    return step->buffer_count == 3 && weft_gemm_supports(gemm->dtype) &&
+    return step->buffer_count == 3 && resolved->products != NULL &&
            weft_slots_exist(variant, slots, sizeof slots / sizeof *slots) &&
            weft_slots_exist(variant, gemm->batch, gemm->batch_rank) &&
            weft_slots_exist(variant, gemm->a_batch, gemm->batch_rank) &&
@@ -59,7 +58,6 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
                              .b_offset = values[gemm->b_offset],
                              .c_offset = values[gemm->c_offset],
                              .panels = gemm->panels,
-                             .panel_level = (uint32_t)gemm->level,
                              .panel_lines = gemm->panels == WEFT_PANELS_A ? values[gemm->m] : values[gemm->n],
                              .packed = bound->program->policy.products == WEFT_PRODUCTS_LIBRARY};
     bool failed = call->batch == NULL || call->a_batch == NULL || call->b_batch == NULL || call->c_batch == NULL;
@@ -93,9 +91,11 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
                             .together = weft_gemm_estimate(machine, gemm, weft_pool_size(bound->pool))};
 }
 
-static weft_status *multiply(const weft_bound_variant *bound, const weft_gemm_call *call, void *const *buffers)
+static weft_status *multiply(const weft_bound_variant *bound, const weft_bound_step *bound_step,
+                             const weft_gemm_call *call, void *const *buffers)
 {
-    return weft_gemm_run(bound->pool, bound->blocks, call, buffers[0], buffers[1], buffers[2]);
+    return weft_gemm_run(bound_step->resolved->products, bound->pool, bound->blocks, call, buffers[0], buffers[1],
+                         buffers[2]);
 }
 
 static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
@@ -108,7 +108,7 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     if (frame->device != NULL)
         return runtime->driver->queues->multiply(runtime->self, frame->device->queue, &bound_step->gemm, buffers[0],
                                                  buffers[1], buffers[2]);
-    return multiply(bound, &bound_step->gemm, buffers);
+    return multiply(bound, bound_step, &bound_step->gemm, buffers);
 }
 
 static size_t most_bytes(const weft_bound_variant *bound, const weft_bound_step *bound_step)

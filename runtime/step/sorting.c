@@ -52,14 +52,15 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
                              .wanted = values[sort->wanted]};
     if (call->rows == NULL || call->in_strides == NULL || call->out_strides == NULL) return weft_status_out_of_memory();
     WEFT_TRY(check_slots(bound, bound_step->step, call));
-    if (!bound->is_apart) bound_step->scratch_bytes = weft_sort_scratch(bound->pool, call, false);
+    if (!bound->is_apart)
+        bound_step->scratch_bytes = weft_sort_scratch(bound_step->resolved->keys, bound->pool, call, false);
     return NULL;
 }
 
 static bool tighten(const weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     if (bound->is_apart || bound_step->idle) return false;
-    int64_t bytes = weft_sort_scratch(bound->pool, &bound_step->sort, true);
+    int64_t bytes = weft_sort_scratch(bound_step->resolved->keys, bound->pool, &bound_step->sort, true);
     bound_step->is_tight = bytes < bound_step->scratch_bytes;
     bound_step->scratch_bytes = bytes;
     return bound_step->is_tight;
@@ -91,8 +92,8 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     if (frame->device != NULL)
         return runtime->driver->queues->sort(runtime->self, frame->device->queue, &bound_step->sort, buffers[0],
                                              buffers[1]);
-    bool done = weft_sort_run(bound->pool, &bound_step->sort, bound_step->is_tight, buffers[0], buffers[1],
-                              weft_frame_scratch(frame, bound_step), cancelled);
+    bool done = weft_sort_run(bound_step->resolved->keys, bound->pool, &bound_step->sort, bound_step->is_tight,
+                              buffers[0], buffers[1], weft_frame_scratch(frame, bound_step), cancelled);
     return done ? NULL : weft_bound_cancelled(bound, "in", (size_t)(bound_step - bound->steps));
 }
 

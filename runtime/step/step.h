@@ -18,18 +18,19 @@ typedef struct weft_step_methods {
     bool (*tighten)(const weft_bound_variant *bound, weft_bound_step *bound_step);
     /* GEMM: bytes of blocks that one thread takes at most, and a part of the step's product, in a strip. */
     size_t (*most_bytes)(const weft_bound_variant *bound, const weft_bound_step *bound_step);
-    weft_status *(*multiply)(const weft_bound_variant *bound, const weft_gemm_call *call, void *const *buffers);
+    weft_status *(*multiply)(const weft_bound_variant *bound, const weft_bound_step *bound_step,
+                             const weft_gemm_call *call, void *const *buffers);
 } weft_step_methods;
 
 extern const weft_step_methods weft_step_kernel, weft_step_product, weft_step_sort, weft_step_host, weft_step_region;
-/* Of all kinds, by weft_step_kind. */
-extern const weft_step_methods *const weft_step_methods_all[];
 #define WEFT_STEP_KINDS (WEFT_STEP_REGION + 1)
 
 /* The DATA_ERROR of a kernel. */
 weft_status *weft_kernel_data_error(const weft_bound_variant *bound, const weft_step *step,
                                     const weft_error_slot *error) WEFT_MUST_USE;
 
+/* Gives a new variant the methods of all kinds, and what computes its products and sorts in this process. */
+void weft_steps_resolve(weft_variant *variant);
 /* WEFT_INTERNAL when a step or buffer of a new variant names what does not exist. */
 weft_status *weft_steps_check(const weft_variant *variant, const weft_program *program) WEFT_MUST_USE;
 /* Fills bound->steps and bound->views. */

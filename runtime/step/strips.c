@@ -67,15 +67,15 @@ static int64_t seen(const strip *t, int64_t from, int64_t count)
     return last + from > 0 ? last + from : 0;
 }
 
-static weft_status *run_part(const weft_bound_variant *bound, const weft_gemm_call *call, void *const *buffers)
+static weft_status *run_part(const strips_run *run, size_t number, const weft_gemm_call *call, void *const *buffers)
 {
-    return bound->variant->methods[WEFT_STEP_GEMM]->multiply(bound, call, buffers);
+    const weft_bound_variant *bound = run->frame->bound;
+    return bound->variant->methods[WEFT_STEP_GEMM]->multiply(bound, &run->steps[number], call, buffers);
 }
 
 /* From the innermost axis of rows outwards: those inside of the one that is cut stay whole, others have one index. */
 static weft_status *multiply(const strips_run *run, size_t number, const strip *t, void *const *buffers)
 {
-    const weft_bound_variant *bound = run->frame->bound;
     const weft_strip_step *step = &run->strips->steps[number];
     weft_gemm_call call = run->steps[number].gemm;
     int64_t batch[WEFT_MAX_RANK + 1], side = step->by_columns ? call.n : call.m;
@@ -100,11 +100,11 @@ static weft_status *multiply(const strips_run *run, size_t number, const strip *
         weft_gemm_call part = call;
         part.k = seen(t, step->zero, call.k);
         if (part.k < call.k && weft_zeros_add_nothing(&call, part.k, buffers[0], buffers[1])) {
-            WEFT_TRY(run_part(bound, &part, buffers));
+            WEFT_TRY(run_part(run, number, &part, buffers));
             if (!weft_zeros_are_negative(&call, buffers[2])) return NULL;
         }
     }
-    return run_part(bound, &call, buffers);
+    return run_part(run, number, &call, buffers);
 }
 
 static weft_status *run_step(const strips_run *run, size_t number, const strip *t, void *const *buffers)

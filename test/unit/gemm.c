@@ -14,6 +14,7 @@
 
 /* One product with its operands; element (0, 0) lies at the offset of the call. */
 struct product {
+    const weft_gemm_engine *engine; /* NULL: of the process */
     weft_gemm_call call;
     size_t count[3]; /* elements after a, b, c */
     void *data[3];
@@ -83,11 +84,14 @@ static void product_finish(struct product *product)
 
 static void product_run_on(struct product *product, const weft_machine *machine, size_t threads)
 {
+    const weft_gemm_engine *engine = product->engine;
+    if (engine == NULL) engine = weft_gemm_engine_find(weft_isa_level(), product->call.dtype);
     weft_pool *pool;
     weft_test_ok(weft_pool_create(NULL, machine, threads, &pool));
     weft_block_store *store;
     weft_test_ok(weft_block_store_create(NULL, 0, &store));
-    weft_test_ok(weft_gemm_run(pool, store, &product->call, product->data[0], product->data[1], product->data[2]));
+    weft_test_ok(
+        weft_gemm_run(engine, pool, store, &product->call, product->data[0], product->data[1], product->data[2]));
     weft_block_store_release(store);
     weft_pool_destroy(pool);
 }
@@ -269,10 +273,10 @@ static struct product with_columns(struct product product, bool a, bool b)
 static void check_blocks(weft_dtype dtype, int64_t width, int64_t other)
 {
     const weft_machine *machine = weft_machine_reference();
-    int64_t terms = weft_gemm_kernel_find(weft_isa_level(), weft_dtype_size(dtype), false)->terms;
+    int64_t terms = weft_gemm_engine_find(weft_isa_level(), dtype)->kernel->terms;
     int64_t fit = (int64_t)(machine->cache_bytes[1] / 4 / weft_dtype_size(dtype)) / terms;
     int64_t apart = (2 * (fit / width) + 1) * width, together = fit / other * other;
-    for (int layout = 0; layout<4; layout += sparsity> 1 ? 3 : 1) {
+    for (int layout = 0; layout < 4; layout += sparsity > 1 ? 3 : 1) {
         check_bits(machine, with_columns(row_major(dtype, apart, together, 2 * terms), layout & 1, layout & 2));
         check_bits(machine, with_columns(row_major(dtype, together, apart, 2 * terms), layout & 1, layout & 2));
     }
@@ -282,7 +286,7 @@ static void test_blocks_about_the_cache(void **state)
 {
     (void)state;
     for (size_t d = 0; d < 2; d++) {
-        const weft_gemm_kernel *kernel = weft_gemm_kernel_find(weft_isa_level(), weft_dtype_size(dtypes[d]), false);
+        const weft_gemm_kernel *kernel = weft_gemm_engine_find(weft_isa_level(), dtypes[d])->kernel;
         check_blocks(dtypes[d], kernel->rows, kernel->columns);
         check_blocks(dtypes[d], kernel->columns, kernel->rows);
     }
@@ -464,7 +468,8 @@ static weft_status *run_with(const weft_allocator *allocator, void *context)
     weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 1, &pool));
     weft_status *status = weft_block_store_create(allocator, 0, &store);
     if (status == NULL) {
-        status = weft_gemm_run(pool, store, &product->call, product->data[0], product->data[1], product->data[2]);
+        status = weft_gemm_run(weft_gemm_engine_find(weft_isa_level(), product->call.dtype), pool, store,
+                               &product->call, product->data[0], product->data[1], product->data[2]);
         weft_block_store_release(store);
     }
     weft_pool_destroy(pool);
@@ -782,7 +787,7 @@ static void check_rounded(weft_dtype dtype, const float *numbers, int64_t count)
 {
     enum { MOST = 256 };
     uint16_t rounded[MOST];
-    weft_float16_find(dtype)->round(numbers, (char *)rounded, count);
+    weft_gemm_engine_find(weft_isa_level(), dtype)->float16->round(numbers, (char *)rounded, count);
     for (int64_t i = 0; i < count; i++) {
         uint16_t expected = (uint16_t)weft_float_encode(dtype, (double)numbers[i]);
         if (isnan(numbers[i])) assert_true(isnan(weft_float_decode(dtype, rounded[i])));
@@ -799,7 +804,7 @@ static void test_conversions_of_float16(void **state)
     for (weft_dtype *dtype = (weft_dtype[]){WEFT_F16, WEFT_BF16, WEFT_BOOL}; *dtype != WEFT_BOOL; dtype++) {
         uint16_t *codes = (uint16_t *)(wide + CODES / 2);
         for (int i = 0; i < CODES; i++) codes[i] = (uint16_t)i;
-        weft_float16_find(*dtype)->widen((const char *)codes, wide, CODES);
+        weft_gemm_engine_find(weft_isa_level(), *dtype)->float16->widen((const char *)codes, wide, CODES);
         for (int i = 0; i < CODES; i++) {
             float expected = (float)weft_float_decode(*dtype, (uint64_t)i);
             if (isnan(expected)) assert_true(isnan(wide[i]));
@@ -830,19 +835,20 @@ static void test_conversions_of_float16(void **state)
 
 /* ---- panels ---- */
 
-/* An operand of `from`, packed for a level, in place of the operand; what it was is NaN. `to` shares all else. */
-static void *pack_operand(const struct product *from, weft_isa level, weft_panels operand, struct product *to)
+/* An operand of `from`, packed for an engine, in place of the operand; what it was is NaN. `to` shares all else. */
+static void *pack_operand(const struct product *from, const weft_gemm_engine *engine, weft_panels operand,
+                          struct product *to)
 {
     const weft_gemm_call *call = &from->call;
-    size_t size = weft_gemm_panels_bytes(level, call, operand), index = operand == WEFT_PANELS_A ? 0 : 1;
+    size_t size = weft_gemm_panels_bytes(engine, call, operand), index = operand == WEFT_PANELS_A ? 0 : 1;
     void *panels = aligned_alloc(WEFT_GEMM_ALIGNMENT, (size + WEFT_GEMM_ALIGNMENT) / WEFT_GEMM_ALIGNMENT * 64);
     assert_non_null(panels);
     memset(panels, 0, size);
-    weft_gemm_panels_fill(level, call, operand, from->data[index], panels);
+    weft_gemm_panels_fill(engine, call, operand, from->data[index], panels);
     *to = *from;
     to->data[index] = panels;
     to->call.panels = operand;
-    to->call.panel_level = level;
+    to->engine = engine;
     to->call.panel_lines = operand == WEFT_PANELS_A ? call->m : call->n;
     return panels;
 }
@@ -895,7 +901,7 @@ static void test_same_bits_with_panels(void **state)
         struct product plain = draw_panels(&batch, strides, operand), packed;
         int64_t lines = operand == WEFT_PANELS_A ? plain.call.m : plain.call.n;
         product_fill(&plain);
-        void *panels = pack_operand(&plain, level, operand, &packed);
+        void *panels = pack_operand(&plain, weft_gemm_engine_find(level, plain.call.dtype), operand, &packed);
         check_panels(&plain, &packed, lines);
         check_panels(&plain, &packed, 1 + rand() % lines);
         free(panels);
@@ -908,13 +914,13 @@ static void test_which_operand_is_packed(void **state)
     (void)state;
     const weft_machine *machine = weft_machine_reference();
     struct product p = row_major(WEFT_F32, 64, 256, 784);
-    weft_isa level = weft_isa_level();
-    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, false, false), WEFT_PANELS_NONE);
-    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, false, true), WEFT_PANELS_B);
+    const weft_gemm_engine *engine = weft_gemm_engine_find(weft_isa_level(), WEFT_F32);
+    assert_int_equal(weft_gemm_panels_choose(engine, machine, &p.call, false, false), WEFT_PANELS_NONE);
+    assert_int_equal(weft_gemm_panels_choose(engine, machine, &p.call, false, true), WEFT_PANELS_B);
     p.call.dtype = WEFT_C64;
-    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, true, true), WEFT_PANELS_NONE);
+    assert_int_equal(weft_gemm_panels_choose(engine, machine, &p.call, true, true), WEFT_PANELS_NONE);
     p = row_major(WEFT_F32, 1, 256, 784);
-    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, false, true), WEFT_PANELS_NONE);
+    assert_int_equal(weft_gemm_panels_choose(engine, machine, &p.call, false, true), WEFT_PANELS_NONE);
     int64_t batch = 3, none = 0, b = 784 * 256, c = 64 * 256;
     p = row_major(WEFT_F32, 64, 256, 784);
     p.call.batch_rank = 1;
@@ -922,9 +928,9 @@ static void test_which_operand_is_packed(void **state)
     p.call.a_batch = &none;
     p.call.b_batch = &b;
     p.call.c_batch = &c;
-    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, false, true), WEFT_PANELS_NONE);
+    assert_int_equal(weft_gemm_panels_choose(engine, machine, &p.call, false, true), WEFT_PANELS_NONE);
     p.call.b_batch = p.call.c_batch = &none; /* all are added up */
-    assert_int_equal(weft_gemm_panels_choose(machine, level, &p.call, false, true), WEFT_PANELS_NONE);
+    assert_int_equal(weft_gemm_panels_choose(engine, machine, &p.call, false, true), WEFT_PANELS_NONE);
 }
 
 /* ---- all ---- */

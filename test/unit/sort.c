@@ -115,17 +115,22 @@ static void check_row(const struct example *x, int64_t row)
     free(seen);
 }
 
+static const struct weft_key_sort *keys_of(const weft_sort_call *call)
+{
+    return weft_key_sort_find(call->dtype, call->positions);
+}
+
 /* Every other call with as little scratch as can be. */
 static void run(weft_pool *pool, weft_sort_call call, const void *in, void *out, bool positions)
 {
     static bool tight;
     tight = !tight;
     call.positions = positions;
-    size_t bytes = (size_t)weft_sort_scratch(pool, &call, tight);
-    assert_true(bytes <= (size_t)weft_sort_scratch(pool, &call, false));
+    size_t bytes = (size_t)weft_sort_scratch(keys_of(&call), pool, &call, tight);
+    assert_true(bytes <= (size_t)weft_sort_scratch(keys_of(&call), pool, &call, false));
     void *scratch = malloc(bytes);
     assert_true(scratch != NULL || bytes == 0);
-    assert_true(weft_sort_run(pool, &call, tight, in, out, scratch, NULL));
+    assert_true(weft_sort_run(keys_of(&call), pool, &call, tight, in, out, scratch, NULL));
     free(scratch);
 }
 
@@ -257,7 +262,7 @@ static void no_rows(void **unused)
     check(pool, WEFT_F64, 0, 100, false, false);
     /* Read backwards from where there is nothing. */
     weft_sort_call reversed = {.dtype = WEFT_F64, .in_step = -1, .out_step = 1, .in_offset = -1};
-    assert_true(weft_sort_run(pool, &reversed, false, NULL, NULL, NULL, NULL));
+    assert_true(weft_sort_run(keys_of(&reversed), pool, &reversed, false, NULL, NULL, NULL, NULL));
     weft_pool_destroy(pool);
     assert_true(weft_sort_supports(WEFT_F16));
     assert_false(weft_sort_supports(WEFT_C64));
@@ -276,9 +281,9 @@ static void scratch_that_cannot_be_counted(void **unused)
                            .rows = &rows,
                            .in_strides = &strides,
                            .out_strides = &strides};
-    assert_int_equal(weft_sort_scratch(pool, &call, false), INT64_MAX);
+    assert_int_equal(weft_sort_scratch(keys_of(&call), pool, &call, false), INT64_MAX);
     call.length = INT64_MAX / 2;
-    assert_int_equal(weft_sort_scratch(pool, &call, false), INT64_MAX);
+    assert_int_equal(weft_sort_scratch(keys_of(&call), pool, &call, false), INT64_MAX);
     weft_pool_destroy(pool);
 }
 
@@ -296,13 +301,14 @@ static void cancel(bool in_scratch, size_t at, int64_t length, size_t done)
                            .out_strides = &length,
                            .in_step = 1,
                            .out_step = 1};
-    size_t count = (size_t)(rows * length), scratch_bytes = (size_t)weft_sort_scratch(pool, &call, false);
+    size_t count = (size_t)(rows * length),
+           scratch_bytes = (size_t)weft_sort_scratch(keys_of(&call), pool, &call, false);
     int64_t *in = calloc(count, sizeof *in), *out = calloc(count, sizeof *out);
     char *scratch = calloc(scratch_bytes, 1);
     assert_true(in != NULL && out != NULL && scratch != NULL);
     for (size_t i = 0; i < count; i++) in[i] = 1 + (int64_t)(i % 2 << 40);
     const volatile bool *flag = (const volatile bool *)(in_scratch ? scratch : (char *)out) + at;
-    assert_false(weft_sort_run(pool, &call, false, in, out, scratch, flag));
+    assert_false(weft_sort_run(keys_of(&call), pool, &call, false, in, out, scratch, flag));
     for (size_t i = 0; i < count; i++) assert_true((out[i] != 0) == (i < done));
     free(in);
     free(out);
