@@ -11,8 +11,8 @@
  * With --device the same is done on a device whose memory the host cannot read and whose queues do nothing until
  * somebody waits, without threads, specialised variants and static extents; the code is that of a runtime of the CPU.
  * With --objects FOLDER it also writes objects of the programs, for --target and the levels of --isa, and records of
- * the runs. With -q code is not optimised. With -c nothing runs: every built-in op must be in the files in every dtype
- * it takes.
+ * the runs. With -q code is not optimised. With -o only cases run that have an op in a kind of dtype that no case
+ * before them has it in. With -c nothing runs: every built-in op must be in the files in every dtype it takes.
  */
 #include "test/conform/case.h"
 #include "test/conform/coverage.h"
@@ -30,6 +30,7 @@ typedef struct suite {
     bool all;     /* no turns */
     bool covered; /* nothing is run */
     bool hashed;  /* one run, whose hash is printed */
+    bool once;    /* cases that bring something new */
     size_t turn;  /* counts cases */
     size_t shard, shards;
     weft_executor *executor, *crowds[CROWDS]; /* one thread; 2, 3 and 7 */
@@ -424,8 +425,8 @@ static void run_case(void *context, const weft_test_case *given)
     weft_test_subject subject;
     weft_test_tolerance tolerance;
     weft_test_binding binding;
-    weft_test_coverage_add(&all->coverage, given->text);
-    bool chosen = all->turn++ % all->shards == all->shard;
+    bool is_new = weft_test_coverage_add(&all->coverage, given->text);
+    bool chosen = all->turn++ % all->shards == all->shard && (is_new || !all->once);
     if (all->covered || !chosen) return;
     if (all->only != NULL && strstr(given->title, all->only) == NULL) return;
     if (!weft_test_tolerance_parse(given->tolerance, &tolerance)) {
@@ -501,6 +502,7 @@ int main(int argc, char **argv)
         all.hashed |= strcmp(argv[i], "-b") == 0;
         all.object_options.freestanding |= strcmp(argv[i], "--freestanding") == 0;
         all.covered |= strcmp(argv[i], "-c") == 0;
+        all.once |= strcmp(argv[i], "-o") == 0;
         if (strcmp(argv[i], "-q") == 0) code = WEFT_CODE_QUICK;
     }
     good = good && (objects == NULL || (all.recorder = weft_test_recorder_create(objects)) != NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/conform/coverage.h"
 #include "lib/graph/graph.h"
+#include "runtime/base/float_bits.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -16,18 +17,35 @@ static weft_dtype dtype_of(const weft_graph *graph, const weft_node *node)
     return weft_value_type(graph, node->inputs[indexes ? 0 : node->input_count - 1])->dtype;
 }
 
-void weft_test_coverage_add(weft_test_coverage *coverage, const char *text)
+/* Dtypes of the same kind: 16-bit floats are one of their own. */
+static weft_dtype_set like(weft_dtype dtype)
 {
+    weft_dtype_set set = 0;
+    for (weft_dtype other = 0; other < WEFT_DTYPE_COUNT; other++) {
+        bool same = weft_dtype_info_of(other)->kind == weft_dtype_info_of(dtype)->kind &&
+                    weft_dtype_is_float16(other) == weft_dtype_is_float16(dtype);
+        if (same) set |= 1u << other;
+    }
+    return set;
+}
+
+bool weft_test_coverage_add(weft_test_coverage *coverage, const char *text)
+{
+    bool is_new = false;
     weft_module *module = NULL;
     weft_status *status = weft_graph_parse("coverage", text, strlen(text), NULL, 0, NULL, &module);
     weft_status_destroy(status);
-    if (module == NULL) return;
+    if (module == NULL) return false;
     for (uint32_t n = 0; n < module->graph->node_count; n++) {
         const weft_node *node = weft_graph_node(module->graph, n);
         weft_op_id id = weft_op_id_of(node->op);
-        if (id < WEFT_OP_COUNT) coverage->seen[id] |= 1u << dtype_of(module->graph, node);
+        weft_dtype dtype = dtype_of(module->graph, node);
+        if (id >= WEFT_OP_COUNT) continue;
+        is_new |= (coverage->seen[id] & like(dtype)) == 0;
+        coverage->seen[id] |= 1u << dtype;
     }
     weft_module_destroy(module);
+    return is_new;
 }
 
 /* The extent of an axis is an i64. */

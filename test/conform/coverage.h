@@ -8,8 +8,9 @@ typedef struct weft_test_coverage {
     weft_dtype_set seen[WEFT_OP_COUNT];
 } weft_test_coverage;
 
-/* Adds the ops of a graph text; one that does not parse has none. */
-void weft_test_coverage_add(weft_test_coverage *coverage, const char *text);
+/* Adds the ops of a graph text; one that does not parse has none. Whether one of them is the first with this kind of
+ * dtype. */
+bool weft_test_coverage_add(weft_test_coverage *coverage, const char *text);
 /* Prints what is missing and returns how many. */
 size_t weft_test_coverage_report(const weft_test_coverage *coverage);
 #endif

@@ -247,7 +247,7 @@ static void test_sizes(void)
 static void test_manifest(void)
 {
     const weft_rt_manifest *m = layer_manifest();
-    CHECK(m->size == sizeof *m && strcmp(m->name, "layer") == 0 && strcmp(m->isa, "x86-64-v3") == 0);
+    CHECK(m->size == sizeof *m && strcmp(m->name, "layer") == 0 && strcmp(m->isa, LEVEL) == 0);
     CHECK(m->symbol_count == 1 && m->input_count == 1 && m->output_count == 1);
     CHECK(strcmp(m->symbols[0].name, "n") == 0 && m->symbols[0].min == 1 && m->symbols[0].max == 4096);
     CHECK(strcmp(m->inputs[0].name, "x") == 0 && strcmp(m->inputs[0].dtype, "f32") == 0 && m->inputs[0].rank == 2);

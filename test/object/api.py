@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Has the command compile a few graphs, and a C program that uses their headers.
 
-usage: api.py WEFT CC LIBRARY INCLUDE API.c [FLAG...]
+usage: api.py [--target TARGET] [--under COMMAND] WEFT CC LIBRARY INCLUDE API.c [FLAG...]
+
+The program is for TARGET, and run as an argument of COMMAND.
 """
+import argparse
 import pathlib
 import subprocess
 import sys
@@ -49,6 +52,7 @@ graph {
   return c = %1
 }
 """
+LEVELS = {"x86_64-linux-gnu": "x86-64-v3", "aarch64-linux-gnu": "armv8-a"}
 # Fields of the header: keywords, macros, types, and what would end a comment.
 NAMES = ["x", "x_layout", "_Bool", "NULL", "linux", "int64_t", "class", "weft_rt_layout", "extents", "__LINE__"]
 NAMED = "weft 0.1\nsymbol int64_t in [1, 9]\ngraph {\n" + "".join(
@@ -82,11 +86,11 @@ def info(weft, path):
     return subprocess.run([weft, "info", path], check=False, capture_output=True, text=True)
 
 
-def check_info(weft, folder):
+def check_info(weft, folder, level):
     """What `weft info` says of an object, of a program, and of what is damaged."""
     layer = info(weft, folder / "layer.o")
-    expected = ["name      layer", "isa       x86-64-v3", "symbol    n in [1, 4096]", "input     x: f32 [n, 5]",
-                "output    y: f32 [n, 2]", "variant   x86-64-v3, row-major: 1 kernel"]
+    expected = ["name      layer", f"isa       {level}", "symbol    n in [1, 4096]", "input     x: f32 [n, 5]",
+                "output    y: f32 [n, 2]", f"variant   {level}, row-major: 1 kernel"]
     missing = [line for line in expected if line not in layer.stdout.splitlines()]
     program = info(weft, folder / "api")
     missing += [stem for stem in OBJECTS if f"name      {stem}" not in program.stdout.splitlines()]
@@ -107,20 +111,27 @@ def check_info(weft, folder):
 
 
 def main():
-    weft, compiler, library, include, source, *flags = sys.argv[1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--target", choices=LEVELS, default="x86_64-linux-gnu")
+    parser.add_argument("--under", type=str.split, default=[])
+    parsed, words = parser.parse_known_args()
+    weft, compiler, library, include, source, *flags = words
+    level = LEVELS[parsed.target]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for stem, (text, options) in OBJECTS.items():
             graph = folder / f"{stem}.weft"
             graph.write_text(text)
-            subprocess.run([weft, "compile", graph, "-o", folder, "--isa", "x86-64-v3", *options], check=True)
+            subprocess.run([weft, "compile", graph, "-o", folder, "--target", parsed.target, "--isa", level, *options],
+                           check=True)
         program = folder / "api"
         subprocess.run([compiler, "-std=gnu17", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-builtin-malloc", *flags,
-                        f"-I{include}", f"-I{folder}", source, *[folder / f"{stem}.o" for stem in OBJECTS], library,
+                        f'-DLEVEL="{level}"', f"-I{include}", f"-I{folder}", source, *[folder / f"{stem}.o" for stem in OBJECTS], library,
                         "-lm", "-pthread", "-o", program], check=True)
-        check_info(weft, folder)
-        check_names(weft, compiler, include, folder)
-        sys.exit(subprocess.run([program, folder], check=False).returncode)
+        check_info(weft, folder, level)
+        if not parsed.under:
+            check_names(weft, compiler, include, folder)
+        sys.exit(subprocess.run([*parsed.under, program, folder], check=False).returncode)
 
 
 if __name__ == "__main__":

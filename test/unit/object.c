@@ -41,6 +41,15 @@ static void test_refused(void **state)
     refuses(program, (weft_object_options){.name = "f", .isa = ""}, "isa \"\" is none of");
     refuses(program, (weft_object_options){.name = "f", .isa = "x86-64-v3,"}, "isa \"\" is none of");
     refuses(program, (weft_object_options){.name = "f", .isa = "x86-64-v1"}, "isa \"x86-64-v1\" is none of");
+    refuses(program, (weft_object_options){.name = "f", .target = "riscv64-linux-gnu"},
+            "target \"riscv64-linux-gnu\" is neither x86_64-linux-gnu nor aarch64-linux-gnu");
+    refuses(program, (weft_object_options){.name = "f", .target = "aarch64-linux-gnu", .isa = "armv8-a,x86-64-v3"},
+            "isa \"x86-64-v3\" is none of armv8-a, the levels of target aarch64-linux-gnu");
+    refuses(program, (weft_object_options){.name = "f", .target = "aarch64-unknown-linux-gnu", .isa = "native"},
+            "isa \"native\" is none of armv8-a, the levels");
+    refuses(
+        program, (weft_object_options){.name = "f", .isa = "armv8-a"},
+        "isa \"armv8-a\" is none of x86-64-v2, x86-64-v3, x86-64-v4 and native, the levels of target x86_64-linux-gnu");
     refuses(program, (weft_object_options){.name = "f", .extents = ""}, "no value for symbol n");
     refuses(program, (weft_object_options){.name = "f", .extents = "n"}, "they are NAME=VALUE");
     refuses(program, (weft_object_options){.name = "f", .extents = "n=1,"}, "a group ends with a comma");
