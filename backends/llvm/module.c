@@ -191,6 +191,7 @@ static weft_status *compile_object(compilation *c, const weft_object_request *re
     WEFT_TRY(verify(c));
     WEFT_TRY(run_passes(c, request->freestanding ? FREESTANDING_PASSES : PASSES));
     if (request->freestanding) WEFT_TRY(weft_freestanding_check(c->allocator, c->module));
+    weft_object_settle_constants(c->module);
     return emit_code(c, LLVMObjectFile, out_object);
 }
 

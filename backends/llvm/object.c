@@ -106,6 +106,13 @@ void weft_object_write_text(const weft_object_request *request, LLVMModuleRef mo
     LLVMSetAlignment(global, 1);
 }
 
+/* No other variables are private: those of the runtime are static. */
+void weft_object_settle_constants(LLVMModuleRef module)
+{
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g != NULL; g = LLVMGetNextGlobal(g))
+        if (LLVMGetLinkage(g) == LLVMPrivateLinkage) LLVMSetGlobalConstant(g, true);
+}
+
 /* ---- entries ---- */
 
 enum { MOST_PARAMETERS = 8 };

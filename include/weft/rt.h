@@ -131,6 +131,15 @@ void weft_rt_weights_unmap(const weft_rt_manifest *manifest, const void *weights
 
 typedef struct weft_rt_object weft_rt_object;
 
+/* The symbol that a function has in the object: it names the contents of the header. With another header than the one
+ * that was written with the object, or an equal one, a program does not link. The object has NAME_prepare and NAME_run
+ * as well, for those who call them without the header. */
+#if defined(__GNUC__)
+#define WEFT_RT_SYMBOL(symbol) __asm__(symbol)
+#else
+#define WEFT_RT_SYMBOL(symbol)
+#endif
+
 /* NAME_prepare and NAME_run, whose contracts NAME.h has; call those, as they check the type of `call`. */
 weft_rt_code weft_rt_prepare(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
                              int64_t *out_shapes, weft_rt_error *out_error);

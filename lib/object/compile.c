@@ -36,6 +36,7 @@ typedef struct object_compiler {
     const int64_t *values; /* that it is for */
     bool strided;
     uint32_t *input_alias; /* of the first variant */
+    uint32_t header_digest;
 } object_compiler;
 
 /* ---- kernels ---- */
@@ -180,30 +181,36 @@ static int compare_pointers(const void *a, const void *b)
 
 static weft_status *emit(object_compiler *c, weft_object_emitter emit_object, weft_bytes *out_code)
 {
-    char names[5][128];
-    snprintf(names[0], sizeof names[0], "%s_prepare", c->plan->name);
-    snprintf(names[1], sizeof names[1], "%s_run", c->plan->name);
-    snprintf(names[2], sizeof names[2], "%s_manifest", c->plan->name);
-    snprintf(names[3], sizeof names[3], "%s_object", c->plan->name);
-    snprintf(names[4], sizeof names[4], "%s_text", c->plan->name);
-    weft_image_point_to_symbol(&c->image, offsetof(weft_rt_object, manifest) + offsetof(weft_rt_manifest, text),
-                               names[4]);
+    enum { ENTRIES = 5 };
+    const char *name = c->plan->name;
+    char data[128], text[128], entry[ENTRIES][128];
+    snprintf(data, sizeof data, "%s_object", name);
+    snprintf(text, sizeof text, "%s_text", name);
+    snprintf(entry[0], sizeof entry[0], "%s_prepare", name);
+    snprintf(entry[1], sizeof entry[1], "%s_run", name);
+    snprintf(entry[2], sizeof entry[2], "%s_manifest", name);
+    snprintf(entry[3], sizeof entry[3], "%s_prepare" WEFT_HEADER_MARK "%08" PRIx32, name, c->header_digest);
+    snprintf(entry[4], sizeof entry[4], "%s_run" WEFT_HEADER_MARK "%08" PRIx32, name, c->header_digest);
+    weft_image_point_to_symbol(&c->image, offsetof(weft_rt_object, manifest) + offsetof(weft_rt_manifest, text), text);
     WEFT_TRY(weft_image_status(&c->image));
     WEFT_TRY(weft_bytes_status(&c->text));
-    const weft_object_entry entries[] = {
-        {names[0], "weft_rt_prepare", 4}, {names[1], "weft_rt_run", 3}, {names[2], NULL, 0}};
+    const weft_object_entry entries[ENTRIES] = {{entry[0], "weft_rt_prepare", 4},
+                                                {entry[1], "weft_rt_run", 3},
+                                                {entry[2], NULL, 0},
+                                                {entry[3], "weft_rt_prepare", 4},
+                                                {entry[4], "weft_rt_run", 3}};
     qsort(c->image.pointers, c->image.pointer_count, sizeof *c->image.pointers, compare_pointers);
     const weft_object_request request = {.architecture = c->plan->architecture,
                                          .kernel_count = c->kernel_count,
                                          .kernels = c->kernels,
-                                         .data_symbol = names[3],
+                                         .data_symbol = data,
                                          .data = c->image.bytes.data,
                                          .data_bytes = c->image.bytes.size,
                                          .pointer_count = c->image.pointer_count,
                                          .pointers = c->image.pointers,
-                                         .text_symbol = names[4],
+                                         .text_symbol = text,
                                          .text = c->text.data,
-                                         .entry_count = sizeof entries / sizeof *entries,
+                                         .entry_count = ENTRIES,
                                          .entries = entries,
                                          .freestanding = c->plan->freestanding,
                                          .levels = c->plan->levels};
@@ -265,7 +272,7 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
                                         .input_alias = c->input_alias,
                                         .has_weights = object->weights.size > 0,
                                         .freestanding = plan->freestanding};
-    WEFT_TRY(weft_header_write(&header, &object->header));
+    WEFT_TRY(weft_header_write(&header, &object->header, &c->header_digest));
     weft_bytes_print(&object->pkg_config,
                      "Name: %s\nDescription: a tensor program compiled by weft for %s\nVersion: %d.%d.%d\n"
                      "%sCflags: -I${pcfiledir}\nLibs: ${pcfiledir}/%s.o\n",

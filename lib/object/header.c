@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "runtime/base/map.h"
+#include "runtime/object/digest.h"
 #include "runtime/program/variant.h"
 
 typedef struct header_writer {
@@ -298,7 +299,7 @@ static void print_shapes(const header_writer *w)
 
 /* ---- the whole ---- */
 
-static void print_functions(const header_writer *w)
+static void print_functions(const header_writer *w, uint32_t digest)
 {
     const char *name = w->request->name;
     const char *trial = w->request->freestanding ? " * It finds out in the memory of the workspace, where bindings are "
@@ -314,17 +315,18 @@ static void print_functions(const header_writer *w)
         " * there yet. `out_shapes` and `out_error` may be NULL.\n"
         "%s */\n"
         "weft_rt_code %s_prepare(const %s_call *call, weft_rt_workspace *workspace, %s_shapes *out_shapes,\n"
-        "    weft_rt_error *out_error);\n"
+        "    weft_rt_error *out_error) WEFT_RT_SYMBOL(\"%s_prepare" WEFT_HEADER_MARK "%08" PRIx32 "\");\n"
         "/* Computes the outputs. Everything is checked before anything is written; after an error that is not "
         "DATA_ERROR,\n"
         " * outputs are as they were. `out_error` may be NULL. */\n"
-        "weft_rt_code %s_run(const %s_call *call, weft_rt_workspace *workspace, weft_rt_error *out_error);\n"
+        "weft_rt_code %s_run(const %s_call *call, weft_rt_workspace *workspace, weft_rt_error *out_error)\n"
+        "    WEFT_RT_SYMBOL(\"%s_run" WEFT_HEADER_MARK "%08" PRIx32 "\");\n"
         "/* What the object says about itself. */\n"
         "const weft_rt_manifest *%s_manifest(void);\n\n",
-        trial, name, name, name, name, name, name);
+        trial, name, name, name, name, digest, name, name, name, digest, name);
 }
 
-static weft_status *write(header_writer *w)
+static weft_status *write(header_writer *w, uint32_t *out_digest)
 {
     const char *name = w->request->name;
     WEFT_TRY(find_fields(w));
@@ -333,20 +335,23 @@ static weft_status *write(header_writer *w)
                      "#define %s_H_INCLUDED\n#include <weft/rt.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                      WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH, w->request->isa, name,
                      w->request->freestanding ? ", which needs no library" : " and libweft-rt", name, name);
+    size_t begin = w->text->size;
     print_extents(w);
     print_call(w);
     print_shapes(w);
-    print_functions(w);
+    WEFT_TRY(weft_bytes_status(w->text));
+    *out_digest = (uint32_t)weft_digest(w->text->data + begin, w->text->size - begin);
+    print_functions(w, *out_digest);
     weft_bytes_print(w->text, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return weft_bytes_status(w->text);
 }
 
-weft_status *weft_header_write(const weft_header_request *request, weft_bytes *out_text)
+weft_status *weft_header_write(const weft_header_request *request, weft_bytes *out_text, uint32_t *out_digest)
 {
     header_writer w = {.request = request, .program = request->program, .text = out_text};
     weft_arena_init(&w.arena, request->allocator);
     weft_map_init(&w.used, request->allocator);
-    weft_status *status = write(&w);
+    weft_status *status = write(&w, out_digest);
     weft_map_finish(&w.used, NULL);
     weft_arena_finish(&w.arena);
     return status;

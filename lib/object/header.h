@@ -14,7 +14,11 @@ typedef struct weft_header_request {
     bool freestanding;
 } weft_header_request;
 
+/* Between the name of a function and the digest of the header, in its symbol: "mlp_run_as_in_header_5f3a1b2c". */
+#define WEFT_HEADER_MARK "_as_in_header_"
+
 /* Names of inputs, outputs and symbols become fields: what an identifier cannot have becomes '_', keywords and what is
- * there already get a number. */
-weft_status *weft_header_write(const weft_header_request *request, weft_bytes *out_text) WEFT_MUST_USE;
+ * there already get a number. `out_digest` is that of what the header says of the interface. */
+weft_status *weft_header_write(const weft_header_request *request, weft_bytes *out_text,
+                               uint32_t *out_digest) WEFT_MUST_USE;
 #endif

@@ -12,7 +12,7 @@ struct weft_status {
     const char *message;
 };
 
-static weft_status out_of_memory = {.code = WEFT_OUT_OF_MEMORY, .where = "", .message = "out of memory"};
+static const weft_status out_of_memory = {.code = WEFT_OUT_OF_MEMORY, .where = "", .message = "out of memory"};
 
 static const char *const code_names[WEFT_CODE_COUNT] = {
 #define WEFT_CODE(name, text) #name,
@@ -49,7 +49,7 @@ void weft_status_destroy(weft_status *status)
 
 weft_status *weft_status_out_of_memory(void)
 {
-    return &out_of_memory;
+    return (weft_status *)(uintptr_t)&out_of_memory;
 }
 
 /* A status with room for texts of these lengths; NULL when out of memory. */
@@ -83,7 +83,7 @@ static weft_status *escape(weft_status *status)
         weft_text_escape(status->message, message, message_length + 1);
     }
     weft_status_destroy(status);
-    return escaped == NULL ? &out_of_memory : escaped;
+    return escaped == NULL ? weft_status_out_of_memory() : escaped;
 }
 
 weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code code, const char *where,
@@ -102,7 +102,7 @@ weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code cod
         if (length > 0) vsnprintf(message, room + 1, format, again);
     }
     va_end(again);
-    return status == NULL ? &out_of_memory : escape(status);
+    return status == NULL ? weft_status_out_of_memory() : escape(status);
 }
 
 weft_status *weft_status_create(const weft_allocator *allocator, weft_code code, const char *where, const char *format,
@@ -143,11 +143,11 @@ weft_status *weft_status_null(const char *where, const char *argument)
 weft_status *weft_status_clone(const weft_allocator *allocator, const weft_status *status)
 {
     if (status == NULL) return NULL;
-    if (status == &out_of_memory) return &out_of_memory;
+    if (status == &out_of_memory) return weft_status_out_of_memory();
     char *where, *message;
     weft_status *clone =
         status_allocate(allocator, status->code, strlen(status->where), strlen(status->message), &where, &message);
-    if (clone == NULL) return &out_of_memory;
+    if (clone == NULL) return weft_status_out_of_memory();
     strcpy(where, status->where);
     strcpy(message, status->message);
     return clone;

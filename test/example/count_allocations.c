@@ -5,7 +5,7 @@
  */
 #include <stddef.h>
 #include <stdio.h>
-#include "decoder.h"
+#include <weft/rt.h>
 
 static size_t allocations, prepares, runs, in_prepares, in_runs;
 
@@ -13,9 +13,10 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *block, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
-weft_rt_code __real_decoder_prepare(const decoder_call *call, weft_rt_workspace *workspace, decoder_shapes *out_shapes,
-                                    weft_rt_error *out_error);
-weft_rt_code __real_decoder_run(const decoder_call *call, weft_rt_workspace *workspace, weft_rt_error *out_error);
+weft_rt_code __real_weft_rt_prepare(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
+                                    int64_t *out_shapes, weft_rt_error *out_error);
+weft_rt_code __real_weft_rt_run(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
+                                weft_rt_error *out_error);
 
 void *__wrap_malloc(size_t size)
 {
@@ -41,20 +42,21 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
     return __real_aligned_alloc(alignment, size);
 }
 
-weft_rt_code __wrap_decoder_prepare(const decoder_call *call, weft_rt_workspace *workspace, decoder_shapes *out_shapes,
-                                    weft_rt_error *out_error)
+weft_rt_code __wrap_weft_rt_prepare(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
+                                    int64_t *out_shapes, weft_rt_error *out_error)
 {
     size_t before = allocations;
-    weft_rt_code code = __real_decoder_prepare(call, workspace, out_shapes, out_error);
+    weft_rt_code code = __real_weft_rt_prepare(object, call, workspace, out_shapes, out_error);
     prepares++;
     in_prepares += allocations - before;
     return code;
 }
 
-weft_rt_code __wrap_decoder_run(const decoder_call *call, weft_rt_workspace *workspace, weft_rt_error *out_error)
+weft_rt_code __wrap_weft_rt_run(const weft_rt_object *object, const void *call, weft_rt_workspace *workspace,
+                                weft_rt_error *out_error)
 {
     size_t before = allocations;
-    weft_rt_code code = __real_decoder_run(call, workspace, out_error);
+    weft_rt_code code = __real_weft_rt_run(object, call, workspace, out_error);
     runs++;
     in_runs += allocations - before;
     return code;

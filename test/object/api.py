@@ -82,6 +82,23 @@ def check_names(weft, compiler, include, folder):
                         folder / name, "-o", folder / "named-c.o"], check=True)
 
 
+def check_headers(weft, compiler, library, include, folder):
+    """With the header of another graph, or of one whose sizes differ, a program does not link, and the linker says why."""
+    source = folder / "old.c"
+    source.write_text('#include "old.h"\nint main(void) { old_call call = {.x = 0}; weft_rt_workspace w = {0};\n'
+                      "return old_prepare(&call, &w, 0, 0) == WEFT_RT_OK || old_run(&call, &w, 0) == WEFT_RT_OK; }\n")
+    for stem, graph, links in [("same", LAYER, True), ("wider", LAYER.replace("4096", "8192"), False), ("sized", SIZED, False)]:
+        for place, text in ("old", LAYER), (stem, graph):
+            (folder / place).mkdir(exist_ok=True)
+            (folder / place / "old.weft").write_text(text)
+            subprocess.run([weft, "compile", folder / place / "old.weft", "-o", folder / place], check=True)
+        linked = subprocess.run([compiler, "-std=gnu17", f"-I{include}", f"-I{folder / 'old'}", source,
+                                 folder / stem / "old.o", library, "-Wl,--gc-sections", "-lm", "-pthread", "-o",
+                                 folder / "old-program"], check=False, capture_output=True, text=True)
+        if (linked.returncode == 0) != links or (not links and "old_run_as_in_header_" not in linked.stderr):
+            sys.exit(f"header of layer, object of {stem}: {linked.stderr}")
+
+
 def info(weft, path):
     return subprocess.run([weft, "info", path], check=False, capture_output=True, text=True)
 
@@ -131,6 +148,7 @@ def main():
         check_info(weft, folder, level)
         if not parsed.under:
             check_names(weft, compiler, include, folder)
+            check_headers(weft, compiler, library, include, folder)
         sys.exit(subprocess.run([*parsed.under, program, folder], check=False).returncode)
 
 
