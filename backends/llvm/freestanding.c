@@ -97,7 +97,8 @@ static bool is_entry(const weft_object_request *request, const char *name)
 static void hide(const weft_object_request *request, LLVMValueRef value)
 {
     size_t length;
-    if (!LLVMIsDeclaration(value) && !is_entry(request, LLVMGetValueName2(value, &length)))
+    if (!LLVMIsDeclaration(value) && LLVMGetLinkage(value) != LLVMPrivateLinkage &&
+        !is_entry(request, LLVMGetValueName2(value, &length)))
         LLVMSetLinkage(value, LLVMInternalLinkage);
 }
 

@@ -166,6 +166,7 @@ static weft_status *plan_steps(variant_builder *builder)
     uint32_t *order = weft_arena_allocate(builder->arena, (count + 1) * sizeof *order);
     if (builder->steps == NULL || order == NULL) return weft_status_out_of_memory();
     builder->lowering = (weft_lowering){.allocator = builder->request->allocator,
+                                        .without_folders = builder->request->without_folders,
                                         .arena = &builder->variant->arena,
                                         .fusion = builder->fusion,
                                         .memories = builder->memories,

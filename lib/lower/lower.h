@@ -20,6 +20,7 @@ typedef struct weft_lowering {
     size_t fixed_count; /* specialised symbols */
     const char *const *fixed_names;
     const int64_t *fixed_values;
+    bool without_folders; /* sentences name files alone */
 } weft_lowering;
 
 typedef enum weft_lower_part {

@@ -134,8 +134,10 @@ static const char *add_location(lowerer *low, const weft_node *node, const char 
     if (node->location.file == NULL) return sentence;
     weft_bytes text;
     weft_bytes_init(&text, low->lowering->allocator);
+    const char *slash = low->lowering->without_folders ? strrchr(node->location.file, '/') : NULL;
     weft_bytes_print(&text, "%s (", sentence);
-    for (const char *c = node->location.file; *c != '\0'; c++) weft_bytes_print(&text, *c == '%' ? "%%%%" : "%c", *c);
+    for (const char *c = slash != NULL ? slash + 1 : node->location.file; *c != '\0'; c++)
+        weft_bytes_print(&text, *c == '%' ? "%%%%" : "%c", *c);
     weft_bytes_print(&text, ":%d)", node->location.line);
     const char *kept = text.failed ? NULL : weft_arena_string(low->lowering->arena, text.data, text.size);
     weft_bytes_finish(&text);

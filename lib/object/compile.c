@@ -154,6 +154,7 @@ static weft_status *build_variant(object_compiler *c, weft_isa level, const int6
                                         .output_layouts = layouts + program->input_count,
                                         .specialized_count = values == NULL ? 0 : program->formulas.symbol_count,
                                         .specialized = values,
+                                        .without_folders = true,
                                         .machine = &machine,
                                         .level = level};
     c->level = level;

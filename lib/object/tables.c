@@ -64,13 +64,20 @@ static void fill_value(weft_image_data *image, size_t at, const weft_program_val
     COPY(image, at, weft_program_value, extents, value->extents, value->rank);
 }
 
+/* Without the folder, so that equal graphs in different places make equal objects. */
+static const char *file_of(const char *location)
+{
+    const char *slash = location == NULL ? NULL : strrchr(location, '/');
+    return slash == NULL ? location : slash + 1;
+}
+
 static void fill_guard(weft_image_data *image, size_t at, const weft_program_guard *guard)
 {
     weft_program_guard copy = *guard;
     copy.message = copy.location = NULL;
     WRITE(image, at, copy);
     TEXT(image, at, weft_program_guard, message, guard->message);
-    TEXT(image, at, weft_program_guard, location, guard->location);
+    TEXT(image, at, weft_program_guard, location, file_of(guard->location));
 }
 
 size_t weft_tables_put_program(weft_image_data *image, const weft_program *program)

@@ -273,6 +273,7 @@ struct weft_build_request {
     weft_store *store;               /* the executor's: optimised objects on disk, by target and text; NULL: none */
     const weft_schedules *schedules; /* the executor's; NULL: none */
     weft_code_policy code;
+    bool without_folders;                /* sentences about data name files alone */
     weft_background *background;         /* the executor's, for TIERED code */
     _Atomic uint64_t *kernels_compiled;  /* counted up for each kernel that went through the code generator */
     _Atomic uint64_t *kernels_optimized; /* and for each that did so again, in the background */
