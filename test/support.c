@@ -172,3 +172,14 @@ size_t weft_test_mappings(void)
     fclose(file);
     return lines;
 }
+
+bool weft_test_has_llvm(void)
+{
+    char line[512];
+    bool found = false;
+    FILE *file = fopen("/proc/self/maps", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) found |= strstr(line, "libLLVM") != NULL;
+    fclose(file);
+    return found;
+}

@@ -58,4 +58,6 @@ uint64_t weft_test_count_end(void);
 /* Of this process: kilobytes resident, and how many mappings. */
 long weft_test_resident(void);
 size_t weft_test_mappings(void);
+/* Whether LLVM is among them. */
+bool weft_test_has_llvm(void);
 #endif

@@ -256,14 +256,14 @@ static void append_target(weft_bytes *key)
     weft_bytes_print(key, "%s %s\n", WEFT_CODE_VERSION, weft_isa_text());
 }
 
-/* Where all code is on disk, LLVM is not needed. */
+/* Where all code is on disk, or with the program, LLVM is not needed. */
 static weft_status *build(void *self, const weft_build_request *request, weft_variant **out_variant)
 {
     static const weft_code_generator generator = {append_target, emit, emit_quick};
     const weft_llvm_interface *interface;
     (void)self;
     watch_end();
-    if (request->store == NULL) WEFT_TRY(weft_llvm_load(&interface));
+    if (request->store == NULL && request->program->kept == NULL) WEFT_TRY(weft_llvm_load(&interface));
     return weft_variant_build(request, &generator, out_variant);
 }
 

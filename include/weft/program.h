@@ -133,8 +133,31 @@ weft_status *weft_program_parse(const char *name, const void *data, size_t size,
                                 weft_program **out_program) WEFT_MUST_USE;
 /* Whether a file that begins with these bytes is meant to be a saved program. */
 bool weft_program_is_saved(const void *data, size_t size);
-/* Approximate memory use of the program in bytes, without its text. Large constants are shared with the graph it was
- * made from and all programs of that graph; here they count in full. */
+
+/*
+ * Machine code with a program, so that a service starts from one file, without LLVM: after weft_program_keep_code, the
+ * program gets the optimised code that executors compile for it, or find in their caches, of every variant that is
+ * built from then on, at once whatever the code policy; weft_program_save writes it behind the text. Code of programs
+ * that kernels of extensions compile in a run is not among it. No run may be under way.
+ */
+weft_status *weft_program_keep_code(weft_program *program) WEFT_MUST_USE;
+/*
+ * Gives the program the code in the file of a saved one, which executors then use in place of compiling; the program
+ * may also be a new one of the same graph. weft_program_load leaves code alone: it runs in this process, and a checksum
+ * does not say who made it, so use files that you trust as you trust a library. Code of another build of weft, or for
+ * other instructions than the process uses, is not used, and what is damaged is left out: that costs a compilation, and
+ * is no error. `out_count` may be NULL: how many kernels the program has code of. No run may be under way. Errors are
+ * those of weft_program_load, but for the text, which is not read.
+ */
+weft_status *weft_program_load_code(weft_program *program, const char *path, size_t *out_count) WEFT_MUST_USE;
+/* The same from the bytes of such a file. */
+weft_status *weft_program_parse_code(weft_program *program, const char *name, const void *data, size_t size,
+                                     size_t *out_count) WEFT_MUST_USE;
+/* Of how many kernels the program has code. */
+size_t weft_program_code_count(const weft_program *program);
+
+/* Approximate memory use of the program in bytes, without its text and its code. Large constants are shared with the
+ * graph it was made from and all programs of that graph; here they count in full. */
 size_t weft_program_bytes(const weft_program *program);
 
 /* The names of all passes, in the order of the standard pipeline; NULL-terminated. */

@@ -12,18 +12,20 @@
  *
  * Code may be made in haste first; then the background makes it again.
  *
- * Optimised objects are also kept on disk, where the executor has a place for them, and used from there whatever the
- * policy. Those made in haste are not kept: a later process would find slow code where it makes fast code now.
+ * Optimised objects are also kept on disk, where the executor has a place for them, and with a program that is to have
+ * its code, and used from there whatever the policy. Those made in haste are not kept: a later process would find slow
+ * code where it makes fast code now.
  */
 
 #define SYMBOL "weft_kernel"
 
-/* Where code comes from: the disk, or the generator. */
+/* Where code comes from: the program, the disk, or the generator. */
 typedef struct code_source {
     const weft_allocator *allocator;
     const weft_runtime *runtime;
     const weft_code_generator *generator;
-    weft_store *store; /* NULL: none */
+    weft_kept_code *kept; /* the program's; NULL: none */
+    weft_store *store;    /* NULL: none */
 } code_source;
 
 /* Code that was loaded. */
@@ -42,7 +44,7 @@ typedef struct code_request {
 
 static code_source source_of(const weft_build_request *request, const weft_code_generator *generator)
 {
-    return (code_source){request->allocator, request->runtime, generator, request->store};
+    return (code_source){request->allocator, request->runtime, generator, request->program->kept, request->store};
 }
 
 /* What identifies the object of a kernel, for all processes. */
@@ -61,17 +63,25 @@ static weft_status *load_object(const code_source *source, const weft_bytes *obj
                                  &out_code->function);
 }
 
-/* From the disk; false: it is not there, or cannot be used. */
+static bool try_load(const code_source *source, const weft_bytes *object, loaded_code *out_code)
+{
+    weft_status *status = load_object(source, object, out_code);
+    bool loaded = status == NULL;
+    weft_status_destroy(status);
+    return loaded;
+}
+
+/* From the program or the disk; false: it is not there, or cannot be used. */
 static bool load_kept(const code_source *source, const weft_bytes *key, loaded_code *out_code)
 {
     weft_bytes object;
-    if (source->store == NULL) return false;
     weft_bytes_init(&object, source->allocator);
-    bool found = weft_store_read(source->store, key->data, key->size, &object);
-    weft_status *status = found ? load_object(source, &object, out_code) : NULL;
-    bool loaded = found && status == NULL;
-    if (status != NULL) weft_store_refuse(source->store);
-    weft_status_destroy(status);
+    bool loaded =
+        weft_kept_code_read(source->kept, key->data, key->size, &object) && try_load(source, &object, out_code);
+    if (!loaded && source->store != NULL && weft_store_read(source->store, key->data, key->size, &object)) {
+        loaded = try_load(source, &object, out_code);
+        if (!loaded) weft_store_refuse(source->store);
+    }
     weft_bytes_finish(&object);
     return loaded;
 }
@@ -197,6 +207,39 @@ static void optimize_later(const weft_build_request *request, const weft_code_ge
     weft_status_destroy(status);
 }
 
+/* ---- the program's own ---- */
+
+/* From the disk, or made. */
+static weft_status *find_object(const code_request *wanted, weft_bytes *out_object)
+{
+    const code_source *source = &wanted->source;
+    const weft_bytes *key = wanted->key;
+    if (source->store != NULL && weft_store_read(source->store, key->data, key->size, out_object)) return NULL;
+    weft_bytes_clear(out_object);
+    WEFT_TRY(source->generator->emit(source->allocator, wanted->kernel, SYMBOL, out_object));
+    atomic_fetch_add(wanted->request->kernels_compiled, 1);
+    if (source->store != NULL)
+        weft_store_write(source->store, key->data, key->size, out_object->data, out_object->size);
+    return NULL;
+}
+
+/*
+ * Gives the program the optimised object of a kernel, if it is to have all. That the code may be in the cache does not
+ * help, as objects are not kept there. The code is then loaded from the program.
+ */
+static weft_status *keep_object(const code_request *wanted)
+{
+    const code_source *source = &wanted->source;
+    const weft_bytes *key = wanted->key;
+    weft_bytes object;
+    if (!weft_kept_code_grows(source->kept) || weft_kept_code_has(source->kept, key->data, key->size)) return NULL;
+    weft_bytes_init(&object, source->allocator);
+    weft_status *status = find_object(wanted, &object);
+    if (status == NULL) status = weft_kept_code_add(source->kept, key->data, key->size, object.data, object.size);
+    weft_bytes_finish(&object);
+    return status;
+}
+
 /* ---- the cache ---- */
 
 static weft_status *acquire(const code_request *wanted, weft_bytes *key, weft_cache_handle **out_handle)
@@ -253,6 +296,7 @@ static weft_status *run_job(const code_jobs *jobs, code_job *job)
     WEFT_TRY(check_cancelled(jobs->request));
     WEFT_TRY(fill_key(jobs, job));
     const code_request wanted = {jobs->request, source_of(jobs->request, jobs->generator), job->kernel, &job->key};
+    WEFT_TRY(keep_object(&wanted));
     return find_code(&wanted, job->resolved);
 }
 
@@ -265,16 +309,22 @@ static void run_jobs(void *context, int64_t begin, int64_t end)
     }
 }
 
+static bool is_kept(const code_source *source, const weft_bytes *key)
+{
+    return weft_kept_code_has(source->kept, key->data, key->size) ||
+           (source->store != NULL && weft_store_has(source->store, key->data, key->size));
+}
+
 /* Whether all that is to be done is to read a few files: less than it takes to wake another thread. */
 static bool are_kept(const code_jobs *jobs)
 {
     enum { FEW = 16 };
-    const weft_store *store = jobs->request->store;
-    bool kept = store != NULL && jobs->count <= FEW;
+    const code_source source = source_of(jobs->request, jobs->generator);
+    bool kept = (source.kept != NULL || source.store != NULL) && jobs->count <= FEW;
     for (size_t i = 0; i < jobs->count && kept; i++) {
         code_job *job = &jobs->items[i];
         weft_status *status = fill_key(jobs, job);
-        kept = status == NULL && weft_store_has(store, job->key.data, job->key.size);
+        kept = status == NULL && is_kept(&source, &job->key);
         if (status != NULL) weft_bytes_finish(&job->key); /* the job tries again */
         weft_status_destroy(status);
     }

@@ -11,9 +11,10 @@
 #include "runtime/program/program.h"
 
 /*
- * A saved program is a text: a line that says what it is and has the digest and the length of the rest; lines for what
- * the text of a graph does not say; an empty line; the optimised graph. Inputs that no output needs are further outputs
- * of that graph.
+ * A saved program is a text: a line that says what it is and has the digest and the length of the text after it, and
+ * the length of the code that follows; lines for what the text of a graph does not say; an empty line; the optimised
+ * graph. Inputs that no output needs are further outputs of that graph. Code is entries as a cache on disk has them,
+ * each with its own checksum.
  */
 
 #define MAGIC "weft program "
@@ -79,13 +80,17 @@ static weft_status *print_rest(const weft_program *program, weft_bytes *text)
 }
 
 /* The first line without its end. */
-static void print_head(char out_head[HEAD], uint64_t digest, size_t size)
+static void print_head(char out_head[HEAD], uint64_t digest, size_t size, size_t code_size)
 {
-    snprintf(out_head, HEAD, MAGIC "%d.%d %016" PRIx64 " %zu", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, digest, size);
+    snprintf(out_head, HEAD, MAGIC "%d.%d %016" PRIx64 " %zu %zu", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, digest, size,
+             code_size);
 }
 
-static bool write_file(const char *path, const char *head, const weft_bytes *text)
+static bool write_file(const char *path, size_t text_size, const weft_bytes *text)
 {
+    char head[HEAD];
+    print_head(head, weft_hash(text->data, text_size), text_size, text->size - text_size);
+
     weft_output_file file;
     if (!weft_output_file_open(&file, path)) return false;
     bool good = fprintf(file.file, "%s\n", head) > 0 && fwrite(text->data, 1, text->size, file.file) == text->size;
@@ -96,16 +101,15 @@ weft_status *weft_program_save(const weft_program *program, const char *path)
 {
     WEFT_REQUIRE(program);
     WEFT_REQUIRE(path);
-    char head[HEAD];
     weft_bytes text;
     weft_bytes_init(&text, program->allocator);
     weft_status *status = print_rest(program, &text);
-    if (status == NULL) {
-        print_head(head, weft_hash(text.data, text.size), text.size);
-        if (!write_file(path, head, &text))
-            status = weft_status_create(program->allocator, WEFT_BAD_FILE, __func__, "%s cannot be written: %s",
-                                        *path == '\0' ? "\"\"" : path, strerror(errno));
-    }
+    size_t text_size = text.size;
+    weft_kept_code_append(program->kept, &text);
+    if (status == NULL) status = weft_bytes_status(&text);
+    if (status == NULL && !write_file(path, text_size, &text))
+        status = weft_status_create(program->allocator, WEFT_BAD_FILE, __func__, "%s cannot be written: %s",
+                                    *path == '\0' ? "\"\"" : path, strerror(errno));
     weft_bytes_finish(&text);
     return status;
 }
@@ -122,7 +126,7 @@ typedef struct loader {
     const weft_allocator *allocator;
     const char *name; /* of the file */
     weft_arena arena; /* of lines */
-    rest text;
+    rest text, code;
     size_t output_count;
     weft_policy policy;
     size_t idle_count;
@@ -150,24 +154,25 @@ bool weft_program_is_saved(const void *data, size_t size)
     return data != NULL && size >= strlen(MAGIC) && memcmp(data, MAGIC, strlen(MAGIC)) == 0;
 }
 
-/* That it is one, of this version, and whole. */
-static weft_status *check_head(loader *l)
+/* Reads the first line, and takes apart what follows: it is one, of this version, and has its length. */
+static weft_status *read_head(loader *l, uint64_t *out_digest)
 {
     unsigned major = 0, minor = 0;
-    uint64_t digest = 0;
-    size_t size = 0;
+    size_t size = 0, code_size = 0;
     const char *line;
     char again[HEAD];
     if (!weft_program_is_saved(l->text.at, l->text.size)) return refuse(l, "it is no saved program");
     WEFT_TRY(take_line(l, &l->text, &line));
-    int read = sscanf(line, MAGIC "%u.%u %16" SCNx64 " %zu", &major, &minor, &digest, &size);
+    int read = sscanf(line, MAGIC "%u.%u %16" SCNx64 " %zu %zu", &major, &minor, out_digest, &size, &code_size);
     if (read >= 2 && (major != WEFT_VERSION_MAJOR || minor != WEFT_VERSION_MINOR))
         return weft_status_create(l->allocator, WEFT_VERSION_MISMATCH, "weft_program_load",
                                   "%s: it was saved by weft %u.%u, this is %d.%d", l->name, major, minor,
                                   WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR);
-    print_head(again, digest, size);
-    if (read != 4 || strcmp(line, again) != 0) return refuse(l, "its first line is damaged");
-    if (size != l->text.size || weft_hash(l->text.at, size) != digest) return refuse(l, "it is damaged");
+    print_head(again, *out_digest, size, code_size);
+    if (read != 5 || strcmp(line, again) != 0) return refuse(l, "its first line is damaged");
+    if (size > l->text.size || code_size != l->text.size - size) return refuse(l, "it is damaged");
+    l->code = (rest){l->text.at + size, code_size};
+    l->text.size = size;
     return NULL;
 }
 
@@ -234,7 +239,9 @@ static weft_status *parse(loader *l, size_t extension_count, const weft_extensio
                           weft_program **out_program)
 {
     weft_module *module;
-    WEFT_TRY(check_head(l));
+    uint64_t digest = 0;
+    WEFT_TRY(read_head(l, &digest));
+    if (weft_hash(l->text.at, l->text.size) != digest) return refuse(l, "it is damaged");
     WEFT_TRY(read_lines(l));
     const weft_graph_options options = {.allocator = l->allocator};
     WEFT_TRY(weft_graph_parse(l->name, l->text.at, l->text.size, &options, extension_count, extensions, &module));
@@ -254,6 +261,28 @@ weft_status *weft_program_parse(const char *name, const void *data, size_t size,
     weft_arena_init(&l.arena, l.allocator);
     weft_status *status = parse(&l, extension_count, extensions, out_program);
     weft_arena_finish(&l.arena);
+    return status;
+}
+
+static weft_status *parse_code(loader *l, weft_program *program)
+{
+    uint64_t digest = 0;
+    WEFT_TRY(read_head(l, &digest));
+    WEFT_TRY(weft_program_make_kept(program));
+    return weft_kept_code_add_entries(program->kept, l->code.at, l->code.size);
+}
+
+weft_status *weft_program_parse_code(weft_program *program, const char *name, const void *data, size_t size,
+                                     size_t *out_count)
+{
+    WEFT_REQUIRE(program);
+    WEFT_REQUIRE(name);
+    WEFT_REQUIRE(data);
+    loader l = {.allocator = program->allocator, .name = name, .text = {data, size}};
+    weft_arena_init(&l.arena, l.allocator);
+    weft_status *status = parse_code(&l, program);
+    weft_arena_finish(&l.arena);
+    if (status == NULL && out_count != NULL) *out_count = weft_program_code_count(program);
     return status;
 }
 
@@ -292,6 +321,19 @@ weft_status *weft_program_load(const weft_allocator *allocator, const char *path
     if (status == NULL)
         status = weft_program_parse(path, text.data == NULL ? "" : text.data, text.size, allocator, extension_count,
                                     extensions, out_program);
+    weft_bytes_finish(&text);
+    return status;
+}
+
+weft_status *weft_program_load_code(weft_program *program, const char *path, size_t *out_count)
+{
+    WEFT_REQUIRE(program);
+    WEFT_REQUIRE(path);
+    weft_bytes text;
+    weft_bytes_init(&text, program->allocator);
+    weft_status *status = read_file(path, &text);
+    if (status == NULL)
+        status = weft_program_parse_code(program, path, text.data == NULL ? "" : text.data, text.size, out_count);
     weft_bytes_finish(&text);
     return status;
 }

@@ -45,6 +45,7 @@ void weft_program_release(weft_program *program)
 {
     if (program == NULL || atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) != 1) return;
     text_destroy(program, atomic_load_explicit(&program->text, memory_order_acquire));
+    weft_kept_code_destroy(program->kept);
     if (program->destroy_graph != NULL) program->destroy_graph(program->graph);
     weft_map_finish(&program->outputs_by_name, NULL);
     weft_map_finish(&program->inputs_by_name, NULL);
@@ -54,6 +55,28 @@ void weft_program_release(weft_program *program)
     weft_allocator allocator = program->own_allocator;
     weft_free(&allocator, program, sizeof *program);
 }
+
+/* ---- code ---- */
+
+weft_status *weft_program_make_kept(weft_program *program)
+{
+    return program->kept != NULL ? NULL : weft_kept_code_create(program->allocator, &program->kept);
+}
+
+weft_status *weft_program_keep_code(weft_program *program)
+{
+    WEFT_REQUIRE(program);
+    WEFT_TRY(weft_program_make_kept(program));
+    weft_kept_code_set_growing(program->kept);
+    return NULL;
+}
+
+size_t weft_program_code_count(const weft_program *program)
+{
+    return weft_kept_code_count(program->kept);
+}
+
+/* ---- inputs and outputs ---- */
 
 static const weft_program_value *input_of(const weft_program *program, size_t input)
 {

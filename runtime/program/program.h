@@ -8,6 +8,7 @@
 #include "runtime/base/map.h"
 #include "runtime/base/memory.h"
 #include "runtime/program/formula.h"
+#include "runtime/program/kept_code.h"
 
 typedef struct weft_program_value {
     const char *name;
@@ -51,10 +52,13 @@ struct weft_program {
     weft_status *(*print)(const struct weft_program *program, weft_bytes *out_text);
     _Atomic(weft_bytes *) text; /* NULL until it is asked for */
     struct weft_shared *shared; /* weft_program_share */
+    weft_kept_code *kept;       /* NULL: none */
 };
 
 /* An empty program with one reference; the compiler fills it in. */
 weft_status *weft_program_create(const weft_allocator *allocator, weft_program **out_program) WEFT_MUST_USE;
+/* Makes place for code, unless there is one. */
+weft_status *weft_program_make_kept(weft_program *program) WEFT_MUST_USE;
 /* Makes inputs and outputs, which are all there, known by name: once. */
 weft_status *weft_program_index_names(weft_program *program) WEFT_MUST_USE;
 

@@ -107,16 +107,6 @@ static weft_status *run_on(weft_executor *executor, weft_program *program, const
     return status == NULL ? hash_results(y, out_hash) : status;
 }
 
-static bool has_llvm(void)
-{
-    char line[512];
-    bool found = false;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) found |= strstr(line, "libLLVM") != NULL;
-    if (maps != NULL) fclose(maps);
-    return found;
-}
-
 static weft_status *run_program(const weft_executor_options *options, outcome *out_outcome)
 {
     weft_program *program;
@@ -130,7 +120,7 @@ static weft_status *run_program(const weft_executor_options *options, outcome *o
         weft_executor_destroy(executor);
     }
     weft_program_release(program);
-    out_outcome->has_llvm = has_llvm();
+    out_outcome->has_llvm = weft_test_has_llvm();
     return status;
 }
 
