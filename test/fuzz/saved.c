@@ -269,7 +269,7 @@ static void try(const unsigned char *rest, size_t size, uint8_t how)
     weft_program *program;
     weft_bytes file;
     weft_bytes_init(&file, NULL);
-    weft_bytes_print(&file, "weft program %d.%d %016llx %zu\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
+    weft_bytes_print(&file, "weft program %d.%d %016llx %zu 0\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
                      (unsigned long long)weft_hash(rest, size), size);
     if ((how & 4) != 0) weft_bytes_clear(&file);
     weft_bytes_append(&file, rest, size);

@@ -10,6 +10,7 @@
 #include "backends/llvm/image.h"
 #include "runtime/base/map.h"
 #include "runtime/base/store.h"
+#include "runtime/program/kept_code.h"
 #include "test/fuzz/edit.h"
 
 int LLVMFuzzerInitialize(int *count, char ***arguments);
@@ -82,6 +83,26 @@ static void load(const weft_bytes *object)
     weft_status_destroy(status);
 }
 
+/* The same bytes as code that goes with a program: at most one entry, and another one after it. */
+static void take(const unsigned char *entry, size_t size, bool fixed)
+{
+    weft_kept_code *kept;
+    weft_bytes entries, again;
+    weft_bytes_init(&entries, NULL);
+    weft_bytes_init(&again, NULL);
+    weft_bytes_append(&entries, entry, size);
+    weft_bytes_append(&entries, cache.whole, cache.size);
+    if (weft_kept_code_create(weft_allocator_default(), &kept) != NULL ||
+        weft_kept_code_add_entries(kept, entries.data, entries.size) != NULL)
+        abort();
+    weft_kept_code_append(kept, &again);
+    if (!fixed && again.size != 0 && (again.size != cache.size || memcmp(again.data, cache.whole, cache.size) != 0))
+        abort();
+    weft_kept_code_destroy(kept);
+    weft_bytes_finish(&entries);
+    weft_bytes_finish(&again);
+}
+
 /* The first byte says whether the checksum is made to fit. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -99,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (has && !same && !fixed) abort();
     if (!has && entry_size == cache.size && memcmp(entry, cache.whole, entry_size) == 0) abort();
     if (has) load(&found);
+    take(entry, entry_size, fixed);
     weft_bytes_finish(&found);
     free(entry);
     return 0;

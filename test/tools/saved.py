@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saved programs in place of graphs: saved.py WEFT."""
+import json
+
 from support import FAILED, MISUSED, OK, Command, main
 
-SUMMARY = """weft      0.1, for any machine
+SUMMARY = """weft      0.1
 policy    products library, functions fast
 symbol    n in [1, 1024]
 input     x: f32 [n, 3]
@@ -41,6 +43,30 @@ class Saved(Command):
         self.prints("", "view", "g.saved", "-o", "g.dot")
         self.prints("", "view", "g.weft", "--products", "library", "-o", "same.dot")
         self.assertEqual((self.folder / "g.dot").read_text(), (self.folder / "same.dot").read_text())
+
+    def test_code_is_used(self):
+        inputs = ["x=a.npy", "w=w.npy"]
+        expected = self.weft("run", "g.weft", *inputs)[1]
+        self.assertEqual(self.weft("run", "g.weft", *inputs, "--save", "code"), (OK, expected, ""))
+        self.assertIn("code      2 kernels\n", self.weft("info", "code")[1])
+        for options, kernels in [(["--saved-code"], 0), ([], 2)]:
+            status, out, _ = self.weft("run", "code", *inputs, *options, "--stats")
+            results, stats = out.rsplit("\n", 2)[:2]
+            self.assertEqual((status, results + "\n"), (OK, expected))
+            self.assertEqual(json.loads(stats)["kernels"], kernels)
+        self.prints(expected, "run", "code", *inputs, "--saved-code", "--save", "again")
+        self.assertEqual((self.folder / "again").read_bytes(), (self.folder / "code").read_bytes())
+        self.prints("", "opt", "code", "--save", "plain")
+        self.assertNotIn("code ", self.weft("info", "plain")[1])
+
+    def test_code_is_of_saved_programs(self):
+        inputs = ["x=a.npy", "w=w.npy"]
+        self.refuses(MISUSED, "run: --saved-code is for a saved program, which 'g.weft' is not", "run", "g.weft",
+                     *inputs, "--saved-code")
+        self.refuses(MISUSED, "run: --save is for the code of --backend llvm; 'weft opt --save' saves a program without "
+                     "code", "run", "g.weft", *inputs, "--backend", "ref", "--save", "code")
+        self.refuses(MISUSED, "run: a result of --save in 'g.saved' would overwrite 'g.saved', which is also read",
+                     "run", "g.saved", *inputs, "--save", "g.saved")
 
     def test_is_compiled_already(self):
         for command, *options in [["run", "--products", "library"], ["run", "--functions", "fast"],

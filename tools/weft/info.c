@@ -91,7 +91,8 @@ static weft_status *print_saved(const weft_arguments *arguments, const char *nam
     if (status == NULL)
         status = weft_program_parse(name, data, size, NULL, plugins.count, plugins.extensions, &program);
     if (status == NULL) {
-        status = weft_summary_print(program);
+        status = weft_program_parse_code(program, name, data, size, NULL);
+        if (status == NULL) status = weft_summary_print(program);
         weft_program_release(program);
     }
     weft_plugins_finish(&plugins);

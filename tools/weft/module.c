@@ -2,7 +2,10 @@
 #include "module.h"
 #include <stdlib.h>
 #include <string.h>
+#include "../output.h"
 #include "file.h"
+
+#define CODE_OPTION "--saved-code"
 
 weft_policy weft_policy_of(const weft_arguments *arguments)
 {
@@ -24,21 +27,41 @@ static weft_status *check_policy(const weft_arguments *arguments)
     return NULL;
 }
 
+/* Of a file. */
+typedef struct content {
+    const char *name, *data;
+    size_t size;
+} content;
+
+static weft_status *parse_program(const weft_arguments *arguments, const weft_plugins *plugins, content file,
+                                  weft_source *out_source)
+{
+    WEFT_TRY(check_policy(arguments));
+    WEFT_TRY(weft_program_parse(file.name, file.data, file.size, NULL, plugins->count, plugins->extensions,
+                                &out_source->program));
+    if (weft_arguments_find(arguments, CODE_OPTION) == NULL) return NULL;
+    return weft_program_parse_code(out_source->program, file.name, file.data, file.size, NULL);
+}
+
+static weft_status *parse_graph(const weft_arguments *arguments, const weft_plugins *plugins, content file,
+                                weft_source *out_source)
+{
+    if (weft_arguments_find(arguments, CODE_OPTION) != NULL)
+        return weft_misuse(CODE_OPTION " is for a saved program, which '%s' is not", file.name);
+    return weft_graph_parse(file.name, file.data, file.size, NULL, plugins->count, plugins->extensions,
+                            &out_source->module);
+}
+
 weft_status *weft_source_load(const weft_arguments *arguments, const weft_plugins *plugins, weft_source *out_source)
 {
     char *text;
     size_t length;
-    const char *path = arguments->operands[0], *name = weft_file_name(path);
     *out_source = (weft_source){NULL, NULL};
-    WEFT_TRY(weft_file_read(path, &text, &length));
-    bool is_saved = weft_program_is_saved(text, length);
-    weft_status *status = is_saved ? check_policy(arguments) : NULL;
-    if (status == NULL && is_saved)
-        status =
-            weft_program_parse(name, text, length, NULL, plugins->count, plugins->extensions, &out_source->program);
-    else if (status == NULL)
-        status = weft_graph_parse(name, text, length, NULL, plugins->count, plugins->extensions, &out_source->module);
+    WEFT_TRY(weft_file_read(arguments->operands[0], &text, &length));
+    weft_status *status = (weft_program_is_saved(text, length) ? parse_program : parse_graph)(
+        arguments, plugins, (content){weft_file_name(arguments->operands[0]), text, length}, out_source);
     free(text);
+    if (status != NULL) weft_source_finish(out_source);
     return status;
 }
 
@@ -71,6 +94,12 @@ weft_status *weft_source_visit(const weft_arguments *arguments,
     if (status == NULL) status = visit_source(arguments, &plugins, visit);
     weft_plugins_finish(&plugins);
     return status;
+}
+
+weft_status *weft_source_check_saving(const char *path)
+{
+    if (weft_output_is_standard(path)) return weft_misuse("--save needs the name of a file, not '%s'", path);
+    return weft_output_check(path);
 }
 
 weft_status *weft_source_compile(const weft_source *source, const weft_policy *policy, weft_program **out_program)

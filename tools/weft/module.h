@@ -27,7 +27,8 @@ typedef struct weft_source {
     weft_program *program;
 } weft_source;
 
-/* Loads what the first operand names. With a saved program an option of how it is compiled is a misuse. */
+/* Loads what the first operand names, with the code that is in a saved program if --saved-code asks for it. With a
+ * saved program an option of how it is compiled is a misuse, and --saved-code is one with a graph. */
 weft_status *weft_source_load(const weft_arguments *arguments, const weft_plugins *plugins,
                               weft_source *out_source) WEFT_MUST_USE;
 void weft_source_finish(weft_source *source);
@@ -37,6 +38,8 @@ weft_tensors weft_source_outputs(const weft_source *source);
 weft_status *weft_source_visit(const weft_arguments *arguments,
                                weft_status *(*visit)(const weft_arguments *arguments,
                                                      const weft_source *source)) WEFT_MUST_USE;
+/* Refuses, as a misuse, what is no file for a program, and a file that cannot be written. */
+weft_status *weft_source_check_saving(const char *path) WEFT_MUST_USE;
 /* Compiles the graph, or retains the program. */
 weft_status *weft_source_compile(const weft_source *source, const weft_policy *policy,
                                  weft_program **out_program) WEFT_MUST_USE;

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <weft/inspect.h>
-#include "../output.h"
 #include "command.h"
 #include "file.h"
 #include "forest.h"
@@ -99,8 +98,7 @@ static weft_status *check_saving(const weft_arguments *arguments)
     if (path == NULL) return NULL;
     if (strcmp(weft_arguments_text(arguments, "--emit", "graph"), "trees") == 0)
         return weft_misuse("--save writes a program, and --emit trees makes none");
-    if (weft_output_is_standard(path)) return weft_misuse("--save needs the name of a file, not '%s'", path);
-    return weft_output_check(path);
+    return weft_source_check_saving(path);
 }
 
 static weft_status *run_source(const weft_arguments *arguments, const weft_source *source)

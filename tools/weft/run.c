@@ -332,10 +332,22 @@ static weft_status *name_option(weft_status *status)
     return name_option(named);
 }
 
+/* Where the program goes with its code. */
+static weft_status *check_saving(const weft_arguments *arguments)
+{
+    const char *path = weft_arguments_text(arguments, "--save", NULL);
+    if (path == NULL) return NULL;
+    if (strcmp(weft_arguments_text(arguments, "--backend", "llvm"), "llvm") != 0)
+        return weft_misuse("--save is for the code of --backend llvm; 'weft opt --save' saves a program without code");
+    return weft_source_check_saving(path);
+}
+
 static weft_status *run_files(const weft_arguments *arguments, weft_graph *graph, weft_session *session,
                               file_list *inputs, file_list *outputs)
 {
+    const char *save = weft_arguments_text(arguments, "--save", NULL);
     WEFT_TRY(weft_session_check(arguments));
+    WEFT_TRY(check_saving(arguments));
     WEFT_TRY(fill_extents(arguments, graph, session));
     WEFT_TRY(fill_inputs(arguments, inputs));
     WEFT_TRY(fill_outputs(arguments, outputs));
@@ -344,6 +356,7 @@ static weft_status *run_files(const weft_arguments *arguments, weft_graph *graph
     WEFT_TRY(check_extents(session));
     WEFT_TRY(name_option(weft_session_run(session, arguments)));
     weft_status *first = write_outputs(arguments, session, outputs);
+    if (goes_on(first) && save != NULL) keep_first(&first, weft_program_save(session->program, save));
     if (goes_on(first)) keep_first(&first, weft_session_report(session, arguments));
     return first;
 }
@@ -379,6 +392,7 @@ static weft_status *run_source(const weft_arguments *arguments, const weft_sourc
     file_list inputs, outputs = {0};
     const char *view = weft_arguments_text(arguments, "--view", NULL);
     WEFT_TRY(weft_session_compile(session, source));
+    if (weft_arguments_find(arguments, "--save") != NULL) WEFT_TRY(weft_program_keep_code(session->program));
     const weft_module *module = source->module;
     const weft_tensors declared = module == NULL ? (weft_tensors){0, NULL} : module->inputs;
     weft_status *status = file_list_init(&inputs, "input", declared.count + session->input_count);
@@ -433,6 +447,9 @@ static const weft_option options[] = {
     {"--tune", WEFT_OPTION_NUMBER, "SECONDS",
      "look so long for faster schedules first, and add them to those of --schedules FILE"},
     {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
+    {"--save", WEFT_OPTION_FILE, "FILE", "write the program there, with the code that the run used"},
+    {"--saved-code", WEFT_OPTION_FLAG, NULL,
+     "use the code in the saved program: of a file that you trust like a program that you start"},
     WEFT_PLUGIN_OPTION,
     WEFT_FUNCTIONS_OPTION,
     WEFT_SESSION_OPTIONS,

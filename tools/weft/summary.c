@@ -32,9 +32,15 @@ static void print_policy(const weft_program *program)
            weft_program_functions(program) == WEFT_FUNCTIONS_FAST ? "fast" : "accurate");
 }
 
+static void print_code(const weft_program *program)
+{
+    size_t count = weft_program_code_count(program);
+    if (count > 0) printf("%-*s%zu kernel%s\n", KEY_WIDTH, "code", count, count == 1 ? "" : "s");
+}
+
 weft_status *weft_summary_print(const weft_program *program)
 {
-    printf("%-*s%d.%d, for any machine\n", KEY_WIDTH, "weft", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR);
+    printf("%-*s%d.%d\n", KEY_WIDTH, "weft", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR);
     print_policy(program);
     for (size_t i = 0; i < weft_program_symbol_count(program); i++) {
         const weft_program_symbol *symbol = weft_program_symbol_at(program, i);
@@ -51,5 +57,6 @@ weft_status *weft_summary_print(const weft_program *program)
         print_type(weft_program_output_dtype(program, i), weft_program_output_rank(program, i),
                    weft_program_output_axes(program, i));
     }
+    print_code(program);
     return NULL;
 }
