@@ -157,9 +157,8 @@ static weft_status *parse_element(weft_lexer *lexer, weft_dtype dtype, weft_byte
 
 static int digit_of(char c)
 {
-    static const char digits[] = "0123456789abcdef";
-    const char *found = c == '\0' ? NULL : strchr(digits, c);
-    return found == NULL ? -1 : (int)(found - digits);
+    if (c >= '0' && c <= '9') return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static weft_status *parse_bytes(weft_lexer *lexer, weft_dtype dtype, weft_bytes *out_data)
@@ -167,6 +166,8 @@ static weft_status *parse_bytes(weft_lexer *lexer, weft_dtype dtype, weft_bytes 
     weft_token token;
     WEFT_TRY(weft_lexer_take(lexer, WEFT_TOKEN_STRING, "a string of hexadecimal digits", &token));
     const char *end = token.start + token.length - 1;
+    char block[512];
+    size_t used = 0;
     for (const char *c = token.start + 1; c < end; c += 2) {
         int high = digit_of(c[0]), low = digit_of(c[1]);
         if (high < 0 || low < 0)
@@ -174,9 +175,12 @@ static weft_status *parse_bytes(weft_lexer *lexer, weft_dtype dtype, weft_bytes 
                                     "bytes are spelled by pairs of the digits 0 to 9 and a to f");
         if (dtype == WEFT_BOOL && (high != 0 || low > 1))
             return weft_lexer_error(lexer, c, WEFT_PARSE_ERROR, "a bool is the byte 00 or 01, not %.2s", c);
-        char byte = (char)(high * 16 + low);
-        weft_bytes_append(out_data, &byte, 1);
+        block[used++] = (char)(high * 16 + low);
+        if (used < sizeof block) continue;
+        weft_bytes_append(out_data, block, used);
+        used = 0;
     }
+    weft_bytes_append(out_data, block, used);
     return NULL;
 }
 
