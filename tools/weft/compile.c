@@ -129,7 +129,7 @@ static const weft_option options[] = {
     {"-o", WEFT_OPTION_FILE, "DIR", "the folder to write to, which is made unless it is there (.)"},
     {"--name", WEFT_OPTION_TEXT, "NAME", "what files, functions and types begin with (the file's)"},
     {"--isa", WEFT_OPTION_TEXT, "LEVEL,...",
-     "x86-64-v2, x86-64-v3, x86-64-v4, armv8-a, native; the best there is runs (x86-64-v3, armv8-a)"},
+     "x86-64-v2 to x86-64-v4, armv8-a or native; the best runs (x86-64-v3, armv8-a)"},
     {"--target", WEFT_OPTION_TEXT, "TRIPLE", "x86_64-linux-gnu or aarch64-linux-gnu: where it runs (as this machine)"},
     {"--extents", WEFT_OPTION_TEXT, "n=1,m=64;...", "sizes to compile for beside any, which run faster"},
     {"--weights", WEFT_OPTION_CHOICE, "embed|file",
