@@ -28,6 +28,8 @@ size_t weft_gemm_panels_bytes(const weft_gemm_engine *engine, const weft_gemm_ca
 void weft_gemm_panels_fill(const weft_gemm_engine *engine, const weft_gemm_call *call, weft_panels operand,
                            const void *data, void *panels)
 {
+    /* The engine may be one for another processor; how panels are filled makes no difference. */
+    const weft_gemm_engine *here = weft_gemm_engine_find(weft_isa_level(), call->dtype);
     const bool is_a = operand == WEFT_PANELS_A;
     const weft_gemm_panels layout = panels_of(engine, call, operand);
     const int64_t count = is_a ? call->m : call->n, size = (int64_t)weft_dtype_size(call->dtype);
@@ -38,7 +40,7 @@ void weft_gemm_panels_fill(const weft_gemm_engine *engine, const weft_gemm_call 
                                  .terms = &terms,
                                  .count = count,
                                  .size = (size_t)size,
-                                 .transpose = engine->kernel->transpose};
+                                 .transpose = here->kernel->transpose};
     for (int64_t t = 0; t < call->k; t += layout.block) {
         int64_t left = call->k - t;
         weft_gemm_pack(&side, 0, count, t, left < layout.block ? left : layout.block, layout.width,

@@ -53,6 +53,15 @@ graph {
 }
 """
 LEVELS = {"x86_64-linux-gnu": "x86-64-v3", "aarch64-linux-gnu": "armv8-a"}
+# Its weights are packed for the kernels of each level.
+WEIGHTS = """weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [48, 64]}
+  %w = constant() {dtype = f32, shape = [96, 64], data = [""" + ", ".join(["1"] * 64 * 96) + """]}
+  %y = dot(%x, %w) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [1]}
+  return y = %y
+}
+"""
 # Fields of the header: keywords, macros, types, and what would end a comment.
 NAMES = ["x", "x_layout", "_Bool", "NULL", "linux", "int64_t", "class", "weft_rt_layout", "extents", "__LINE__"]
 NAMED = "weft 0.1\nsymbol int64_t in [1, 9]\ngraph {\n" + "".join(
@@ -97,6 +106,13 @@ def check_headers(weft, compiler, library, include, folder):
                                  folder / "old-program"], check=False, capture_output=True, text=True)
         if (linked.returncode == 0) != links or (not links and "old_run_as_in_header_" not in linked.stderr):
             sys.exit(f"header of layer, object of {stem}: {linked.stderr}")
+
+
+def check_targets(weft, folder):
+    """Objects are made for processors that this one need not be."""
+    (folder / "weights.weft").write_text(WEIGHTS)
+    for options in ["--isa", "x86-64-v2,x86-64-v3,x86-64-v4"], ["--target", "aarch64-linux-gnu"]:
+        subprocess.run([weft, "compile", folder / "weights.weft", "-o", folder, *options], check=True)
 
 
 def info(weft, path):
@@ -146,6 +162,7 @@ def main():
                         f'-DLEVEL="{level}"', f"-I{include}", f"-I{folder}", source, *[folder / f"{stem}.o" for stem in OBJECTS], library,
                         "-lm", "-pthread", "-o", program], check=True)
         check_info(weft, folder, level)
+        check_targets(weft, folder)
         if not parsed.under:
             check_names(weft, compiler, include, folder)
             check_headers(weft, compiler, library, include, folder)
