@@ -265,6 +265,7 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
     WEFT_TRY(weft_image_status(&c->image));
     for (int level = WEFT_ISA_COUNT - 1; level >= 0; level--)
         if (plan->levels[level]) WEFT_TRY(build_level(c, (weft_isa)level));
+    weft_describe_aliases(&c->text, c->program, c->input_alias);
     if (plan->weights_file) WEFT_TRY(finish_weights(c, head, &object->weights));
     const weft_header_request header = {.allocator = c->allocator,
                                         .program = c->program,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <weft/executor.h>
 #include "runtime/program/program.h"
+#include "runtime/run/call.h"
 
 static const char where[] = "weft_object_create";
 
@@ -135,15 +136,49 @@ static weft_status *read_value(const weft_allocator *allocator, const weft_progr
     const weft_symbol_info *info = &formulas->symbols[symbol];
     errno = 0;
     int64_t value = strtoll(at + name_length + 1, &end, 10);
+    if (given[symbol])
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
+                                  "extents \"%s\": a group has two values for symbol %s", text, name);
     bool is_number = errno == 0 && strchr("-0123456789", at[name_length + 1]) != NULL;
-    if (!is_number || end != at + length || end == at + name_length + 1 || value < info->min || value > info->max ||
-        given[symbol])
+    if (!is_number || end != at + length || end == at + name_length + 1 || value < info->min || value > info->max)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                   "extents \"%s\": \"%.*s\" is not one value from %" PRId64 " to %" PRId64, text,
                                   (int)length, at, info->min, info->max);
     values[symbol] = value;
     given[symbol] = true;
     return NULL;
+}
+
+/* That a call could have these sizes: what depends on them can be computed, and every guard holds. */
+static weft_status *check_group(const weft_allocator *allocator, const weft_program *program, const char *text,
+                                const int64_t *values)
+{
+    const weft_formulas *formulas = &program->formulas;
+    size_t arrays = program->input_count + program->output_count;
+    weft_arena arena;
+    weft_arena_init(&arena, allocator);
+    weft_binding *extents = weft_arena_allocate(&arena, (formulas->symbol_count + 1) * sizeof *extents);
+    weft_array **none = weft_arena_allocate(&arena, (arrays + 1) * sizeof(weft_array *));
+    int64_t *room = weft_arena_allocate(&arena, (formulas->symbol_count + formulas->count + 1) * sizeof *room);
+    weft_status *status = weft_status_out_of_memory();
+    if (extents != NULL && none != NULL && room != NULL) {
+        for (size_t i = 0; i < arrays; i++) none[i] = NULL;
+        for (size_t i = 0; i < formulas->symbol_count; i++)
+            extents[i] = (weft_binding){formulas->symbols[i].name, values[i]};
+        const weft_run run = {.input_count = program->input_count,
+                              .inputs = none,
+                              .output_count = program->output_count,
+                              .outputs = none + program->input_count,
+                              .extent_count = formulas->symbol_count,
+                              .extents = extents};
+        const weft_call call = {.program = (weft_program *)(uintptr_t)program, .run = &run};
+        status = weft_call_bind(allocator, &call, room, room + formulas->symbol_count);
+    }
+    weft_arena_finish(&arena);
+    if (status == NULL || weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    weft_status *refused = refuse(allocator, text, weft_status_message(status));
+    weft_status_destroy(status);
+    return refused;
 }
 
 static weft_status *read_group(weft_object_plan *plan, const weft_allocator *allocator, const weft_program *program,
@@ -166,7 +201,7 @@ static weft_status *read_group(weft_object_plan *plan, const weft_allocator *all
                                       "extents \"%s\": a group has no value for symbol %s", text,
                                       formulas->symbols[i].name);
     plan->specialized[plan->specialized_count++] = values;
-    return NULL;
+    return check_group(allocator, program, text, values);
 }
 
 static weft_status *find_extents(weft_object_plan *plan, const weft_allocator *allocator, const weft_program *program,

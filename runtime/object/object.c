@@ -286,11 +286,17 @@ static void fill_shapes(const object_binding *b, int64_t *out_shapes)
             *out_shapes++ = weft_array_shape(b->arrays[i])[axis];
 }
 
+/* Of memory of any alignment, for a binding that is complete. */
+static size_t bytes_needed(const object_binding *b)
+{
+    return sizeof *b + b->mark + 2 * WEFT_WORKSPACE_ALIGNMENT + STATUS_BYTES;
+}
+
 static weft_rt_code run_trial(object_binding *b, const object_call *call, weft_rt_workspace *given,
                               weft_rt_error *out_error)
 {
     weft_status *status = bind(b, call);
-    if (status == NULL) weft_trial_tell(given, sizeof *b + b->mark + 2 * WEFT_WORKSPACE_ALIGNMENT + STATUS_BYTES);
+    if (status == NULL) weft_trial_tell(given, bytes_needed(b));
     size_t more = weft_status_code(status) == WEFT_OUT_OF_MEMORY ? weft_trial_ask(given) : 0;
     if (more == 0) return report(status, out_error);
     return fail(out_error, WEFT_RT_OUT_OF_MEMORY,
@@ -357,7 +363,10 @@ static weft_rt_code bind_in(const object_call *call, weft_rt_workspace *workspac
         *b = (object_binding){.object = object, .pool = (weft_pool *)workspace->pool};
         weft_workspace_init(&b->workspace, rest, workspace->size - taken);
         status = bind(b, call);
-        if (status == NULL && b->arena == NULL) status = weft_status_out_of_memory();
+        if (status == NULL && b->arena == NULL)
+            return fail(out_error, WEFT_RT_OUT_OF_MEMORY,
+                        "the workspace of %zu bytes is too small: this call needs %zu, as %s_prepare says",
+                        workspace->size, bytes_needed(b), object->manifest.name);
     }
     if (weft_status_code(status) == WEFT_OUT_OF_MEMORY)
         return fail(out_error, WEFT_RT_OUT_OF_MEMORY,

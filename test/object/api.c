@@ -11,6 +11,7 @@
 #include "cache.h"
 #include "layer.h"
 #include "many.h"
+#include "staged.h"
 #include "other.h"
 #include "sized.h"
 
@@ -30,7 +31,7 @@ static size_t requests;
 
 #if !defined(SANITIZED) /* sanitizers have memory of their own */
 /* What is freed is not used again. */
-static _Alignas(64) char pool[64 << 20];
+static _Alignas(64) char pool[256 << 20];
 static size_t pool_used;
 
 void *aligned_alloc(size_t alignment, size_t size)
@@ -382,10 +383,29 @@ static void test_specialized(void)
         }
 }
 
+/* What is bound fits and the arrays between steps do not: how many bytes there must be is known. */
+static void test_too_small(void)
+{
+    weft_rt_workspace workspace = {0};
+    weft_rt_error error;
+    const staged_call call = {.extents = {200}};
+    CHECK(staged_prepare(&call, &workspace, NULL, NULL) == WEFT_RT_OK);
+    char message[160];
+    size_t needed = workspace.size;
+    workspace.size -= 20000;
+    workspace.memory = take(workspace.size);
+    snprintf(message, sizeof message,
+             "the workspace of %zu bytes is too small: this call needs %zu, as staged_prepare says", workspace.size,
+             needed);
+    CHECK(staged_run(&call, &workspace, &error) == WEFT_RT_OUT_OF_MEMORY);
+    CHECK(strcmp(error.message, message) == 0);
+}
+
 /* ---- threads ---- */
 
-enum { LARGE = 300 };
-static float a[LARGE * LARGE], b[LARGE * LARGE], c[4][LARGE * LARGE];
+enum { LARGE = 300, THREADS = 8 };
+static float a[LARGE * LARGE], b[LARGE * LARGE], c[2 + THREADS][LARGE * LARGE];
+static weft_rt_pool *shared;
 
 static void run_many(float *out, weft_rt_pool *threads)
 {
@@ -396,27 +416,29 @@ static void run_many(float *out, weft_rt_pool *threads)
     for (int i = 0; i < 5; i++) CHECK(many_run(&call, &workspace, NULL) == WEFT_RT_OK);
 }
 
+/* One without the pool, of every four. */
 static void *run_thread(void *out)
 {
-    run_many(out, NULL);
+    size_t number = (size_t)((float(*)[LARGE * LARGE]) out - c);
+    run_many(out, number % 4 == 0 ? NULL : shared);
     return NULL;
 }
 
 static void test_threads(void)
 {
-    weft_rt_pool *threads = weft_rt_pool_create(3);
-    pthread_t others[2];
-    CHECK(threads != NULL && weft_rt_pool_create(5000) == NULL);
+    pthread_t others[THREADS];
+    shared = weft_rt_pool_create(3);
+    CHECK(shared != NULL && weft_rt_pool_create(5000) == NULL);
     for (int i = 0; i < LARGE * LARGE; i++) {
         a[i] = (float)(i % 11) / 3;
         b[i] = (float)(i % 13) / 7;
     }
     run_many(c[0], NULL);
-    for (int i = 0; i < 2; i++) CHECK(pthread_create(&others[i], NULL, run_thread, c[1 + i]) == 0);
-    run_many(c[3], threads);
-    for (int i = 0; i < 2; i++) pthread_join(others[i], NULL);
-    for (int i = 1; i < 4; i++) CHECK(memcmp(c[0], c[i], sizeof c[0]) == 0);
-    weft_rt_pool_destroy(threads);
+    for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&others[i], NULL, run_thread, c[2 + i]) == 0);
+    run_many(c[1], shared);
+    for (int i = 0; i < THREADS; i++) pthread_join(others[i], NULL);
+    for (int i = 1; i < 2 + THREADS; i++) CHECK(memcmp(c[0], c[i], sizeof c[0]) == 0);
+    weft_rt_pool_destroy(shared);
     weft_rt_pool_destroy(NULL);
 }
 
@@ -432,6 +454,7 @@ int main(int argc, char **argv)
     test_weights(argv[1]);
     test_cache();
     test_specialized();
+    test_too_small();
     test_threads();
     printf("%d failures\n", failures);
     return failures != 0;

@@ -52,6 +52,17 @@ graph {
   return c = %1
 }
 """
+# Has arrays between its steps.
+STAGED = """weft 0.1
+symbol n in [1, 1000]
+graph {
+  %a = input() {name = "a", dtype = f32, shape = [n, n]}
+  %0 = exp(%a)
+  %1 = dot(%0, %0) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [0]}
+  %2 = dot(%1, %0) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [0]}
+  return c = %2
+}
+"""
 LEVELS = {"x86_64-linux-gnu": "x86-64-v3", "aarch64-linux-gnu": "armv8-a"}
 # Its weights are packed for the kernels of each level.
 WEIGHTS = """weft 0.1
@@ -75,7 +86,8 @@ NAMED = "weft 0.1\nsymbol int64_t in [1, 9]\ngraph {\n" + "".join(
 }
 """
 OBJECTS = {"layer": (LAYER, []), "other": (LAYER, ["--weights", "file"]), "cache": (CACHE, []),
-           "sized": (SIZED, ["--extents", "n=3,m=4;m=6,n=8"]), "many": (MANY, [])}
+           "sized": (SIZED, ["--extents", "n=3,m=4;m=6,n=8"]), "many": (MANY, []),
+           "staged": (STAGED, [])}
 
 
 def check_names(weft, compiler, include, folder):
@@ -128,6 +140,8 @@ def check_info(weft, folder, level):
     program = info(weft, folder / "api")
     missing += [stem for stem in OBJECTS if f"name      {stem}" not in program.stdout.splitlines()]
     weights = info(weft, folder / "other.o").stdout
+    cache = info(weft, folder / "cache.o").stdout.splitlines()
+    missing += [] if "in place  output out may have the memory of input cache" in cache else ["in place"]
     missing += [] if "weights   other.weights, 4096 bytes, digest " in weights else ["weights"]
     whole = (folder / "layer.o").read_bytes()
     damaged = folder / "damaged.o"

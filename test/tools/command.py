@@ -614,6 +614,22 @@ class Compile(Command):
         self.assertIn("Link g.o, which needs no library.", (self.folder / "free" / "g.h").read_text())
         self.assertNotIn("Requires", (self.folder / "free" / "g.pc").read_text())
 
+    def test_folder(self):
+        """A file is not taken for one, nor made one."""
+        (self.folder / "there").write_text("")
+        for name in ["g.o", "out/g.h", "libg.a", "there"]:
+            self.refuses(MISUSED, f"compile: -o {name}: it is the folder that NAME.o, NAME.h and NAME.pc are written to; "
+                         "--name says NAME", "compile", "g.weft", "-o", name)
+
+    def test_extents_that_no_call_has(self):
+        (self.folder / "even.weft").write_text(
+            'weft 0.1\nsymbol n in [1, 9]\nrequire n <= 5 "too many"\ngraph {\n'
+            '  %x = input() {name = "x", dtype = f32, shape = [n]}\n  %y = exp(%x)\n  return y = %y\n}\n')
+        for extents, reason in [("n=6", "too many: n = 6 (given in extents) must be at most 5 (even.weft:3)"),
+                                ("n=1,n=1", "a group has two values for symbol n"),
+                                ("n=10", '"n=10" is not one value from 1 to 9')]:
+            self.refuses(MISUSED, f'compile: extents "{extents}": {reason}', "compile", "even.weft", "--extents", extents)
+
     def test_freestanding_without_fma(self):
         for isa in ["x86-64-v2", "x86-64-v2,x86-64-v3"]:
             self.refuses(MISUSED, "compile: x86-64-v2 has no fma: a freestanding object is for x86-64-v3 or x86-64-v4",

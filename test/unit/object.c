@@ -56,7 +56,7 @@ static void test_refused(void **state)
     refuses(program, (weft_object_options){.name = "f", .extents = "n=1;"}, "no value for symbol n");
     refuses(program, (weft_object_options){.name = "f", .extents = "n=101"},
             "\"n=101\" is not one value from 1 to 100");
-    refuses(program, (weft_object_options){.name = "f", .extents = "n=1,n=1"}, "\"n=1\" is not one value");
+    refuses(program, (weft_object_options){.name = "f", .extents = "n=1,n=1"}, "a group has two values for symbol n");
     refuses(program, (weft_object_options){.name = "f", .extents = "n=1x"}, "\"n=1x\" is not one value");
     refuses(program, (weft_object_options){.name = "f", .extents = "m=1"}, "the program has no symbol m");
     refuses(program, (weft_object_options){.name = "f", .isa = "x86-64-v2", .freestanding = true}, "has no fma");

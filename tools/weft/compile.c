@@ -28,6 +28,23 @@ static weft_status *find_name(const weft_arguments *arguments, char **out_name)
     return NULL;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), rest = strlen(end);
+    return length > rest && strcmp(text + length - rest, end) == 0;
+}
+
+/* That of `-o`: no file. */
+static weft_status *check_folder(const char *folder)
+{
+    struct stat found;
+    bool is_there = stat(folder, &found) == 0;
+    if (is_there && S_ISDIR(found.st_mode)) return NULL;
+    if (!is_there && !ends_with(folder, ".o") && !ends_with(folder, ".h") && !ends_with(folder, ".a")) return NULL;
+    return weft_misuse("-o %s: it is the folder that NAME.o, NAME.h and NAME.pc are written to; --name says NAME",
+                       folder);
+}
+
 /* DIR/NAME.END, to be freed. */
 static weft_status *join(const char *folder, const char *name, const char *end, char **out_path)
 {
@@ -92,7 +109,9 @@ static weft_status *compile(const weft_arguments *arguments, const weft_program 
                                          .weights_file = strcmp(weights, "file") == 0,
                                          .freestanding = weft_arguments_find(arguments, "--freestanding") != NULL,
                                          .target = weft_arguments_text(arguments, "--target", NULL)};
+    const char *folder = weft_arguments_text(arguments, "-o", ".");
     weft_object *object;
+    WEFT_TRY(check_folder(folder));
     weft_status *status = weft_object_create(program, &options, &object);
     if (weft_status_code(status) == WEFT_INVALID_ARGUMENT) {
         weft_status *misuse = weft_misuse("%s", weft_status_message(status));
@@ -100,7 +119,7 @@ static weft_status *compile(const weft_arguments *arguments, const weft_program 
         return misuse;
     }
     WEFT_TRY(status);
-    status = save_all(object, weft_arguments_text(arguments, "-o", "."), name);
+    status = save_all(object, folder, name);
     weft_object_destroy(object);
     return status;
 }
