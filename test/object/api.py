@@ -103,7 +103,7 @@ def check_names(weft, compiler, include, folder):
                         folder / name, "-o", folder / "named-c.o"], check=True)
 
 
-def check_headers(weft, compiler, library, include, folder):
+def check_headers(weft, compiler, library, include, flags, folder):
     """With the header of another graph, or of one whose sizes differ, a program does not link, and the linker says why."""
     source = folder / "old.c"
     source.write_text('#include "old.h"\nint main(void) { old_call call = {.x = 0}; weft_rt_workspace w = {0};\n'
@@ -113,7 +113,7 @@ def check_headers(weft, compiler, library, include, folder):
             (folder / place).mkdir(exist_ok=True)
             (folder / place / "old.weft").write_text(text)
             subprocess.run([weft, "compile", folder / place / "old.weft", "-o", folder / place], check=True)
-        linked = subprocess.run([compiler, "-std=gnu17", f"-I{include}", f"-I{folder / 'old'}", source,
+        linked = subprocess.run([compiler, "-std=gnu17", *flags, f"-I{include}", f"-I{folder / 'old'}", source,
                                  folder / stem / "old.o", library, "-Wl,--gc-sections", "-lm", "-pthread", "-o",
                                  folder / "old-program"], check=False, capture_output=True, text=True)
         if (linked.returncode == 0) != links or (not links and "old_run_as_in_header_" not in linked.stderr):
@@ -179,7 +179,7 @@ def main():
         check_targets(weft, folder)
         if not parsed.under:
             check_names(weft, compiler, include, folder)
-            check_headers(weft, compiler, library, include, folder)
+            check_headers(weft, compiler, library, include, flags, folder)
         sys.exit(subprocess.run([*parsed.under, program, folder], check=False).returncode)
 
 

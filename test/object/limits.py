@@ -6,6 +6,7 @@ usage: limits.py WEFT CC LIBRARY INCLUDE [--sizes] [--freestanding]
 
 --sizes: LIBRARY is optimised, so that limits hold. --freestanding: WEFT can make such objects.
 """
+import json
 import pathlib
 import re
 import subprocess
@@ -65,6 +66,45 @@ GRAPHS = {
     "sort": (sort("f32"), 121000, 114300),
     "sort64": (sort("i64"), 126600, 110400),
 }
+NUMBERS = "  %x = iota() {dtype = f32, shape = [n, 50], axis = 0}\n"
+# Without inputs and products, with arrays between their steps.
+STAGED = {
+    "sorted": NUMBERS + """  %a = sort(%x) {axis = 0, descending = true}
+  %b = exp(%a)
+  %y = sort(%b) {axis = 1, descending = false}
+  return y = %y
+""",
+    "centered": NUMBERS + """  %a = sort(%x) {axis = 0, descending = true}
+  %s = reduce_sum(%a) {axes = [0]}
+  %sb = broadcast(%s) {shape = [n, 50], axes = [1]}
+  %d = sub(%a, %sb)
+  %e = sort(%d) {axis = 0, descending = true}
+  %y = mul(%e, %d)
+  return y = %y
+""",
+    "ranks": NUMBERS + """  %a = argsort(%x) {axis = 0, descending = true}
+  %b = sort(%a) {axis = 1, descending = false}
+  %s = reduce_max(%b) {axes = [0]}
+  %sb = broadcast(%s) {shape = [n, 50], axes = [1]}
+  %c = sub(%sb, %a)
+  %y = sort(%c) {axis = 1, descending = false}
+  return y = %y
+""",
+}
+PREPARED = """#include "{0}.h"
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{{
+    for (int i = 1; i < argc; i++) {{
+        const {0}_call call = {{.extents = {{atoi(argv[i])}}}};
+        weft_rt_workspace workspace = {{0}};
+        if ({0}_prepare(&call, &workspace, NULL, NULL) != WEFT_RT_OK) return 1;
+        printf("%zu\\n", workspace.size);
+    }}
+    return 0;
+}}
+"""
 LEVELS = ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v3,x86-64-v4"]
 
 MAIN = """#include "{0}.h"
@@ -124,8 +164,12 @@ class Limits(unittest.TestCase):
         return self.folder / f"{name}.o"
 
     def link(self, name, pool, *library):
+        (self.folder / "main.c").write_text(
+            MAIN.format(name, "workspace.pool = weft_rt_pool_create(2);" if pool else ""))
+        return self.build(name, *library)
+
+    def build(self, name, *library):
         source, program = self.folder / "main.c", self.folder / f"{name}-program"
-        source.write_text(MAIN.format(name, "workspace.pool = weft_rt_pool_create(2);" if pool else ""))
         subprocess.run([CC, "-std=gnu17", "-O2", f"-I{INCLUDE}", f"-I{self.folder}", source, self.folder / f"{name}.o",
                         *library, "-Wl,--gc-sections", "-Wl,--as-needed", "-pthread", "-o", program], check=True)
         return program
@@ -175,6 +219,22 @@ class Limits(unittest.TestCase):
                 self.assertLessEqual(set(writable), {(".bss", 4)})  # the level of the processor, once it is known
                 self.check_program(name + ", freestanding", self.link(name, False),
                                    COMPILERS | STARTING | {"malloc"}, limit)
+
+    def test_temporaries_take_what_they_take_in_an_executor(self):
+        """From one size to another, a workspace grows by what the peak of an executor grows by, to the byte."""
+        sizes = [100, 101, 128, 999, 4096]
+        for name, body in STAGED.items():
+            graph = self.folder / f"{name}.weft"
+            graph.write_text(f"weft 0.1\nsymbol n in [1, 4096]\ngraph {{\n{body}}}\n")
+            self.compile(name, "x86-64-v3")
+            (self.folder / "main.c").write_text(PREPARED.format(name))
+            program = self.build(name, LIBRARY_FILE)
+            prepared = [int(size) for size in output(program, *map(str, sizes)).split()]
+            peaks = [json.loads(output(WEFT, "run", graph, "--set", f"n={n}", "--threads", "1", "--stats", "-o",
+                                       self.folder / "y.npy").splitlines()[-1])["peak_bytes"] for n in sizes]
+            self.assertGreater(peaks[0], 4096, name)
+            with self.subTest(name=name):
+                self.assertEqual([size - prepared[0] for size in prepared], [peak - peaks[0] for peak in peaks])
 
     def test_equal_graphs_make_equal_files(self):
         """Wherever a graph is, whatever its path is called, and whoever compiles it."""
