@@ -108,7 +108,7 @@ void weft_freestanding_hide(const weft_object_request *request, LLVMModuleRef mo
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g != NULL; g = LLVMGetNextGlobal(g)) hide(request, g);
 }
 
-static bool is_foreign(LLVMValueRef value)
+bool weft_freestanding_is_foreign(LLVMValueRef value)
 {
     static const char *const allowed[] = {"memcpy", "memmove", "memset"};
     size_t length, i = 0;
@@ -119,14 +119,29 @@ static bool is_foreign(LLVMValueRef value)
     return i == sizeof allowed / sizeof *allowed;
 }
 
-weft_status *weft_freestanding_check(const weft_allocator *allocator, LLVMModuleRef module)
+/* An import that is outside is so for all to see. */
+static bool is_import(const weft_object_request *request, LLVMValueRef value)
+{
+    size_t length;
+    const char *name = LLVMGetValueName2(value, &length);
+    bool found = false;
+    for (size_t i = 0; i < request->import_count; i++) {
+        const weft_op_def *op = request->imports[i].op;
+        found |= strcmp(op->kernel_symbol, name) == 0;
+        found |= op->scratch_symbol != NULL && strcmp(op->scratch_symbol, name) == 0;
+    }
+    return found;
+}
+
+weft_status *weft_freestanding_check(const weft_allocator *allocator, const weft_object_request *request,
+                                     LLVMModuleRef module)
 {
     LLVMValueRef found = NULL;
     size_t length;
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f != NULL; f = LLVMGetNextFunction(f))
-        if (is_foreign(f)) found = f;
+        if (weft_freestanding_is_foreign(f) && !is_import(request, f)) found = f;
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g != NULL; g = LLVMGetNextGlobal(g))
-        if (is_foreign(g)) found = g;
+        if (weft_freestanding_is_foreign(g) && !is_import(request, g)) found = g;
     if (found == NULL) return NULL;
     return weft_status_create(allocator, WEFT_INTERNAL, "llvm", "a freestanding object would need %s",
                               LLVMGetValueName2(found, &length));

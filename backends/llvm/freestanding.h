@@ -10,6 +10,9 @@ weft_status *weft_freestanding_link(const weft_allocator *allocator, const weft_
                                     LLVMModuleRef module) WEFT_MUST_USE;
 /* Of a module that is complete: leaves nothing to be seen from outside but the entries. */
 void weft_freestanding_hide(const weft_object_request *request, LLVMModuleRef module);
-/* Of one whose unused parts are gone: that it calls nothing but memcpy, memmove and memset. */
-weft_status *weft_freestanding_check(const weft_allocator *allocator, LLVMModuleRef module) WEFT_MUST_USE;
+/* Whether it is used, is outside of its module, and is not memcpy, memmove or memset. */
+bool weft_freestanding_is_foreign(LLVMValueRef value);
+/* Of a module whose unused parts are gone: that it needs nothing of the kind but the imports of the request. */
+weft_status *weft_freestanding_check(const weft_allocator *allocator, const weft_object_request *request,
+                                     LLVMModuleRef module) WEFT_MUST_USE;
 #endif

@@ -7,13 +7,14 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include "backends/llvm/emit.h"
 #include "backends/llvm/freestanding.h"
+#include "backends/llvm/import.h"
 #include "backends/llvm/object.h"
 #include "backends/llvm/target.h"
 
 /* Vectors are emitted as such, so what is left to do is folding; see README.md for what other lists cost. */
 #define PASSES "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
 #define QUICK_PASSES "always-inline,function(early-cse)"
-#define FREESTANDING_PASSES "globaldce," PASSES ",globaldce"
+#define LINKED_PASSES "globaldce," PASSES ",globaldce" /* of what was bitcode */
 
 /* One compilation. */
 typedef struct compilation {
@@ -184,13 +185,14 @@ static weft_status *compile_object(compilation *c, const weft_object_request *re
     WEFT_TRY(add_kernels(c, request));
     weft_object_write_text(request, c->module);
     if (request->freestanding) WEFT_TRY(weft_freestanding_link(c->allocator, request, c->module));
+    WEFT_TRY(weft_import_link(c->allocator, request, c->module));
     WEFT_TRY(weft_object_write_data(c->allocator, request, c->module));
     for (size_t i = 0; i < request->entry_count; i++)
         weft_object_write_entry(&request->entries[i], request->data_symbol, c->module);
     if (request->freestanding) weft_freestanding_hide(request, c->module);
     WEFT_TRY(verify(c));
-    WEFT_TRY(run_passes(c, request->freestanding ? FREESTANDING_PASSES : PASSES));
-    if (request->freestanding) WEFT_TRY(weft_freestanding_check(c->allocator, c->module));
+    WEFT_TRY(run_passes(c, request->freestanding || request->import_count > 0 ? LINKED_PASSES : PASSES));
+    if (request->freestanding) WEFT_TRY(weft_freestanding_check(c->allocator, request, c->module));
     weft_object_settle_constants(c->module);
     return emit_code(c, LLVMObjectFile, out_object);
 }

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 0
-#define WEFT_ABI_MINOR 1
+#define WEFT_ABI_MINOR 2
 
 /* ---- attributes ---- */
 
@@ -109,9 +109,9 @@ typedef struct weft_kernel_context {
     const weft_view *inputs;
     weft_view *outputs;    /* filled in except for the data the kernel writes */
     void *scratch;         /* as many bytes as `scratch_size` asked for, 64-byte aligned */
-    void *extension_state; /* of the executor and this extension: weft_extension.state_create */
+    void *extension_state; /* of the executor and this extension: weft_extension.state_create; NULL in an object */
     const weft_allocator *allocator;
-    weft_executor *executor; /* for nested runs; weft_executor_run may be called with it */
+    weft_executor *executor; /* for nested runs; weft_executor_run may be called with it; NULL in an object */
     const char *runtime;     /* name of the runtime that runs this step */
     /* Runs `task` over disjoint ranges that cover [0, count) on the executor's threads. */
     void (*parallel)(const struct weft_kernel_context *context, int64_t count, int64_t grain,
@@ -180,6 +180,23 @@ typedef struct weft_op_def {
     weft_status *(*kernel)(const weft_kernel_context *context);
     /* Bytes of scratch `kernel` needs for these shapes; NULL: none. */
     weft_status *(*scratch_size)(const weft_kernel_context *context, size_t *out_size);
+    /*
+     * Since 0.2: what makes a kernel part of programs compiled ahead of time (<weft/object.h>), which know no extension
+     * where they run. The names that `kernel` and `scratch_size` have for a linker: the application that links the
+     * object has functions of these names, compiled from the same source. NULL: objects cannot contain the op.
+     *
+     * What such a kernel is given is the same, except that its context has neither executor nor extension_state, that
+     * `runtime` is "object", and that `allocator` has little more than an error takes: what it needs is scratch. An
+     * attribute of kind REGION is UNSUPPORTED there.
+     */
+    const char *kernel_symbol, *scratch_symbol;
+    /*
+     * LLVM bitcode that defines both, which objects then contain instead: position-independent code for x86-64, of
+     * clang 19 or older. What it needs itself, the application has to provide. Of freestanding objects it may call
+     * memcpy, memmove, memset and the functions of weft_status. NULL: none.
+     */
+    const void *bitcode;
+    size_t bitcode_size; /* in bytes */
 } weft_op_def;
 
 /* ---- extensions ---- */

@@ -28,8 +28,8 @@ typedef struct weft_object_options {
     /* Puts the constants of the program into a file of their own, which is mapped where it runs, instead of into the
      * object: weft_object_weights. */
     bool weights_file;
-    /* The object contains what it needs of libweft-rt and calls at most memcpy, memmove and memset: no thread, no
-     * memory but the caller's (<weft/rt.h>). From x86-64-v3 on, as the fma of x86-64-v2 is one of the C library. */
+    /* The object contains what it needs of libweft-rt and calls at most memcpy, memmove and memset, and kernels of
+     * extensions that are outside: no thread, no memory but the caller's (<weft/rt.h>). From x86-64-v3 on, as the fma of x86-64-v2 is one of the C library. */
     bool freestanding;
     /* Where the object runs: "x86_64-linux-gnu" or "aarch64-linux-gnu"; x86_64-unknown-linux-gnu is the same. NULL: as
      * this process. For another architecture than that, a cross compiler and the libweft-rt.a that it has made are
@@ -41,8 +41,9 @@ typedef struct weft_object weft_object;
 
 /*
  * Compiles for all sizes, strides and levels asked for, which takes as long as that many first runs. UNSUPPORTED names
- * an op that an object cannot contain: of extensions that have no lowering; or says that this weft was built without
- * what freestanding objects contain. INVALID_ARGUMENT for a name, a level or extents that are none. Inputs, outputs and
+ * an op that an object cannot contain: of an extension, without lowering, that offers no kernel to objects
+ * (weft_op_def.kernel_symbol); or says that this weft was built without what freestanding objects contain.
+ * INVALID_ARGUMENT for a name, a level or extents that are none. Inputs, outputs and
  * symbols whose names make no field of a struct get others in the header.
  */
 weft_status *weft_object_create(const weft_program *program, const weft_object_options *options,

@@ -7,6 +7,7 @@
 #include "lib/build/build.h"
 #include "lib/object/describe.h"
 #include "lib/object/header.h"
+#include "lib/object/imports.h"
 #include "lib/object/options.h"
 #include "lib/object/tables.h"
 #include "runtime/object/digest.h"
@@ -30,6 +31,7 @@ typedef struct object_compiler {
     weft_map symbols; /* of kernels, by their key and level */
     size_t kernel_count, kernel_capacity;
     weft_object_kernel *kernels;
+    weft_imports imports;
     size_t variant_count;
     size_t variants;       /* the place of the table */
     weft_isa level;        /* of the variant under way */
@@ -82,15 +84,6 @@ static weft_status *name_kernel(object_compiler *c, const weft_kernel *kernel, c
 
 /* ---- variants ---- */
 
-static weft_status *check_step(const object_compiler *c, const weft_step *step, const weft_resolved *resolved)
-{
-    if (step->kind != WEFT_STEP_HOST) return NULL;
-    weft_status *status = weft_status_create(
-        c->allocator, WEFT_UNSUPPORTED, NULL,
-        "op %s has a kernel of an extension, and no lowering here: an object cannot contain it", resolved->op->name);
-    return weft_status_of_op(status, resolved->op->name, step->file, step->line);
-}
-
 static weft_status *keep_alias(object_compiler *c, const weft_variant *variant)
 {
     if (variant->input_alias == NULL || c->input_alias != NULL) return NULL;
@@ -107,7 +100,8 @@ static weft_status *add_variant(void *context, const weft_variant *variant, cons
     if (symbols == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < variant->step_count; i++) {
         symbols[i] = NULL;
-        WEFT_TRY(check_step(c, &variant->steps[i], &variant->resolved[i]));
+        if (variant->steps[i].kind == WEFT_STEP_HOST)
+            WEFT_TRY(weft_imports_add(&c->imports, &variant->steps[i], &variant->resolved[i]));
         if (kernels[i] != NULL) WEFT_TRY(name_kernel(c, kernels[i], &symbols[i]));
     }
     WEFT_TRY(keep_alias(c, variant));
@@ -211,6 +205,8 @@ static weft_status *emit(object_compiler *c, weft_object_emitter emit_object, we
                                          .pointers = c->image.pointers,
                                          .text_symbol = text,
                                          .text = c->text.data,
+                                         .import_count = c->imports.count,
+                                         .imports = c->imports.items,
                                          .entry_count = ENTRIES,
                                          .entries = entries,
                                          .freestanding = c->plan->freestanding,
@@ -266,6 +262,7 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
     for (int level = WEFT_ISA_COUNT - 1; level >= 0; level--)
         if (plan->levels[level]) WEFT_TRY(build_level(c, (weft_isa)level));
     weft_describe_aliases(&c->text, c->program, c->input_alias);
+    weft_imports_describe(&c->imports, &c->text);
     if (plan->weights_file) WEFT_TRY(finish_weights(c, head, &object->weights));
     const weft_header_request header = {.allocator = c->allocator,
                                         .program = c->program,
@@ -273,7 +270,8 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
                                         .isa = plan->isa.data,
                                         .input_alias = c->input_alias,
                                         .has_weights = object->weights.size > 0,
-                                        .freestanding = plan->freestanding};
+                                        .freestanding = plan->freestanding,
+                                        .imports = &c->imports};
     WEFT_TRY(weft_header_write(&header, &object->header, &c->header_digest));
     weft_bytes_print(&object->pkg_config,
                      "Name: %s\nDescription: a tensor program compiled by weft for %s\nVersion: %d.%d.%d\n"
@@ -287,7 +285,10 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
 static weft_status *compile_plan(const weft_program *program, const weft_object_plan *plan,
                                  weft_object_emitter emit_object, weft_object *object)
 {
-    object_compiler c = {.allocator = program->allocator, .program = program, .plan = plan};
+    object_compiler c = {.allocator = program->allocator,
+                         .program = program,
+                         .plan = plan,
+                         .imports = {.allocator = program->allocator, .name = plan->name}};
     weft_arena_init(&c.arena, c.allocator);
     weft_image_init(&c.image, c.allocator);
     weft_bytes_init(&c.text, c.allocator);
@@ -298,6 +299,7 @@ static weft_status *compile_plan(const weft_program *program, const weft_object_
     weft_float_mode_leave(saved);
     for (size_t i = 0; i < c.kernel_count; i++) weft_kernel_destroy((weft_kernel *)(uintptr_t)c.kernels[i].kernel);
     weft_free(c.allocator, c.kernels, c.kernel_capacity * sizeof *c.kernels);
+    weft_imports_finish(&c.imports);
     weft_map_finish(&c.symbols, NULL);
     weft_map_finish(&c.constants.places, NULL);
     weft_bytes_finish(&c.text);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/object/imports.h"
 #include "runtime/base/map.h"
 #include "runtime/object/digest.h"
 #include "runtime/program/variant.h"
@@ -299,6 +300,18 @@ static void print_shapes(const header_writer *w)
 
 /* ---- the whole ---- */
 
+static void print_imports(const header_writer *w)
+{
+    const weft_imports *imports = w->request->imports;
+    for (size_t i = 0; i < imports->count; i++) {
+        const weft_op_def *op = imports->items[i].op;
+        if (op->bitcode != NULL) continue;
+        weft_bytes_print(w->text, "/* To be linked from the source of extension %s: %s%s%s, of op %s. */\n",
+                         imports->items[i].extension->family, op->kernel_symbol, op->scratch_symbol != NULL ? ", " : "",
+                         op->scratch_symbol != NULL ? op->scratch_symbol : "", op->name);
+    }
+}
+
 static void print_functions(const header_writer *w, uint32_t digest)
 {
     const char *name = w->request->name;
@@ -318,12 +331,14 @@ static void print_functions(const header_writer *w, uint32_t digest)
         "    weft_rt_error *out_error) WEFT_RT_SYMBOL(\"%s_prepare" WEFT_HEADER_MARK "%08" PRIx32 "\");\n"
         "/* Computes the outputs. Everything is checked before anything is written; after an error that is not "
         "DATA_ERROR,\n"
-        " * outputs are as they were. `out_error` may be NULL. */\n"
+        " * outputs are as they were%s. `out_error` may be NULL. */\n"
         "weft_rt_code %s_run(const %s_call *call, weft_rt_workspace *workspace, weft_rt_error *out_error)\n"
         "    WEFT_RT_SYMBOL(\"%s_run" WEFT_HEADER_MARK "%08" PRIx32 "\");\n"
         "/* What the object says about itself. */\n"
         "const weft_rt_manifest *%s_manifest(void);\n\n",
-        trial, name, name, name, name, digest, name, name, name, digest, name);
+        trial, name, name, name, name, digest,
+        w->request->imports->count > 0 ? ", unless it comes from the op of an extension" : "", name, name, name, digest,
+        name);
 }
 
 static weft_status *write(header_writer *w, uint32_t *out_digest)
@@ -335,6 +350,7 @@ static weft_status *write(header_writer *w, uint32_t *out_digest)
                      "#define %s_H_INCLUDED\n#include <weft/rt.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                      WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH, w->request->isa, name,
                      w->request->freestanding ? ", which needs no library" : " and libweft-rt", name, name);
+    print_imports(w);
     size_t begin = w->text->size;
     print_extents(w);
     print_call(w);

@@ -12,6 +12,7 @@ typedef struct weft_header_request {
     const uint32_t *input_alias; /* of a variant: which input an output may share memory with; NULL: none */
     bool has_weights;            /* in a file */
     bool freestanding;
+    const struct weft_imports *imports;
 } weft_header_request;
 
 /* Between the name of a function and the digest of the header, in its symbol: "mlp_run_as_in_header_5f3a1b2c". */

@@ -2,6 +2,7 @@
 #ifndef WEFT_LIB_OBJECT_REQUEST_H
 #define WEFT_LIB_OBJECT_REQUEST_H
 /* What a code generator is asked to put into an object that is to be linked. */
+#include <weft/extension.h>
 #include "lib/loop/loop.h"
 #include "runtime/base/isa.h"
 #include "runtime/base/memory.h"
@@ -28,6 +29,13 @@ typedef struct weft_object_entry {
     uint32_t parameters;
 } weft_object_entry;
 
+/* An op of an extension whose kernel_symbol, and scratch_symbol, data refer to: functions of its bitcode, which only
+ * the object sees, or functions outside where it has none. */
+typedef struct weft_object_import {
+    const weft_op_def *op; /* once each; has symbols */
+    const weft_extension *extension;
+} weft_object_import;
+
 #define WEFT_OBJECT_TEXT ".weft"
 
 typedef struct weft_object_request {
@@ -39,9 +47,11 @@ typedef struct weft_object_request {
     size_t data_bytes, pointer_count;
     const weft_object_pointer *pointers; /* in the order of `at` */
     const char *text_symbol, *text;      /* in section WEFT_OBJECT_TEXT, with its NUL */
+    size_t import_count;
+    const weft_object_import *imports;
     size_t entry_count;
     const weft_object_entry *entries;
-    bool freestanding;  /* contains what it needs of the runtime: targets of entries, what data refer to */
+    bool freestanding;  /* contains what it needs of the runtime: targets of entries, what data refer to, but imports */
     const bool *levels; /* that it has code for, by weft_isa */
 } weft_object_request;
 #endif

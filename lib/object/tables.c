@@ -201,6 +201,7 @@ static void fill_step(const variant_writer *w, size_t at, const weft_step *step)
     weft_step copy = without_pointers(step);
     WRITE(image, at, copy);
     TEXT(image, at, weft_step, name, step->name);
+    TEXT(image, at, weft_step, file, step->file);
     COPY(image, at, weft_step, buffers, step->buffers, step->buffer_count);
     COPY(image, at, weft_step, chain.intermediates, step->chain.intermediates, step->chain.intermediate_count);
     COPY(image, at, weft_step, region.carried, step->region.carried, step->region.carried_count);
@@ -242,12 +243,63 @@ static void fill_engine(const variant_writer *w, size_t at, const weft_step *ste
     weft_image_point_to_symbol(w->image, at + offsetof(weft_resolved, keys), symbol);
 }
 
+/* The member that its kind says. Extents are slots already; there are no regions. */
+static void fill_attr(weft_image_data *image, size_t at, weft_attr_kind kind, const weft_attr *attr)
+{
+    weft_attr copy;
+    memset(&copy, 0, sizeof copy);
+    copy.integer = attr->integer;
+    copy.real = attr->real;
+    if (kind == WEFT_ATTR_STRING || kind == WEFT_ATTR_DATA) copy.size = attr->size;
+    if (kind == WEFT_ATTR_INTS) copy.ints.count = attr->ints.count;
+    if (kind == WEFT_ATTR_EXTENT || kind == WEFT_ATTR_EXTENTS) copy.extents.rank = attr->extents.rank;
+    weft_image_write(image, at, &copy, sizeof copy);
+    if (copy.size > 0) COPY(image, at, weft_attr, data, (const char *)attr->data, copy.size);
+    if (copy.ints.count > 0) COPY(image, at, weft_attr, ints.items, attr->ints.items, copy.ints.count);
+    if (copy.extents.rank > 0) COPY(image, at, weft_attr, extents.extents, attr->extents.extents, copy.extents.rank);
+}
+
+/* What kernels and runs read of an op. */
+static void fill_op(weft_image_data *image, size_t at, const weft_op_def *op)
+{
+    weft_op_def copy = {.size = sizeof copy,
+                        .version = op->version,
+                        .input_count = op->input_count,
+                        .output_count = op->output_count,
+                        .op_class = op->op_class,
+                        .traits = op->traits,
+                        .dtypes = op->dtypes,
+                        .attr_count = op->attr_count};
+    WRITE(image, at, copy);
+    TEXT(image, at, weft_op_def, name, op->name);
+    size_t attrs = ROOM(image, at, weft_op_def, attrs, weft_attr_def, op->attr_count);
+    for (size_t i = 0; i < op->attr_count; i++) {
+        weft_attr_def attr = {.kind = op->attrs[i].kind};
+        WRITE(image, attrs + i * sizeof attr, attr);
+        TEXT(image, attrs + i * sizeof attr, weft_attr_def, name, op->attrs[i].name);
+    }
+    weft_image_point_to_symbol(image, at + offsetof(weft_op_def, kernel), op->kernel_symbol);
+    if (op->scratch_size != NULL)
+        weft_image_point_to_symbol(image, at + offsetof(weft_op_def, scratch_size), op->scratch_symbol);
+}
+
+static void fill_host(weft_image_data *image, size_t at, const weft_resolved *resolved)
+{
+    const weft_op_def *op = resolved->op;
+    if (op == NULL) return;
+    fill_op(image, ROOM(image, at, weft_resolved, op, weft_op_def, 1), op);
+    size_t attrs = ROOM(image, at, weft_resolved, attrs, weft_attr, op->attr_count);
+    for (size_t i = 0; i < op->attr_count; i++)
+        fill_attr(image, attrs + i * sizeof(weft_attr), op->attrs[i].kind, &resolved->attrs[i]);
+}
+
 /* Of the kinds that there are. */
 static void fill_methods(weft_image_data *image, size_t at, const weft_variant *variant)
 {
     static const char *const symbols[WEFT_STEP_KINDS] = {[WEFT_STEP_KERNEL] = "weft_step_kernel",
                                                          [WEFT_STEP_GEMM] = "weft_step_product",
                                                          [WEFT_STEP_SORT] = "weft_step_sort",
+                                                         [WEFT_STEP_HOST] = "weft_step_host",
                                                          [WEFT_STEP_REGION] = "weft_step_region"};
     bool has[WEFT_STEP_KINDS] = {false};
     size_t methods = weft_image_point_to_room(image, at, WEFT_STEP_KINDS * sizeof(void *));
@@ -275,6 +327,7 @@ size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *varia
         fill_step(&w, steps + i * sizeof(weft_step), &variant->steps[i]);
         fill_code(&w, resolved + i * sizeof(weft_resolved), symbols[i]);
         fill_engine(&w, resolved + i * sizeof(weft_resolved), &variant->steps[i]);
+        fill_host(image, resolved + i * sizeof(weft_resolved), &variant->resolved[i]);
     }
     return at;
 }

@@ -233,10 +233,12 @@ static weft_status *make_blocks(weft_bound_variant *bound)
 
 static const weft_driver driver = {.size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}};
 static const weft_runtime runtime = {.size = sizeof runtime, .name = "object", .driver = &driver};
+static const weft_registry extensions; /* none: an object has the ops that it needs */
 
 static weft_status *bind_variant(object_binding *b, const weft_call *inner)
 {
-    weft_bound_variant environment = {.allocator = &b->workspace.allocator, .pool = b->pool};
+    weft_bound_variant environment = {
+        .allocator = &b->workspace.allocator, .pool = b->pool, .extensions = &extensions, .host_runtime = &runtime};
     if (b->pool == NULL) WEFT_TRY(weft_pool_create(environment.allocator, weft_machine_host(), 1, &environment.pool));
     WEFT_TRY(weft_bound_variant_create(&environment, choose(b), inner, NULL, &b->bound));
     WEFT_TRY(make_blocks(b->bound));
@@ -313,7 +315,9 @@ weft_rt_code weft_rt_prepare(const weft_rt_object *object, const void *call, wef
     const object_call taken = call_of(object, call);
     object_binding b = {.object = object, .pool = (weft_pool *)workspace->pool};
     weft_trial_begin(&b.workspace, workspace);
+    weft_float_mode saved = weft_float_mode_enter();
     code = run_trial(&b, &taken, workspace, out_error);
+    weft_float_mode_leave(saved);
     if (code == WEFT_RT_OK) fill_shapes(&b, out_shapes);
     weft_trial_end(&b.workspace);
     return code;
@@ -376,6 +380,15 @@ static weft_rt_code bind_in(const object_call *call, weft_rt_workspace *workspac
     return report(status, out_error);
 }
 
+/* Functions of extensions are called. */
+static weft_rt_code bind_plainly(const object_call *call, weft_rt_workspace *workspace, weft_rt_error *out_error)
+{
+    weft_float_mode saved = weft_float_mode_enter();
+    weft_rt_code code = bind_in(call, workspace, out_error);
+    weft_float_mode_leave(saved);
+    return code;
+}
+
 static weft_status *set_data(object_binding *b, const object_call *call)
 {
     for (size_t i = 0; i < b->array_count; i++) {
@@ -435,15 +448,17 @@ weft_rt_code weft_rt_run(const weft_rt_object *object, const void *call, weft_rt
     const object_call taken = call_of(object, call);
     if (!is_bound(workspace->binding, &taken, workspace)) {
         workspace->binding = NULL;
-        code = bind_in(&taken, workspace, out_error);
+        code = bind_plainly(&taken, workspace, out_error);
         if (code != WEFT_RT_OK) return code;
     }
     object_binding *b = workspace->binding;
-    weft_float_mode saved = weft_float_mode_enter_sse();
+    bool calls_others = b->bound->view_count > 0; /* they may compute in long double, and take memory */
+    weft_float_mode saved = calls_others ? weft_float_mode_enter() : weft_float_mode_enter_sse();
     weft_status *status = set_pointers(b, &taken);
     if (status == NULL) status = weft_steps_run(b->frame, 0, b->bound->variant->step_count, NULL);
-    weft_float_mode_leave_sse(saved);
-    if (status == NULL) return WEFT_RT_OK;
+    if (calls_others) weft_float_mode_leave(saved);
+    else weft_float_mode_leave_sse(saved);
+    if (status == NULL && !calls_others) return WEFT_RT_OK;
     code = report(status, out_error);
     atomic_store(&b->workspace.used, b->mark); /* the status was there */
     return code;

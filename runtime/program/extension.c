@@ -72,6 +72,31 @@ static weft_status *check_attrs(const weft_op_def *op)
     return NULL;
 }
 
+static weft_status *check_symbol(const weft_op_def *op, const char *field, const char *symbol)
+{
+    if (symbol == NULL || is_word(symbol)) return NULL;
+    return refuse(WEFT_INVALID_ARGUMENT, "%s \"%s\" of op %s must be a word of letters, digits and _", field, symbol,
+                  op->name);
+}
+
+static weft_status *check_symbols(const weft_op_def *op)
+{
+    if (!weft_op_knows_objects(op)) return NULL;
+    WEFT_TRY(check_symbol(op, "kernel_symbol", op->kernel_symbol));
+    WEFT_TRY(check_symbol(op, "scratch_symbol", op->scratch_symbol));
+    if (op->kernel_symbol != NULL && op->kernel == NULL)
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has a kernel_symbol but no kernel", op->name);
+    if (op->kernel_symbol != NULL && (op->scratch_symbol != NULL) != (op->scratch_size != NULL)) {
+        return refuse(WEFT_INVALID_ARGUMENT,
+                      "op %s has a kernel_symbol and only one of scratch_size and scratch_symbol", op->name);
+    }
+    if (op->bitcode != NULL && (op->kernel_symbol == NULL || op->bitcode_size == 0)) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has bitcode but %s", op->name,
+                      op->kernel_symbol == NULL ? "no kernel_symbol" : "its bitcode_size is 0");
+    }
+    return NULL;
+}
+
 static weft_status *check_op(const char *family, const weft_op_def *op, size_t number)
 {
     if (op == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %zu of family %s is NULL", number, family);
@@ -104,6 +129,7 @@ static weft_status *check_op(const char *family, const weft_op_def *op, size_t n
     if (op->lower == NULL && op->kernel == NULL) {
         return refuse(WEFT_INVALID_ARGUMENT, "op %s has neither a lower nor a kernel function", op->name);
     }
+    WEFT_TRY(check_symbols(op));
     return check_attrs(op);
 }
 

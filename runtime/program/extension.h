@@ -3,6 +3,12 @@
 #define WEFT_RUNTIME_PROGRAM_EXTENSION_H
 #include <weft/extension.h>
 
+/* Whether the table of an op is new enough to have what objects need: its last four fields. */
+static inline bool weft_op_knows_objects(const weft_op_def *op)
+{
+    return op->size >= offsetof(weft_op_def, bitcode_size) + sizeof op->bitcode_size;
+}
+
 /* weft_extension_check for the public function `where`, which its errors name. */
 weft_status *weft_extension_check_for(const char *where, const weft_extension *extension) WEFT_MUST_USE;
 #endif

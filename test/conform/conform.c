@@ -452,6 +452,7 @@ static bool make_executor(unsigned threads, const weft_test_device *device, weft
     const weft_executor_options options = {
         .allocator = weft_test_guarded_allocator(), .threads = threads, .buffer_capacity = 1, .code = code};
     weft_status *status = weft_executor_create_standard(&options, out_executor);
+    if (status == NULL) status = weft_test_register(*out_executor);
     if (status == NULL && device != NULL)
         status = weft_executor_register_runtime(*out_executor, weft_test_device_runtime(device));
     if (status == NULL) return true;

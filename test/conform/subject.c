@@ -4,11 +4,20 @@
 #include <string.h>
 #include <weft/einsum.h>
 #include "runtime/program/program.h"
+#include "test/conform/kernels.h"
 
 weft_status *weft_test_parse(const char *name, const char *text, weft_module **out_module)
 {
-    const weft_extension *einsum = weft_einsum_extension();
-    return weft_graph_parse(name, text, strlen(text), NULL, 1, &einsum, out_module);
+    const weft_extension *extensions[] = {weft_einsum_extension(), weft_test_outside(), weft_test_inside()};
+    size_t count = extensions[2] == NULL ? 2 : 3;
+    return weft_graph_parse(name, text, strlen(text), NULL, count, extensions, out_module);
+}
+
+weft_status *weft_test_register(weft_executor *executor)
+{
+    WEFT_TRY(weft_executor_register_extension(executor, weft_test_outside()));
+    const weft_extension *inside = weft_test_inside();
+    return inside == NULL ? NULL : weft_executor_register_extension(executor, inside);
 }
 
 /* Destroys `status` and says what it said; true for success. */

@@ -6,8 +6,10 @@
 #include "test/conform/place.h"
 #include "test/device.h"
 
-/* weft_graph_parse with the extensions that texts here may use: einsum. */
+/* weft_graph_parse with the extensions that texts here may use: einsum, and those of kernels.h. */
 weft_status *weft_test_parse(const char *name, const char *text, weft_module **out_module) WEFT_MUST_USE;
+/* Has an executor know those of kernels.h. */
+weft_status *weft_test_register(weft_executor *executor) WEFT_MUST_USE;
 
 enum { WEFT_TEST_INPUTS = 16, WEFT_TEST_OUTPUTS = 64, WEFT_TEST_SYMBOLS = 8 };
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Has a program of objects compiled ahead of time, and repeats the records of their runs with it.
 
-usage: link.py [--under COMMAND] CC LIBRARY INCLUDE REPLAY.c RECORDER ARGUMENT...
+usage: link.py [--under COMMAND] [--link SOURCE.c] CC LIBRARY INCLUDE REPLAY.c RECORDER ARGUMENT...
 
 RECORDER ARGUMENT... --objects FOLDER writes objects and records. CC links the objects with REPLAY.c and LIBRARY, and the
 program runs the records, as an argument of COMMAND where it is for another processor. With --freestanding there is no LIBRARY, and objects may need nothing but what compilers always
-do.
+do. SOURCE.c has kernels of extensions.
 """
 import argparse
 import pathlib
@@ -43,6 +43,7 @@ def needs(path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--under", type=str.split, default=[])
+    parser.add_argument("--link", action="append", default=[])
     options, words = parser.parse_known_args()
     compiler, library, include, replay, recorder, *arguments = words
     with tempfile.TemporaryDirectory() as name:
@@ -58,7 +59,7 @@ def main():
         source, program = folder / "table.c", folder / "replay"
         source.write_text(table([int(re.sub(r"\D", "", path.stem)) for path in objects], freestanding))
         source_folder = pathlib.Path(replay).parent
-        linked = subprocess.run([compiler, "-std=gnu17", "-O1", f"-I{include}", f"-I{source_folder}", replay, source, *objects,
+        linked = subprocess.run([compiler, "-std=gnu17", "-O1", "-ffp-contract=off", f"-I{include}", f"-I{pathlib.Path(include).parent}", f"-I{source_folder}", replay, source, *options.link, *objects,
                         *([] if freestanding else [library]), "-Wl,--gc-sections", "-lm", "-pthread", "-o", program], check=False)
         if linked.returncode != 0:
             sys.exit("the objects cannot be linked")

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plugin as a third party writes it, against the public headers alone. sample.swish is defined by what it lowers to;
- * sample.median has a kernel, which uses scratch memory and the executor's threads.
+ * sample.median has a kernel, which uses scratch memory and the executor's threads. The kernel has a name for programs
+ * compiled ahead of time: applications compile this file too, or the plugin has its bitcode, made from this file
+ * beforehand, in a file that SAMPLE_BITCODE names.
  */
 #include <weft/extension.h>
-#include <stdlib.h>
 
 #define FLOATS (1u << WEFT_F32 | 1u << WEFT_F64)
 
@@ -61,7 +62,9 @@ static int64_t count_rows(const weft_view *result)
 }
 
 /* A copy of every row, so that each thread sorts its own. */
-static weft_status *scratch_median(const weft_kernel_context *context, size_t *out_size)
+weft_status *sample_median_scratch(const weft_kernel_context *context, size_t *out_size);
+
+weft_status *sample_median_scratch(const weft_kernel_context *context, size_t *out_size)
 {
     const weft_view *x = &context->inputs[0];
     *out_size = (size_t)(count_rows(&context->outputs[0]) * x->shape[x->rank - 1]) * sizeof(double);
@@ -87,10 +90,16 @@ static int64_t offset_of(const weft_view *view, const weft_view *shape, int64_t 
     return offset;
 }
 
-static int compare(const void *x, const void *y)
+/* By insertion, at falling distances. */
+static void sort(double *items, int64_t count)
 {
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
+    for (int64_t gap = count / 2; gap > 0; gap /= 2)
+        for (int64_t i = gap; i < count; i++) {
+            double item = items[i];
+            int64_t at = i;
+            for (; at >= gap && items[at - gap] > item; at -= gap) items[at] = items[at - gap];
+            items[at] = item;
+        }
 }
 
 static void run_rows(void *argument, int64_t begin, int64_t end)
@@ -102,16 +111,24 @@ static void run_rows(void *argument, int64_t begin, int64_t end)
         double *sorted = (double *)context->scratch + row * count;
         int64_t first = offset_of(x, y, row);
         for (int64_t i = 0; i < count; i++) sorted[i] = load(x, first + i * stride);
-        qsort(sorted, (size_t)count, sizeof *sorted, compare);
+        sort(sorted, count);
         store(y, offset_of(y, y, row), (sorted[(count - 1) / 2] + sorted[count / 2]) / 2);
     }
 }
 
-static weft_status *run_median(const weft_kernel_context *context)
+weft_status *sample_median_kernel(const weft_kernel_context *context);
+
+weft_status *sample_median_kernel(const weft_kernel_context *context)
 {
     context->parallel(context, count_rows(&context->outputs[0]), 16, run_rows, (void *)context);
     return NULL;
 }
+
+#ifdef SAMPLE_BITCODE
+static const unsigned char bitcode[] = {
+#include SAMPLE_BITCODE
+};
+#endif
 
 static const weft_op_def median = {
     .size = sizeof(weft_op_def),
@@ -122,8 +139,14 @@ static const weft_op_def median = {
     .op_class = WEFT_CLASS_OPAQUE,
     .dtypes = FLOATS,
     .infer = infer_median,
-    .kernel = run_median,
-    .scratch_size = scratch_median,
+    .kernel = sample_median_kernel,
+    .scratch_size = sample_median_scratch,
+    .kernel_symbol = "sample_median_kernel",
+    .scratch_symbol = "sample_median_scratch",
+#ifdef SAMPLE_BITCODE
+    .bitcode = bitcode,
+    .bitcode_size = sizeof bitcode,
+#endif
 };
 
 /* ---- the table ---- */

@@ -17,6 +17,17 @@ static weft_status *infer_first(const weft_infer_context *context, weft_type *ou
     return NULL;
 }
 
+static weft_status *lower_none(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                               weft_tensor *out_tensors)
+{
+    (void)graph;
+    (void)op;
+    (void)attrs;
+    (void)inputs;
+    (void)out_tensors;
+    return NULL;
+}
+
 static weft_status *kernel_none(const weft_kernel_context *context)
 {
     (void)context;
@@ -86,7 +97,7 @@ static void versions_are_compared(void **state)
     t.extension.abi_major = 7;
     t.extension.abi_minor = 2;
     weft_test_fails(weft_extension_check(&t.extension), WEFT_VERSION_MISMATCH,
-                    "the extension is built for version 7.2 of the interface, this is 0.1");
+                    "the extension is built for version 7.2 of the interface, this is 0.2");
     fill_table(NULL);
     t.extension.size = 8;
     refused("the extension table says it has 8 bytes, too few for a version");
@@ -181,15 +192,39 @@ static void plugins_load(void **state)
     assert_null(weft_plugin_extension(NULL));
 }
 
+static void symbols_are_checked(void **state)
+{
+    (void)state;
+    t.op.kernel_symbol = "demo-one";
+    refused("kernel_symbol \"demo-one\" of op demo.one must be a word of letters, digits and _");
+    t.op.scratch_symbol = "";
+    refused("scratch_symbol \"\" of op demo.one must be a word of letters, digits and _");
+    t.op.kernel_symbol = "demo_one";
+    t.op.kernel = NULL;
+    t.op.lower = lower_none;
+    refused("op demo.one has a kernel_symbol but no kernel");
+    t.op.kernel_symbol = "demo_one";
+    t.op.scratch_symbol = "demo_one_scratch";
+    refused("op demo.one has a kernel_symbol and only one of scratch_size and scratch_symbol");
+    t.op.bitcode = "BC";
+    refused("op demo.one has bitcode but no kernel_symbol");
+    t.op.kernel_symbol = "demo_one";
+    t.op.bitcode = "BC";
+    refused("op demo.one has bitcode but its bitcode_size is 0");
+    t.op.kernel_symbol = "of no meaning in a table of version 0.1";
+    t.op.size = offsetof(weft_op_def, kernel_symbol);
+    weft_test_ok(weft_extension_check(&t.extension));
+}
+
 static void plugins_are_refused(void **state)
 {
     (void)state;
     fails("major", WEFT_VERSION_MISMATCH,
-          "plugin-major.so: the extension is built for version 1.1 of the interface, this is 0.1");
+          "plugin-major.so: the extension is built for version 1.2 of the interface, this is 0.2");
     fails("silent", WEFT_BAD_FILE, "plugin-silent.so: the file has no function weft_extension_query");
     fails("leaning", WEFT_BAD_FILE, "plugin-leaning.so: the file has no function weft_extension_query");
     fails("empty", WEFT_INVALID_ARGUMENT, "plugin-empty.so: the extension table is NULL");
-    fails("refuses", WEFT_UNSUPPORTED, "plugin-refuses.so: host 0.1 lacks something");
+    fails("refuses", WEFT_UNSUPPORTED, "plugin-refuses.so: host 0.2 lacks something");
     fails("broken", WEFT_INVALID_ARGUMENT, "plugin-broken.so: op sample.square has no infer function");
     fails("missing", WEFT_BAD_FILE, "plugin-missing.so: No such file or directory");
     weft_plugin *plugin;
@@ -262,6 +297,7 @@ int main(int count, char **arguments)
         cmocka_unit_test_setup(versions_are_compared, fill_table),
         cmocka_unit_test_setup(families_are_checked, fill_table),
         cmocka_unit_test_setup(ops_are_checked, fill_table),
+        cmocka_unit_test_setup(symbols_are_checked, fill_table),
         cmocka_unit_test(plugins_load),
         cmocka_unit_test(plugins_are_refused),
         cmocka_unit_test(files_that_are_no_plugins),
