@@ -85,6 +85,72 @@ static weft_status *lower(weft_graph *graph, const weft_op_def *op, const weft_a
     return status;
 }
 
+/* ---- lowering for extents that are expected ---- */
+
+/* Extents of operands that agree, whatever is expected: where a label has a number it is that, else what is expected
+ * where it first appears; extents of one stay. */
+static weft_status *fill_expected(einsum_expression *x, const weft_shape *expected, weft_shape *out_shapes)
+{
+    const einsum_network *network = &x->network;
+    weft_extent *known = einsum_arena_allocate(&x->arena, network->label_count, sizeof *known);
+    if (known == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < network->label_count; i++)
+        if (weft_extent_is_static(x->extents[i], NULL)) known[i] = x->extents[i];
+    for (size_t i = 0; i < network->operand_count; i++) {
+        weft_shape shape = x->shapes[i];
+        weft_extent *extents = einsum_arena_allocate(&x->arena, shape.rank, sizeof *extents);
+        if (extents == NULL) return weft_status_out_of_memory();
+        for (size_t axis = 0; axis < shape.rank; axis++) {
+            weft_extent *label = &known[network->operands[i].items[axis]];
+            bool is_one = einsum_extent_is_one(shape.extents[axis]);
+            if (!is_one && label->value == 0) *label = expected[i].extents[axis];
+            extents[axis] = is_one ? weft_extent_of(1) : *label;
+        }
+        out_shapes[i] = (weft_shape){shape.rank, extents};
+    }
+    return NULL;
+}
+
+/* The order of `x` is that of the same expression over the shapes that are expected. */
+static weft_status *order_for(einsum_expression *x, einsum_expression *planned, const weft_attr *attrs,
+                              const weft_shape *shapes, weft_dtype dtype)
+{
+    einsum_policy policy;
+    size_t count = x->network.operand_count;
+    WEFT_TRY(einsum_op_read(planned, attrs, count, shapes, NULL, &policy));
+    WEFT_TRY(einsum_expression_order(planned, &policy, dtype));
+    x->pairs = planned->pairs;
+    return NULL;
+}
+
+static weft_status *lower_expected(einsum_expression *x, einsum_expression *planned, const weft_attr *attrs,
+                                   weft_tensors inputs, const weft_shape *expected, weft_tensor *out_tensor)
+{
+    einsum_policy policy;
+    weft_shape *shapes = einsum_arena_allocate(&x->arena, 2 * inputs.count, sizeof *shapes);
+    if (shapes == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < inputs.count; i++) shapes[i] = weft_tensor_shape(inputs.items[i]);
+    WEFT_TRY(einsum_op_read(x, attrs, inputs.count, shapes, NULL, &policy));
+    if (einsum_policy_has_limit(&policy) || policy.sliced.count > 0) return NULL;
+    WEFT_TRY(fill_expected(x, expected, shapes + inputs.count));
+    WEFT_TRY(order_for(x, planned, attrs, shapes + inputs.count, weft_tensor_dtype(inputs.items[0])));
+    return einsum_lower(x, inputs.items, out_tensor);
+}
+
+static weft_status *lower_for(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                              const weft_shape *expected, weft_tensor *out_tensors)
+{
+    (void)op;
+    out_tensors[0] = (weft_tensor){0};
+    einsum_expression x, planned;
+    einsum_expression_init(&x, weft_graph_allocator(graph));
+    einsum_expression_init(&planned, weft_graph_allocator(graph));
+    weft_status *status = lower_expected(&x, &planned, attrs, inputs, expected, out_tensors);
+    einsum_expression_finish(&planned);
+    einsum_expression_finish(&x);
+    return status;
+}
+
 /* ---- the op ---- */
 
 static const weft_attr_def attributes[EINSUM_ATTR_COUNT] = {
@@ -106,4 +172,5 @@ const weft_op_def einsum_op = {
     .infer = infer,
     .lower = lower,
     .kernel = einsum_op_run,
+    .lower_for = lower_for,
 };

@@ -181,6 +181,15 @@ typedef struct weft_op_def {
     /* Bytes of scratch `kernel` needs for these shapes; NULL: none. */
     weft_status *(*scratch_size)(const weft_kernel_context *context, size_t *out_size);
     /*
+     * Since 0.2: lowers like `lower`, for a program compiled ahead of time, where no kernel chooses how to work by the
+     * extents that it meets. `expected` has one shape for each input, of constant extents that this form of the program
+     * is for: what is done, and in which order, may depend on them, but the result must be right for all others. Called
+     * for nodes that `lower` declined; may decline too. Where an object is for given sizes alone, `lower` is called for
+     * operands of constant extents. NULL: the op has no need of that.
+     */
+    weft_status *(*lower_for)(weft_graph *graph, const struct weft_op_def *op, const weft_attr *attrs,
+                              weft_tensors inputs, const weft_shape *expected, weft_tensor *out_tensors);
+    /*
      * Since 0.2: what makes a kernel part of programs compiled ahead of time (<weft/object.h>), which know no extension
      * where they run. The names that `kernel` and `scratch_size` have for a linker: the application that links the
      * object has functions of these names, compiled from the same source. NULL: objects cannot contain the op.

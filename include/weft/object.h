@@ -23,13 +23,16 @@ typedef struct weft_object_options {
      * x86-64-v3 or armv8-a. */
     const char *isa;
     /* Sizes to compile for beside any, which run faster: one variant for each group between semicolons, each with a
-     * value for every symbol: "n=1,m=64;n=128,m=64". NULL: none. */
+     * value for every symbol: "n=1,m=64;n=128,m=64". Where an extension's op is lowered by sizes
+     * (weft_op_def.lower_for), each group has its own lowering, and all others that for typical sizes: the geometric
+     * middle of each range, from 1 on, or its least value where it ends beyond 2^31. NULL: none. */
     const char *extents;
     /* Puts the constants of the program into a file of their own, which is mapped where it runs, instead of into the
      * object: weft_object_weights. */
     bool weights_file;
     /* The object contains what it needs of libweft-rt and calls at most memcpy, memmove and memset, and kernels of
-     * extensions that are outside: no thread, no memory but the caller's (<weft/rt.h>). From x86-64-v3 on, as the fma of x86-64-v2 is one of the C library. */
+     * extensions that are outside: no thread, no memory but the caller's (<weft/rt.h>). From x86-64-v3 on, as the fma
+     * of x86-64-v2 is one of the C library. */
     bool freestanding;
     /* Where the object runs: "x86_64-linux-gnu" or "aarch64-linux-gnu"; x86_64-unknown-linux-gnu is the same. NULL: as
      * this process. For another architecture than that, a cross compiler and the libweft-rt.a that it has made are

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "lib/build/build.h"
 #include "lib/object/describe.h"
+#include "lib/object/forms.h"
 #include "lib/object/header.h"
 #include "lib/object/imports.h"
 #include "lib/object/options.h"
@@ -32,6 +33,7 @@ typedef struct object_compiler {
     size_t kernel_count, kernel_capacity;
     weft_object_kernel *kernels;
     weft_imports imports;
+    weft_forms forms;
     size_t variant_count;
     size_t variants;       /* the place of the table */
     weft_isa level;        /* of the variant under way */
@@ -132,7 +134,7 @@ static weft_machine machine_of(weft_isa level)
 
 static weft_status *build_variant(object_compiler *c, weft_isa level, const int64_t *values, bool strided)
 {
-    const weft_program *program = c->program;
+    const weft_program *program = weft_forms_find(&c->forms, values);
     const weft_machine machine = machine_of(level);
     size_t arrays = program->input_count + program->output_count;
     uint8_t *layouts = weft_arena_allocate(&c->arena, arrays + 1);
@@ -259,6 +261,8 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
     weft_image_point(&c->image, head + offsetof(weft_rt_object, program),
                      weft_tables_put_program(&c->image, c->program));
     WEFT_TRY(weft_image_status(&c->image));
+    WEFT_TRY(weft_forms_make(&c->forms));
+    weft_forms_describe(&c->forms, &c->text);
     for (int level = WEFT_ISA_COUNT - 1; level >= 0; level--)
         if (plan->levels[level]) WEFT_TRY(build_level(c, (weft_isa)level));
     weft_describe_aliases(&c->text, c->program, c->input_alias);
@@ -288,7 +292,8 @@ static weft_status *compile_plan(const weft_program *program, const weft_object_
     object_compiler c = {.allocator = program->allocator,
                          .program = program,
                          .plan = plan,
-                         .imports = {.allocator = program->allocator, .name = plan->name}};
+                         .imports = {.allocator = program->allocator, .name = plan->name},
+                         .forms = {.program = program, .plan = plan}};
     weft_arena_init(&c.arena, c.allocator);
     weft_image_init(&c.image, c.allocator);
     weft_bytes_init(&c.text, c.allocator);
@@ -300,6 +305,7 @@ static weft_status *compile_plan(const weft_program *program, const weft_object_
     for (size_t i = 0; i < c.kernel_count; i++) weft_kernel_destroy((weft_kernel *)(uintptr_t)c.kernels[i].kernel);
     weft_free(c.allocator, c.kernels, c.kernel_capacity * sizeof *c.kernels);
     weft_imports_finish(&c.imports);
+    weft_forms_finish(&c.forms);
     weft_map_finish(&c.symbols, NULL);
     weft_map_finish(&c.constants.places, NULL);
     weft_bytes_finish(&c.text);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/pass/describe.h"
-#include "lib/pass/rewrite.h"
+#include "lib/pass/pass.h"
 #include "runtime/base/float_mode.h"
 #include "runtime/program/program.h"
 #include "runtime/base/status.h"
@@ -13,6 +13,7 @@
 typedef struct compiler {
     weft_graph *source;
     weft_policy policy;
+    const weft_expected *expected; /* or NULL */
     weft_program *program;
     weft_compiled *compiled;
     size_t output_count, root_count;
@@ -184,6 +185,7 @@ static weft_status *optimise(compiler *c)
     WEFT_TRY(copy_symbols(c));
     WEFT_TRY(weft_graph_copy(c->source, compiled->graph, c->root_count, c->outputs, compiled->outputs));
     WEFT_TRY(fill_inputs(c));
+    if (c->expected != NULL) WEFT_TRY(weft_lower_for(compiled->graph, c->expected, c->output_count, compiled->outputs));
     WEFT_TRY(weft_passes_run(compiled->graph, &c->policy, c->output_count, compiled->outputs));
     return weft_graph_verify(compiled->graph, c->output_count, compiled->outputs);
 }
@@ -393,6 +395,20 @@ static weft_policy later_policy(const weft_policy *policy)
     return (weft_policy){.size = sizeof(weft_policy), .products = policy->products, .functions = policy->functions};
 }
 
+static weft_status *compile_into(compiler *c, weft_tensors outputs, const char *const *output_names,
+                                 weft_tensors inputs, weft_program **out_program)
+{
+    const weft_allocator *allocator = c->source->allocator;
+    WEFT_TRY(weft_program_create(allocator, &c->program));
+    c->program->policy = later_policy(&c->policy);
+    weft_arena_init(&c->scratch, allocator);
+    weft_status *status = compile(c, outputs, output_names, inputs);
+    weft_arena_finish(&c->scratch);
+    if (status == NULL) *out_program = c->program;
+    else weft_program_release(c->program);
+    return status;
+}
+
 weft_status *weft_compile_with_inputs(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
                                       weft_tensors inputs, const weft_policy *policy, weft_program **out_program)
 {
@@ -406,14 +422,7 @@ weft_status *weft_compile_with_inputs(weft_graph *graph, weft_tensors outputs, c
     if ((unsigned)c.policy.functions > WEFT_FUNCTIONS_FAST)
         return invalid(&c, "weft_policy.functions is %d: it is WEFT_FUNCTIONS_ACCURATE (0) or WEFT_FUNCTIONS_FAST (1)",
                        (int)c.policy.functions);
-    WEFT_TRY(weft_program_create(graph->allocator, &c.program));
-    c.program->policy = later_policy(&c.policy);
-    weft_arena_init(&c.scratch, graph->allocator);
-    weft_status *status = compile(&c, outputs, output_names, inputs);
-    weft_arena_finish(&c.scratch);
-    if (status == NULL) *out_program = c.program;
-    else weft_program_release(c.program);
-    return status;
+    return compile_into(&c, outputs, output_names, inputs, out_program);
 }
 
 weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
@@ -430,4 +439,71 @@ weft_status *weft_compile(weft_graph *graph, weft_tensors outputs, const weft_po
     WEFT_REQUIRE(graph);
     WEFT_REQUIRE(out_program);
     return weft_compile_named(graph, outputs, NULL, policy, out_program);
+}
+
+/* ---- a program once more ---- */
+
+bool weft_program_expects(const weft_program *program)
+{
+    for (size_t i = 0; i < program->family_count; i++)
+        for (size_t k = 0; k < program->families[i]->op_count; k++)
+            if (weft_op_expects(program->families[i]->ops[k])) return true;
+    return false;
+}
+
+/* The outputs and inputs of a program, as tensors of its graph, and their names. */
+typedef struct interface {
+    weft_tensor *outputs, *inputs;
+    const char **names;
+} interface;
+
+static weft_status *open_interface(const weft_program *program, weft_arena *arena, interface *out_interface)
+{
+    const weft_compiled *compiled = program->graph;
+    interface made = {weft_arena_allocate(arena, compiled->output_count * sizeof(weft_tensor)),
+                      weft_arena_allocate(arena, (program->input_count + 1) * sizeof(weft_tensor)),
+                      weft_arena_allocate(arena, compiled->output_count * sizeof(char *))};
+    if (made.outputs == NULL || made.inputs == NULL || made.names == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < compiled->output_count; i++) {
+        weft_value value = compiled->outputs[i];
+        made.outputs[i] = (weft_tensor){compiled->graph, value.node, value.output};
+        made.names[i] = program->outputs[i].name;
+    }
+    for (size_t i = 0; i < program->input_count; i++)
+        made.inputs[i] = (weft_tensor){compiled->graph, compiled->inputs[i], 0};
+    *out_interface = made;
+    return NULL;
+}
+
+/* What binds calls of one has to bind those of the other. Guards that require exact extents are beside the point. */
+static weft_status *check_same(const weft_program *program, const weft_program *made, bool exact)
+{
+    bool same = made->input_count == program->input_count && (exact || made->guard_count == program->guard_count) &&
+                made->formulas.symbol_count == program->formulas.symbol_count;
+    for (size_t i = 0; i < program->input_count && same; i++)
+        same = strcmp(made->inputs[i].name, program->inputs[i].name) == 0;
+    for (size_t i = 0; i < program->formulas.symbol_count && same; i++)
+        same = strcmp(made->formulas.symbols[i].name, program->formulas.symbols[i].name) == 0;
+    return same ? NULL
+                : weft_status_create(program->allocator, WEFT_UNSUPPORTED, "weft_compile_for",
+                                     "an op of an extension is lowered to what has other inputs, symbols or guards");
+}
+
+weft_status *weft_compile_for(const weft_program *program, const int64_t *values, bool exact,
+                              weft_program **out_program)
+{
+    const weft_compiled *compiled = program->graph;
+    const weft_expected expected = {&program->formulas, values, exact};
+    compiler c = {.source = compiled->graph, .policy = program->policy, .expected = &expected};
+    weft_arena arena;
+    interface taken = {NULL, NULL, NULL};
+    weft_arena_init(&arena, program->allocator);
+    weft_status *status = open_interface(program, &arena, &taken);
+    if (status == NULL)
+        status = compile_into(&c, (weft_tensors){compiled->output_count, taken.outputs}, taken.names,
+                              (weft_tensors){program->input_count, taken.inputs}, out_program);
+    weft_arena_finish(&arena);
+    if (status == NULL && (status = check_same(program, *out_program, exact)) != NULL)
+        weft_program_release(*out_program);
+    return status;
 }

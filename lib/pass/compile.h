@@ -17,6 +17,14 @@ weft_status *weft_compile_with_inputs(weft_graph *graph, weft_tensors outputs, c
                                       weft_tensors inputs, const weft_policy *policy,
                                       weft_program **out_program) WEFT_MUST_USE;
 
+/* Whether the program may have ops that are lowered for extents that are expected. */
+bool weft_program_expects(const weft_program *program);
+/* The program once more, with those ops lowered for these values of its symbols: the same inputs, outputs, symbols and
+ * guards. UNSUPPORTED where that cannot be. If `exact` it has no other values, and computes the bits that the program
+ * does for these. */
+weft_status *weft_compile_for(const weft_program *program, const int64_t *values, bool exact,
+                              weft_program **out_program) WEFT_MUST_USE;
+
 /* A region in the form of a compiled graph, in memory of `arena`. */
 weft_status *weft_compiled_open(const weft_region *region, weft_arena *arena, weft_compiled *out_body) WEFT_MUST_USE;
 #endif

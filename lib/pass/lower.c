@@ -10,6 +10,7 @@
 #include "lib/pass/pass.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include "runtime/program/extension.h"
 
 /* A lowering may use ops that are themselves lowered; endless recursion is an error. */
 enum { MOST_SWEEPS = 32 };
@@ -115,11 +116,14 @@ static weft_status *check_value(const weft_rewrite_site *site, uint32_t number, 
     return NULL;
 }
 
-static weft_status *lower_extension(const weft_rewrite_site *site, weft_tensor *out_values)
+/* For shapes that are expected, unless that is NULL. */
+static weft_status *lower_extension(const weft_rewrite_site *site, const weft_shape *expected, weft_tensor *out_values)
 {
     const weft_op_def *op = site->node->op;
+    const weft_attr *attrs = site->node->attrs;
     const graph_state own = state_of(site->graph), root = state_of(weft_graph_root(site->graph));
-    WEFT_TRY(op->lower(site->graph, op, site->node->attrs, site->inputs, out_values));
+    WEFT_TRY(expected == NULL ? op->lower(site->graph, op, attrs, site->inputs, out_values)
+                              : op->lower_for(site->graph, op, attrs, site->inputs, expected, out_values));
     WEFT_TRY(check_made(&own, op));
     WEFT_TRY(check_made(&root, op));
     if (!weft_tensor_is_valid(out_values[0])) return NULL;
@@ -137,7 +141,7 @@ static weft_status *lower_node(const weft_rewrite_site *site, weft_tensor *out_v
         return NULL;
     }
     if (op->lower == NULL || (policy->keep_symbolic_extensions && is_symbolic(site->inputs))) return NULL;
-    WEFT_TRY(lower_extension(site, out_values));
+    WEFT_TRY(lower_extension(site, NULL, out_values));
     *out_replaced = weft_tensor_is_valid(out_values[0]);
     return NULL;
 }
@@ -153,4 +157,86 @@ weft_status *weft_pass_lower(weft_graph *graph, const weft_policy *policy, size_
     return weft_status_create(graph->allocator, WEFT_INTERNAL, "lower",
                               "lowering does not end after %d sweeps: lowering %s makes that op again", MOST_SWEEPS,
                               op);
+}
+
+/* ---- for extents that are expected ---- */
+
+/* Values that break guards may make it negative: then it is as good as 1. */
+static weft_status *expect(const weft_expected *expected, weft_graph *graph, weft_extent extent,
+                           weft_extent *out_extent)
+{
+    weft_expr_context *exprs = graph->exprs;
+    weft_expr e = weft_extent_expr(graph, extent);
+    int64_t min, max;
+    if (e == WEFT_EXPR_NONE) return weft_status_clone(graph->allocator, weft_graph_error(graph));
+    for (size_t i = 0; i < expected->formulas->symbol_count && e != WEFT_EXPR_NONE; i++) {
+        weft_expr symbol = weft_expr_find(exprs, expected->formulas->symbols[i].name);
+        weft_expr value = weft_expr_constant(exprs, expected->values[i]);
+        if (value == WEFT_EXPR_NONE) e = WEFT_EXPR_NONE;
+        else if (symbol != WEFT_EXPR_NONE) e = weft_expr_substitute(exprs, e, 1, &symbol, &value);
+    }
+    if (e == WEFT_EXPR_NONE) return weft_expr_context_take_error(exprs);
+    weft_expr_range(exprs, e, &min, &max);
+    *out_extent = weft_extent_of(min < 0 ? 1 : min);
+    return NULL;
+}
+
+static weft_status *expect_shapes(const weft_rewrite_site *site, weft_arena *arena, weft_shape **out_shapes)
+{
+    weft_shape *shapes = weft_arena_allocate(arena, site->inputs.count * sizeof *shapes);
+    if (shapes == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < site->inputs.count; i++) {
+        weft_shape shape = weft_tensor_shape(site->inputs.items[i]);
+        weft_extent *extents = weft_arena_allocate(arena, shape.rank * sizeof *extents);
+        if (extents == NULL) return weft_status_out_of_memory();
+        for (size_t axis = 0; axis < shape.rank; axis++)
+            WEFT_TRY(expect(site->context, site->graph, shape.extents[axis], &extents[axis]));
+        shapes[i] = (weft_shape){shape.rank, extents};
+    }
+    *out_shapes = shapes;
+    return NULL;
+}
+
+bool weft_op_expects(const weft_op_def *op)
+{
+    return weft_op_id_of(op) == WEFT_OP_EXTENSION && weft_op_knows_objects(op) && op->lower_for != NULL;
+}
+
+/* As at a run with these extents: over operands that have them. */
+static weft_status *lower_exactly(const weft_rewrite_site *site, weft_arena *arena, const weft_shape *shapes,
+                                  weft_tensor *out_values)
+{
+    weft_rewrite_site exact = *site;
+    weft_tensor *inputs = weft_arena_allocate(arena, site->inputs.count * sizeof *inputs);
+    if (inputs == NULL) return weft_status_out_of_memory();
+    int64_t axes[WEFT_MAX_RANK];
+    for (size_t i = 0; i < WEFT_MAX_RANK; i++) axes[i] = (int64_t)i;
+    for (size_t i = 0; i < site->inputs.count; i++)
+        inputs[i] = weft_broadcast_in_dim(site->inputs.items[i], shapes[i], (weft_ints){shapes[i].rank, axes});
+    exact.inputs.items = inputs;
+    return site->node->op->lower == NULL ? NULL : lower_extension(&exact, NULL, out_values);
+}
+
+static weft_status *lower_in(const weft_rewrite_site *site, weft_arena *arena, weft_tensor *out_values)
+{
+    const weft_expected *expected = site->context;
+    weft_shape *shapes = NULL;
+    WEFT_TRY(expect_shapes(site, arena, &shapes));
+    return expected->exact ? lower_exactly(site, arena, shapes, out_values) : lower_extension(site, shapes, out_values);
+}
+
+static weft_status *lower_for(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
+{
+    if (!weft_op_expects(site->node->op)) return NULL;
+    weft_arena arena;
+    weft_arena_init(&arena, site->graph->allocator);
+    weft_status *status = lower_in(site, &arena, out_values);
+    weft_arena_finish(&arena);
+    *out_replaced = status == NULL && weft_tensor_is_valid(out_values[0]);
+    return status;
+}
+
+weft_status *weft_lower_for(weft_graph *graph, const weft_expected *expected, size_t count, weft_value *outputs)
+{
+    return weft_rewrite_run(graph, count, outputs, lower_for, (void *)(uintptr_t)expected);
 }

@@ -3,12 +3,26 @@
 #define WEFT_LIB_PASS_PASS_H
 /* What the passes share. */
 #include "lib/pass/rewrite.h"
+#include "runtime/program/formula.h"
 
 #define WEFT_PASS(name, text)                                                                                          \
     weft_status *weft_pass_##name(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)     \
         WEFT_MUST_USE;
 #include "lib/pass/pass.def"
 #undef WEFT_PASS
+
+/* Extents that a program is made for: a value of each symbol of formulas, in the range that it has. */
+typedef struct weft_expected {
+    const weft_formulas *formulas;
+    const int64_t *values;
+    bool exact; /* there are no others */
+} weft_expected;
+
+/* Whether an op is lowered for extents that are expected. */
+bool weft_op_expects(const weft_op_def *op);
+/* Expands these ops, in one sweep: if `exact`, by `lower` over operands of these extents, which guards require. */
+weft_status *weft_lower_for(weft_graph *graph, const weft_expected *expected, size_t count,
+                            weft_value *outputs) WEFT_MUST_USE;
 
 #define WEFT_COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

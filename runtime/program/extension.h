@@ -3,7 +3,7 @@
 #define WEFT_RUNTIME_PROGRAM_EXTENSION_H
 #include <weft/extension.h>
 
-/* Whether the table of an op is new enough to have what objects need: its last four fields. */
+/* Whether the table of an op is new enough to have what objects need: its last five fields. */
 static inline bool weft_op_knows_objects(const weft_op_def *op)
 {
     return op->size >= offsetof(weft_op_def, bitcode_size) + sizeof op->bitcode_size;

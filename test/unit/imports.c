@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What weft_object_create says of kernels that an object cannot contain. */
 #include <string.h>
+#include <weft/einsum.h>
 #include <weft/object.h>
 #include <weft/weft.h>
 #include "test/conform/kernels.h"
@@ -62,7 +63,7 @@ static void ops_say_what_they_offer(void **state)
     f.two.kernel_symbol = NULL;
     refuse(f, plain, WEFT_UNSUPPORTED, "op t.two has a kernel of an extension, and no lowering here");
     f.two.kernel_symbol = "nothing";
-    f.two.size = offsetof(weft_op_def, kernel_symbol);
+    f.two.size = offsetof(weft_op_def, lower_for);
     refuse(f, plain, WEFT_UNSUPPORTED, "op t.two has a kernel of an extension, and no lowering here");
 }
 
@@ -126,13 +127,58 @@ static void what_bitcode_needs_is_outside(void **state)
     weft_object_destroy(object);
 }
 
+/* ---- memory ---- */
+
+static weft_status *create(const weft_allocator *allocator, const char *text, const weft_extension *extension,
+                           const weft_object_options *options)
+{
+    weft_module *module;
+    weft_program *program;
+    weft_object *object;
+    WEFT_TRY(weft_graph_parse("t", text, strlen(text), &(weft_graph_options){.allocator = allocator}, 1, &extension,
+                              &module));
+    weft_status *status = weft_compile_named(module->graph, module->outputs, module->output_names, NULL, &program);
+    weft_module_destroy(module);
+    if (status != NULL) return status;
+    status = weft_object_create(program, options, &object);
+    if (status == NULL) weft_object_destroy(object);
+    weft_program_release(program);
+    return status;
+}
+
+static weft_status *create_with_imports(const weft_allocator *allocator, void *context)
+{
+    family *f = context;
+    return create(allocator, both, &f->extension, &(weft_object_options){.name = "t"});
+}
+
+static weft_status *create_with_orders(const weft_allocator *allocator, void *context)
+{
+    static const char text[] =
+        "weft 0.1\nsymbol n in [1, 50]\ngraph {\n  %x = input() {name = \"x\", dtype = f64, shape = [n, 4]}\n"
+        "  %0 = einsum.einsum(%x, %x, %x) {equation = \"ij,kj,kl->il\", order = \"auto\", path = [], sliced = [], "
+        "planner "
+        "= \"\"}\n  return %0\n}\n";
+    return create(allocator, text, context, &(weft_object_options){.name = "t", .extents = "n=2"});
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    family f = of_ops(weft_test_inside());
+    f.ops[0] = &f.one;
+    f.ops[1] = &f.two;
+    f.extension.ops = f.ops;
+    weft_test_fail_each(create_with_imports, &f);
+    weft_test_fail_each(create_with_orders, (void *)(uintptr_t)weft_einsum_extension());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ops_say_what_they_offer),
-        cmocka_unit_test(names_are_told_apart),
-        cmocka_unit_test(bitcode_is_checked),
-        cmocka_unit_test(what_bitcode_needs_is_outside),
+        cmocka_unit_test(ops_say_what_they_offer), cmocka_unit_test(names_are_told_apart),
+        cmocka_unit_test(bitcode_is_checked),      cmocka_unit_test(what_bitcode_needs_is_outside),
+        cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,7 +212,7 @@ static void symbols_are_checked(void **state)
     t.op.bitcode = "BC";
     refused("op demo.one has bitcode but its bitcode_size is 0");
     t.op.kernel_symbol = "of no meaning in a table of version 0.1";
-    t.op.size = offsetof(weft_op_def, kernel_symbol);
+    t.op.size = offsetof(weft_op_def, lower_for);
     weft_test_ok(weft_extension_check(&t.extension));
 }
 
