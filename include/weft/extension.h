@@ -200,9 +200,9 @@ typedef struct weft_op_def {
      */
     const char *kernel_symbol, *scratch_symbol;
     /*
-     * LLVM bitcode that defines both, which objects then contain instead: position-independent code for x86-64, of
-     * clang 19 or older. What it needs itself, the application has to provide. Of freestanding objects it may call
-     * memcpy, memmove, memset and the functions of weft_status. NULL: none.
+     * LLVM bitcode that defines both, which objects then contain instead: position-independent code of clang 19 or
+     * older. Objects for another processor are UNSUPPORTED then. What it needs itself, the application has to provide;
+     * in freestanding objects it may call memcpy, memmove, memset and the functions of weft_status. NULL: none.
      */
     const void *bitcode;
     size_t bitcode_size; /* in bytes */

@@ -102,6 +102,13 @@ static void bitcode_is_checked(void **state)
            "op t.two: the bitcode of its extension needs test_elsewhere, which a freestanding object must not");
 }
 
+static void bitcode_is_for_one_processor(void **state)
+{
+    (void)state;
+    weft_object_options other = {.size = sizeof other, .target = "aarch64-linux-gnu"};
+    refuse(of_ops(weft_test_inside()), other, WEFT_UNSUPPORTED, "op t.one: the bitcode of its extension is for x86_64");
+}
+
 static bool contains(const void *data, size_t size, const char *text)
 {
     size_t length = strlen(text), i = 0;
@@ -176,8 +183,11 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ops_say_what_they_offer), cmocka_unit_test(names_are_told_apart),
-        cmocka_unit_test(bitcode_is_checked),      cmocka_unit_test(what_bitcode_needs_is_outside),
+        cmocka_unit_test(ops_say_what_they_offer),
+        cmocka_unit_test(names_are_told_apart),
+        cmocka_unit_test(bitcode_is_checked),
+        cmocka_unit_test(bitcode_is_for_one_processor),
+        cmocka_unit_test(what_bitcode_needs_is_outside),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
