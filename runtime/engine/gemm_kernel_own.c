@@ -24,5 +24,7 @@
 
 const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(weft_gemm_portable_f32);
 const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(weft_gemm_portable_f64);
+#if defined(__x86_64__)
 const weft_gemm_kernel weft_gemm_kernel_v3_f32 = V3(f32, 16), weft_gemm_kernel_v3_f64 = V3(f64, 8);
 const weft_gemm_kernel weft_gemm_kernel_v4_f32 = V4(f32, 32, 12), weft_gemm_kernel_v4_f64 = V4(f64, 16, 14);
+#endif
