@@ -19,10 +19,10 @@ weft_status *weft_program_create(const weft_allocator *allocator, weft_program *
     weft_formulas_init(&program->formulas, program->allocator);
     weft_map_init(&program->inputs_by_name, program->allocator);
     weft_map_init(&program->outputs_by_name, program->allocator);
-    program->shared = weft_shared_create(program->allocator);
-    if (program->shared == NULL) {
+    weft_status *status = weft_shared_create(program->allocator, &program->shared);
+    if (status != NULL) {
         weft_program_release(program);
-        return weft_status_out_of_memory();
+        return status;
     }
     *out_program = program;
     return NULL;

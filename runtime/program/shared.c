@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/program/shared.h"
 #include <pthread.h>
+#include "runtime/base/fork.h"
 #include "runtime/base/status.h"
 #include "runtime/program/program.h"
 
@@ -8,7 +9,8 @@ enum { ALIGNMENT = 64 };
 
 struct weft_shared {
     const weft_allocator *allocator;
-    pthread_mutex_t lock;
+    pthread_mutex_t mutex;
+    weft_fork_guard guard;
     weft_map items;
 };
 
@@ -40,21 +42,25 @@ static shared_item *create_item(const weft_allocator *allocator, size_t size)
     return item;
 }
 
-weft_shared *weft_shared_create(const weft_allocator *allocator)
+weft_status *weft_shared_create(const weft_allocator *allocator, weft_shared **out_shared)
 {
-    weft_shared *shared = weft_allocate(allocator, sizeof *shared);
-    if (shared == NULL) return NULL;
+    weft_shared *shared = weft_allocate_zeroed(allocator, sizeof *shared);
+    if (shared == NULL) return weft_status_out_of_memory();
     shared->allocator = allocator;
     weft_map_init(&shared->items, allocator);
-    pthread_mutex_init(&shared->lock, NULL);
-    return shared;
+    pthread_mutex_init(&shared->mutex, NULL);
+    weft_status *status = weft_fork_guard_init(&shared->guard, &shared->mutex, NULL);
+    if (status == NULL) *out_shared = shared;
+    else weft_shared_destroy(shared);
+    return status;
 }
 
 void weft_shared_destroy(weft_shared *shared)
 {
     if (shared == NULL) return;
+    weft_fork_guard_finish(&shared->guard);
+    pthread_mutex_destroy(&shared->mutex);
     weft_map_finish(&shared->items, destroy_item);
-    pthread_mutex_destroy(&shared->lock);
     weft_free(shared->allocator, shared, sizeof *shared);
 }
 
@@ -78,9 +84,9 @@ weft_status *weft_program_share(const weft_program *program, const weft_bytes *k
                                 void (*fill)(void *context, void *memory), void *context, const void **out_memory)
 {
     WEFT_TRY(weft_bytes_status(key));
-    pthread_mutex_lock(&program->shared->lock);
+    pthread_mutex_lock(&program->shared->mutex);
     const shared_item *item = find_or_add(program->shared, key, size, fill, context);
-    pthread_mutex_unlock(&program->shared->lock);
+    pthread_mutex_unlock(&program->shared->mutex);
     if (item == NULL) return weft_status_out_of_memory();
     *out_memory = item->memory;
     return NULL;

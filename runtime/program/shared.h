@@ -6,8 +6,7 @@
 
 typedef struct weft_shared weft_shared;
 
-/* NULL without memory. */
-weft_shared *weft_shared_create(const weft_allocator *allocator);
+weft_status *weft_shared_create(const weft_allocator *allocator, weft_shared **out_shared) WEFT_MUST_USE;
 /* NULL is fine. */
 void weft_shared_destroy(weft_shared *shared);
 #endif
