@@ -261,11 +261,44 @@ static void constants_are_packed_where_sizes_are_known(void **state)
     weft_program_release(symbolic);
 }
 
+/* ---- no memory ---- */
+
+static weft_status *build(const weft_allocator *allocator, void *context)
+{
+    const uint8_t layouts[2] = {WEFT_LAYOUT_CONTIGUOUS, WEFT_LAYOUT_CONTIGUOUS};
+    weft_graph *graph;
+    weft_program *program;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    const source s = {graph, WEFT_F32, true};
+    weft_tensor y = right(&s, weft_extent_of(ROWS));
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(y), NULL, &program);
+    weft_graph_destroy(graph);
+    if (status != NULL) return status;
+    status = weft_variant_visit(&(weft_build_request){.allocator = allocator,
+                                                      .program = program,
+                                                      .input_layouts = layouts,
+                                                      .output_layouts = layouts,
+                                                      .machine = weft_machine_reference(),
+                                                      .level = weft_isa_level()},
+                                look, context);
+    weft_program_release(program);
+    return status;
+}
+
+static void memory_runs_out(void **state)
+{
+    reading found;
+    (void)state;
+    weft_test_fail_each(build, &found);
+    assert_int_equal(found.panels, WEFT_PANELS_B);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constants_change_no_bits),
         cmocka_unit_test(constants_are_packed_where_sizes_are_known),
+        cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
