@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * level [--other] LEVEL PROGRAM [ARGUMENT...]: runs a program with WEFT_ISA=LEVEL, or ends with 77, which Meson takes for
- * a skipped test, where the processor lacks that level; with --other also where programs run at it anyway.
+ * level [--other] LEVEL PROGRAM [ARGUMENT...]: runs a program with WEFT_ISA=LEVEL, or ends with 77, which Meson takes
+ * for a skipped test, where the processor lacks that level; with --other also where programs run at it anyway.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,8 @@
 
 /* ---- the runtime ---- */
 
-/* What all objects for an architecture need, those of its first level with code here; then the vector code of levels. */
+/* What all objects for an architecture need, those of its first level with code here; then the vector code of levels.
+ */
 typedef struct part {
     weft_isa level;
     bool for_all; /* levels of its architecture */
@@ -108,13 +109,26 @@ void weft_freestanding_hide(const weft_object_request *request, LLVMModuleRef mo
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g != NULL; g = LLVMGetNextGlobal(g)) hide(request, g);
 }
 
+/* Whether an intrinsic becomes a call of the C library on processors that have no instruction for it, which are all. */
+static bool is_library_call(const char *intrinsic)
+{
+    static const char *const functions[] = {"exp",  "exp2",  "exp10",  "log",     "log2",  "log10", "sin",
+                                            "cos",  "tan",   "sincos", "asin",    "acos",  "atan",  "atan2",
+                                            "sinh", "cosh",  "tanh",   "pow",     "powi",  "ldexp", "frexp",
+                                            "modf", "round", "lround", "llround", "lrint", "llrint"};
+    const char *name = intrinsic + strlen("llvm.");
+    size_t length = strcspn(name, "."), i = 0, count = sizeof functions / sizeof *functions;
+    while (i < count && (strlen(functions[i]) != length || strncmp(functions[i], name, length) != 0)) i++;
+    return i < count;
+}
+
 bool weft_freestanding_is_foreign(LLVMValueRef value)
 {
     static const char *const allowed[] = {"memcpy", "memmove", "memset"};
     size_t length, i = 0;
     const char *name = LLVMGetValueName2(value, &length);
     if (!LLVMIsDeclaration(value) || LLVMGetFirstUse(value) == NULL) return false;
-    if (LLVMIsAFunction(value) != NULL && LLVMGetIntrinsicID(value) != 0) return false;
+    if (LLVMIsAFunction(value) != NULL && LLVMGetIntrinsicID(value) != 0) return is_library_call(name);
     while (i < sizeof allowed / sizeof *allowed && strcmp(allowed[i], name) != 0) i++;
     return i == sizeof allowed / sizeof *allowed;
 }

@@ -29,11 +29,20 @@ static weft_status *refuse(const bitcode *b, const char *format, const char *wha
 
 /* ---- checks ---- */
 
+/* Of one that others may name. */
 static weft_status *check_definition(const bitcode *b, const char *symbol)
 {
-    LLVMValueRef function = symbol == NULL ? NULL : LLVMGetNamedFunction(b->read, symbol);
-    bool is_there = symbol == NULL || (function != NULL && !LLVMIsDeclaration(function));
-    return is_there ? NULL : refuse(b, "does not define %s", symbol);
+    if (symbol == NULL) return NULL;
+    LLVMValueRef function = LLVMGetNamedFunction(b->read, symbol);
+    if (function == NULL || LLVMIsDeclaration(function)) return refuse(b, "does not define %s", symbol);
+    switch (LLVMGetLinkage(function)) {
+    case LLVMExternalLinkage:
+    case LLVMWeakAnyLinkage:
+    case LLVMWeakODRLinkage: return NULL;
+    case LLVMInternalLinkage:
+    case LLVMPrivateLinkage: return refuse(b, "defines %s as static", symbol);
+    default: return refuse(b, "defines %s as inline, which others may leave out", symbol);
+    }
 }
 
 /* That it has no need of what there is not in an object without a library. */

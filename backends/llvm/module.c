@@ -202,9 +202,7 @@ weft_status *weft_llvm_emit_object(const weft_allocator *allocator, const weft_o
 {
     compilation c = {.allocator = weft_allocator_or_default(allocator),
                      .target = weft_target_of_architecture(request->architecture)};
-    weft_bytes_init(out_object, c.allocator);
     weft_status *status = compile_object(&c, request, out_object);
     destroy(&c);
-    if (status != NULL) weft_bytes_finish(out_object);
     return status;
 }

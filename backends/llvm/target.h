@@ -11,8 +11,8 @@ typedef struct weft_processor {
     const char *name; /* for people; of the host */
     weft_isa level;
     uint32_t vector_bytes;
-    bool gathers; /* faster than it loads lane by lane */
-    bool gpu;     /* the others do not matter then */
+    bool gathers;       /* faster than it loads lane by lane */
+    bool gpu;           /* the others do not matter then */
     const char *suffix; /* of names of functions that kernels for one processor share in a module */
 } weft_processor;
 

@@ -6,7 +6,8 @@
  * libweft-rt alone, and <weft/rt.h> says how it is used. `weft compile` does the same for a graph in a file.
  *
  * Results are those of runtime "llvm", to the bit, on any processor; only the sign and the payload of a NaN may differ
- * from one architecture to another. Extents stay symbolic: one object serves all sizes.
+ * from one architecture to another, and an einsum with an order for sizes that it was not planned for has the bits of
+ * that order. Extents stay symbolic: one object serves all sizes.
  */
 #include <weft/program.h>
 

@@ -75,6 +75,8 @@ typedef struct weft_launch {
     weft_launch_error *error;
 } weft_launch;
 
+typedef enum weft_panels { WEFT_PANELS_NONE, WEFT_PANELS_A, WEFT_PANELS_B } weft_panels;
+
 /*
  * C[b] = A[b] * B[b]; b runs over `batch_rank` axes. Strides and offsets count elements and may have any sign; those of
  * A and B may be 0. A batch axis with stride 0 in C is reduced: an element of C sums over all such axes and k, in
@@ -82,8 +84,6 @@ typedef struct weft_launch {
  * sum is zero. f16 and bf16 accumulate in f32 and round once. No byte of C except its elements is written, and there
  * are some.
  */
-typedef enum weft_panels { WEFT_PANELS_NONE, WEFT_PANELS_A, WEFT_PANELS_B } weft_panels;
-
 typedef struct weft_gemm_call {
     size_t size;
     weft_dtype dtype; /* f16, bf16, f32, f64, c64, c128: a driver multiplies all of them */

@@ -117,9 +117,15 @@ static weft_status *add_buffer(variant_builder *builder, const panel_source *sou
     return weft_builder_push_buffer(builder, &buffer, out_buffer);
 }
 
-static bool is_constant(const weft_variant *variant, const weft_step *step, size_t operand)
+/* Whether an operand is a constant that panels take no more than twice the memory of: not one that is broadcast, or
+ * read in windows. */
+static bool may_be_packed(const weft_variant *variant, const weft_step *step, const weft_gemm_call *call,
+                          size_t operand)
 {
-    return variant->buffers[step->buffers[operand]].kind == WEFT_BUFFER_CONSTANT;
+    const weft_buffer *buffer = &variant->buffers[step->buffers[operand]];
+    double lines = (double)(operand == 0 ? call->m : call->n);
+    double bytes = lines * (double)call->k * (double)weft_dtype_size(call->dtype);
+    return buffer->kind == WEFT_BUFFER_CONSTANT && bytes <= 2 * (double)variant->formulas.items[buffer->bytes].constant;
 }
 
 static weft_status *pack_operand(variant_builder *builder, weft_step *step)
@@ -127,10 +133,10 @@ static weft_status *pack_operand(variant_builder *builder, weft_step *step)
     weft_variant *variant = builder->variant;
     const weft_gemm_engine *engine = weft_gemm_engine_find(builder->request->level, step->gemm.dtype);
     known_product p;
-    if (!is_constant(variant, step, 0) && !is_constant(variant, step, 1)) return NULL;
     if (!find_product(variant, &step->gemm, &p)) return NULL;
-    weft_panels operand = weft_gemm_panels_choose(engine, builder->request->machine, &p.call,
-                                                  is_constant(variant, step, 0), is_constant(variant, step, 1));
+    bool a = may_be_packed(variant, step, &p.call, 0), b = may_be_packed(variant, step, &p.call, 1);
+    if (!a && !b) return NULL;
+    weft_panels operand = weft_gemm_panels_choose(engine, builder->request->machine, &p.call, a, b);
     if (operand == WEFT_PANELS_NONE) return NULL;
     size_t index = operand == WEFT_PANELS_A ? 0 : 1;
     panel_source source = {engine, &p.call, operand, variant->buffers[step->buffers[index]].data};
@@ -160,8 +166,12 @@ static weft_status *drop_unread(variant_builder *builder)
     memset(read, 0, variant->buffer_count);
     for (size_t s = 0; s < variant->step_count; s++) mark_read(&variant->steps[s], read);
     WEFT_TRY(constant_slot(builder, 0, &nothing));
-    for (size_t i = 0; i < variant->buffer_count; i++)
-        if (variant->buffers[i].kind == WEFT_BUFFER_CONSTANT && !read[i]) variant->buffers[i].bytes = nothing;
+    for (size_t i = 0; i < variant->buffer_count; i++) {
+        weft_buffer *buffer = &variant->buffers[i];
+        if (buffer->kind != WEFT_BUFFER_CONSTANT || read[i]) continue;
+        buffer->bytes = nothing;
+        buffer->data = NULL; /* other variants may read what is there */
+    }
     return NULL;
 }
 

@@ -281,7 +281,8 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
                      "Name: %s\nDescription: a tensor program compiled by weft for %s\nVersion: %d.%d.%d\n"
                      "%sCflags: -I${pcfiledir}\nLibs: ${pcfiledir}/%s.o\n",
                      plan->name, plan->isa.data, WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH,
-                     plan->freestanding ? "" : "Requires: weft-rt-static\n", plan->name);
+                     plan->freestanding ? "Requires.private: weft-rt-static\n" : "Requires: weft-rt-static\n",
+                     plan->name);
     WEFT_TRY(weft_bytes_status(&object->pkg_config));
     return emit(c, emit_object, &object->code);
 }

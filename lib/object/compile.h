@@ -10,6 +10,7 @@ struct weft_object {
     weft_bytes code, header, pkg_config, weights;
 };
 
+/* Appends the object. */
 typedef weft_status *(*weft_object_emitter)(const weft_allocator *allocator, const weft_object_request *request,
                                             weft_bytes *out_object);
 

@@ -12,7 +12,7 @@ typedef struct weft_object_plan {
     bool weights_file, freestanding;
     weft_architecture architecture;
     bool levels[WEFT_ISA_COUNT]; /* of the architecture */
-    weft_bytes isa; /* their names, between commas */
+    weft_bytes isa;              /* their names, between commas */
     size_t specialized_count;
     int64_t **specialized; /* values of all symbols of the program, of each */
 } weft_object_plan;

@@ -12,15 +12,15 @@
  * and im in the first of these terms, -im and re in the second. 16-bit floats are widened to f32.
  */
 typedef struct weft_gemm_side {
-    const char *data;            /* row or column 0 at term 0 of the matrix */
-    const char *panels;          /* not NULL: it is packed already (gemm_panels.h), */
-    int64_t panel_lines;         /* so many rows or columns of it */
-    const weft_gemm_axes *lines; /* how its rows or columns lie; strides in elements */
-    const weft_gemm_axes *terms; /* the same for terms */
-    int64_t first, count;        /* rows or columns that are taken */
-    bool complex, doubled;       /* doubled: complex too */
-    size_t size;                 /* bytes of a real number that is packed, 4 or 8 */
-    const weft_float16 *float16; /* NULL: numbers are packed as they are */
+    const char *data;               /* row or column 0 at term 0 of the matrix */
+    const char *panels;             /* not NULL: it is packed already (gemm_panels.h), */
+    int64_t panel_lines;            /* so many rows or columns of it */
+    const weft_gemm_axes *lines;    /* how its rows or columns lie; strides in elements */
+    const weft_gemm_axes *terms;    /* the same for terms */
+    int64_t first, count;           /* rows or columns that are taken */
+    bool complex, doubled;          /* doubled: complex too */
+    size_t size;                    /* bytes of a real number that is packed, 4 or 8 */
+    const weft_float16 *float16;    /* NULL: numbers are packed as they are */
     weft_gemm_transpose *transpose; /* of the kernel */
 } weft_gemm_side;
 

@@ -319,7 +319,7 @@ weft_status *weft_program_output_shape(const weft_program *program, size_t outpu
 
 size_t weft_program_bytes(const weft_program *program)
 {
-    return sizeof *program + program->arena.used + program->bytes;
+    return sizeof *program + program->arena.used + program->bytes + weft_shared_bytes(program->shared);
 }
 
 static weft_bytes *text_create(const weft_program *program)

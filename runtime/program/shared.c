@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/program/shared.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include "runtime/base/fork.h"
 #include "runtime/base/status.h"
 #include "runtime/program/program.h"
@@ -12,6 +13,7 @@ struct weft_shared {
     pthread_mutex_t mutex;
     weft_fork_guard guard;
     weft_map items;
+    atomic_size_t bytes;
 };
 
 typedef struct shared_item {
@@ -64,6 +66,11 @@ void weft_shared_destroy(weft_shared *shared)
     weft_free(shared->allocator, shared, sizeof *shared);
 }
 
+size_t weft_shared_bytes(const weft_shared *shared)
+{
+    return atomic_load(&shared->bytes);
+}
+
 /* NULL without memory. */
 static shared_item *find_or_add(weft_shared *shared, const weft_bytes *key, size_t size,
                                 void (*fill)(void *context, void *memory), void *context)
@@ -77,6 +84,7 @@ static shared_item *find_or_add(weft_shared *shared, const weft_bytes *key, size
         return NULL;
     }
     fill(context, item->memory);
+    atomic_fetch_add(&shared->bytes, item->size);
     return item;
 }
 

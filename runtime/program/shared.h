@@ -7,6 +7,8 @@
 typedef struct weft_shared weft_shared;
 
 weft_status *weft_shared_create(const weft_allocator *allocator, weft_shared **out_shared) WEFT_MUST_USE;
+/* Bytes of all of it. */
+size_t weft_shared_bytes(const weft_shared *shared);
 /* NULL is fine. */
 void weft_shared_destroy(weft_shared *shared);
 #endif

@@ -16,7 +16,8 @@ void weft_steps_resolve(weft_variant *variant)
     for (size_t i = 0; i < variant->step_count; i++) {
         const weft_step *step = &variant->steps[i];
         weft_resolved *resolved = &variant->resolved[i];
-        if (step->kind == WEFT_STEP_GEMM) resolved->products = weft_gemm_engine_find(weft_isa_level(), step->gemm.dtype);
+        if (step->kind == WEFT_STEP_GEMM)
+            resolved->products = weft_gemm_engine_find(weft_isa_level(), step->gemm.dtype);
         if (step->kind == WEFT_STEP_SORT) resolved->keys = weft_key_sort_find(step->sort.dtype, step->sort.positions);
     }
 }

@@ -38,8 +38,8 @@ typedef struct suite {
     weft_test_device *device;                 /* of it; NULL: the CPU */
     weft_test_recorder *recorder;             /* NULL: nothing is recorded */
     weft_object_options object_options;
-    const weft_program *recorded;             /* the program of the last one; NULL: there is none of it */
-    const weft_program *refused;              /* that objects cannot contain */
+    const weft_program *recorded; /* the program of the last one; NULL: there is none of it */
+    const weft_program *refused;  /* that objects cannot contain */
     size_t refusals;
     weft_test_coverage coverage;
     size_t passed, failed;

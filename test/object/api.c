@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cache.h"
+#include "dense.h"
 #include "layer.h"
 #include "many.h"
 #include "staged.h"
@@ -442,6 +443,34 @@ static void test_threads(void)
     weft_rt_pool_destroy(NULL);
 }
 
+/* ---- weights that are packed for one size ---- */
+
+enum { DENSE_ROWS = 33, DENSE_TERMS = 700, DENSE_COLUMNS = 300 };
+
+/* Of each size and each layout alike: the bits of a row depend on it alone. */
+static void test_packed_weights(void)
+{
+    static float x[DENSE_ROWS * DENSE_TERMS], across[DENSE_TERMS * DENSE_ROWS], y[3][DENSE_ROWS * DENSE_COLUMNS];
+    const int64_t columns[] = {1, DENSE_ROWS};
+    const weft_rt_layout transposed = {NULL, columns};
+    weft_rt_workspace workspace = {0};
+    for (int i = 0; i < DENSE_ROWS * DENSE_TERMS; i++) {
+        x[i] = (float)(i * 29 % 83) / 7;
+        across[i % DENSE_TERMS * DENSE_ROWS + i / DENSE_TERMS] = x[i];
+    }
+    dense_call calls[] = {{.extents = {DENSE_ROWS}, .x = x, .y = y[0]},
+                          {.extents = {DENSE_ROWS}, .x = across, .x_layout = &transposed, .y = y[1]},
+                          {.extents = {DENSE_ROWS - 1}, .x = x, .y = y[2]}};
+    for (int i = 0; i < 3; i++) {
+        CHECK(dense_prepare(&calls[i], &workspace, NULL, NULL) == WEFT_RT_OK);
+        if (workspace.memory == NULL) workspace.memory = take(workspace.size);
+        CHECK(dense_run(&calls[i], &workspace, NULL) == WEFT_RT_OK);
+    }
+    CHECK(y[0][0] != 0);
+    CHECK(memcmp(y[0], y[1], sizeof y[0]) == 0);
+    CHECK(memcmp(y[0], y[2], (DENSE_ROWS - 1) * DENSE_COLUMNS * sizeof(float)) == 0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
@@ -456,6 +485,7 @@ int main(int argc, char **argv)
     test_specialized();
     test_too_small();
     test_threads();
+    test_packed_weights();
     printf("%d failures\n", failures);
     return failures != 0;
 }

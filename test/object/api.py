@@ -63,6 +63,17 @@ graph {
   return c = %2
 }
 """
+# Is packed for one size, and read as it lies for all others.
+DENSE = """weft 0.1
+symbol n in [1, 64]
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [n, 700]}
+  %w = constant() {dtype = f32, shape = [700, 300], data = [""" + ", ".join(
+      str((i * 37 % 101 - 50) / 64) for i in range(700 * 300)) + """]}
+  %y = dot(%x, %w) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [0]}
+  return y = %y
+}
+"""
 LEVELS = {"x86_64-linux-gnu": "x86-64-v3", "aarch64-linux-gnu": "armv8-a"}
 # Its weights are packed for the kernels of each level.
 WEIGHTS = """weft 0.1
@@ -87,7 +98,7 @@ NAMED = "weft 0.1\nsymbol int64_t in [1, 9]\ngraph {\n" + "".join(
 """
 OBJECTS = {"layer": (LAYER, []), "other": (LAYER, ["--weights", "file"]), "cache": (CACHE, []),
            "sized": (SIZED, ["--extents", "n=3,m=4;m=6,n=8"]), "many": (MANY, []),
-           "staged": (STAGED, [])}
+           "staged": (STAGED, []), "dense": (DENSE, ["--extents", "n=33"])}
 
 
 def check_names(weft, compiler, include, folder):

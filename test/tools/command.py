@@ -612,7 +612,7 @@ class Compile(Command):
                              "19, opt and llvm-link\n")
             return
         self.assertIn("Link g.o, which needs no library.", (self.folder / "free" / "g.h").read_text())
-        self.assertNotIn("Requires", (self.folder / "free" / "g.pc").read_text())
+        self.assertNotIn("Requires:", (self.folder / "free" / "g.pc").read_text())
 
     def test_folder(self):
         """A file is not taken for one, nor made one."""

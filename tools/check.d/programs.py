@@ -11,7 +11,7 @@ import subprocess
 # What check.py, meson and the tests start by name; and what compilers do.
 PROGRAMS = ["aarch64-linux-gnu-ar", "aarch64-linux-gnu-gcc", "ar", "as", "cc", "clang-19", "cmake", "doxygen", "g++",
             "gcc", "gcc-ar", "gcov", "gcovr", "ld", "llvm-config-19", "llvm-link-19", "make", "meson", "ninja", "nm",
-            "opt-19", "pkg-config", "protoc-c", "python3", "qemu-aarch64", "qemu-x86_64"]
+            "opt-19", "pkg-config", "protoc-c", "python3", "qemu-aarch64", "qemu-x86_64", "readelf"]
 # Used where they are.
 OPTIONAL = ["ccache"]
 MODULES = ["numpy"]
