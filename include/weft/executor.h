@@ -315,7 +315,7 @@ const char *weft_isa_name(void);
 /* Bytes of the vectors that generated code computes with at that level. */
 unsigned weft_isa_vector_bytes(void);
 /* Name of the BLIS configuration whose kernels matrix products use where weft has no faster ones: "skx" or "haswell";
- * "portable" below x86-64-v3, where they are the C library's fma, with the same sums, slowly. Static. */
+ * "portable" below x86-64-v3, which has no fused multiplication: the same sums, slowly. Static. */
 const char *weft_gemm_configuration(void);
 
 /* The state that `extension` keeps for this executor (weft_extension.state_create), or NULL; for an extension's own
