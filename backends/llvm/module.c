@@ -6,6 +6,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include "backends/llvm/emit.h"
+#include "backends/llvm/fma.h"
 #include "backends/llvm/freestanding.h"
 #include "backends/llvm/import.h"
 #include "backends/llvm/object.h"
@@ -189,6 +190,7 @@ static weft_status *compile_object(compilation *c, const weft_object_request *re
     WEFT_TRY(weft_object_write_data(c->allocator, request, c->module));
     for (size_t i = 0; i < request->entry_count; i++)
         weft_object_write_entry(&request->entries[i], request->data_symbol, c->module);
+    if (request->architecture == WEFT_X86_64) weft_fma_replace(c->module);
     if (request->freestanding) weft_freestanding_hide(request, c->module);
     WEFT_TRY(verify(c));
     WEFT_TRY(run_passes(c, request->freestanding || request->import_count > 0 ? LINKED_PASSES : PASSES));

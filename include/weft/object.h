@@ -32,8 +32,7 @@ typedef struct weft_object_options {
      * object: weft_object_weights. */
     bool weights_file;
     /* The object contains what it needs of libweft-rt and calls at most memcpy, memmove and memset, and kernels of
-     * extensions that are outside: no thread, no memory but the caller's (<weft/rt.h>). From x86-64-v3 on, as the fma
-     * of x86-64-v2 is one of the C library. */
+     * extensions that are outside: no thread, no memory but the caller's (<weft/rt.h>). */
     bool freestanding;
     /* Where the object runs: "x86_64-linux-gnu" or "aarch64-linux-gnu"; x86_64-unknown-linux-gnu is the same. NULL: as
      * this process. For another architecture than that, a cross compiler and the libweft-rt.a that it has made are

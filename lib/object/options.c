@@ -242,9 +242,6 @@ weft_status *weft_object_plan_init(weft_object_plan *plan, const weft_program *p
     WEFT_TRY(check_name(allocator, known.name));
     WEFT_TRY(find_target(plan, allocator, known.target));
     WEFT_TRY(find_levels(plan, allocator, known.isa));
-    if (plan->freestanding && plan->levels[WEFT_ISA_V2])
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
-                                  "x86-64-v2 has no fma: a freestanding object is for x86-64-v3 or x86-64-v4");
     return find_extents(plan, allocator, program, known.extents);
 }
 

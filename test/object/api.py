@@ -125,7 +125,7 @@ def check_headers(weft, compiler, library, include, flags, folder):
             (folder / place / "old.weft").write_text(text)
             subprocess.run([weft, "compile", folder / place / "old.weft", "-o", folder / place], check=True)
         linked = subprocess.run([compiler, "-std=gnu17", *flags, f"-I{include}", f"-I{folder / 'old'}", source,
-                                 folder / stem / "old.o", library, "-Wl,--gc-sections", "-lm", "-pthread", "-o",
+                                 folder / stem / "old.o", library, "-Wl,--gc-sections", "-pthread", "-o",
                                  folder / "old-program"], check=False, capture_output=True, text=True)
         if (linked.returncode == 0) != links or (not links and "old_run_as_in_header_" not in linked.stderr):
             sys.exit(f"header of layer, object of {stem}: {linked.stderr}")
@@ -185,7 +185,7 @@ def main():
         program = folder / "api"
         subprocess.run([compiler, "-std=gnu17", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-builtin-malloc", *flags,
                         f'-DLEVEL="{level}"', f"-I{include}", f"-I{folder}", source, *[folder / f"{stem}.o" for stem in OBJECTS], library,
-                        "-lm", "-pthread", "-o", program], check=True)
+                        "-pthread", "-o", program], check=True)
         check_info(weft, folder, level)
         check_targets(weft, folder)
         if not parsed.under:

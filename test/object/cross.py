@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 SOURCE, RUNTIME, WEFT, CC, LIBRARY = sys.argv[1:6]
-WITH_LIBRARY = [LIBRARY, "-lm", "-pthread"]
+WITH_LIBRARY = [LIBRARY, "-pthread"]
 EXAMPLE = pathlib.Path(SOURCE) / "test/example"
 AARCH64 = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
 OLD = ["qemu-x86_64", "-cpu", "Nehalem"]  # it has no AVX

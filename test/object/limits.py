@@ -195,7 +195,7 @@ class Limits(unittest.TestCase):
         for level in LEVELS:
             own = [part[-2:] for part in level.split(",")]
             vectors = "|".join(own) if "v2" not in own else "portable"
-            functions = "|fmaf?" if "v2" in own else ""
+            functions = "|weft_fma_f(32|64)" if "v2" in own else ""
             for name in GRAPHS:
                 with self.subTest(name=name, level=level):
                     path = self.compile(name, level)
@@ -219,6 +219,8 @@ class Limits(unittest.TestCase):
                 self.assertLessEqual(set(writable), {(".bss", 4)})  # the level of the processor, once it is known
                 self.check_program(name + ", freestanding", self.link(name, False),
                                    COMPILERS | STARTING | {"malloc"}, limit)
+            with self.subTest(name=name, level="x86-64-v2"):
+                self.check_object(self.compile(name, "x86-64-v2,x86-64-v3", "--freestanding"), "mem(cpy|move|set)")
 
     def test_temporaries_take_what_they_take_in_an_executor(self):
         """From one size to another, a workspace grows by what the peak of an executor grows by, to the byte."""

@@ -60,7 +60,7 @@ def main():
         source.write_text(table([int(re.sub(r"\D", "", path.stem)) for path in objects], freestanding))
         source_folder = pathlib.Path(replay).parent
         linked = subprocess.run([compiler, "-std=gnu17", "-O1", "-ffp-contract=off", f"-I{include}", f"-I{pathlib.Path(include).parent}", f"-I{source_folder}", replay, source, *options.link, *objects,
-                        *([] if freestanding else [library]), "-Wl,--gc-sections", "-lm", "-pthread", "-o", program], check=False)
+                        *([] if freestanding else [library]), "-Wl,--gc-sections", "-pthread", "-o", program], check=False)
         if linked.returncode != 0:
             sys.exit("the objects cannot be linked")
         sys.exit(subprocess.run([*options.under, program, folder / "records"], check=False).returncode)

@@ -78,7 +78,7 @@ class Case:
         assert typical == {s: {"n": 44, "m": 30, "k": 1}[s] for s in self.symbols}, typical
         self.given = self.write(f"{self.name}-path", "path", self.find_path(typical))
         shared = self.folder / f"{self.name}.so"
-        subprocess.run([self.compiler, "-shared", self.folder / f"{self.name}.o", self.library, "-Wl,--gc-sections", "-lm",
+        subprocess.run([self.compiler, "-shared", self.folder / f"{self.name}.o", self.library, "-Wl,--gc-sections",
                         "-pthread", "-o", shared], check=True)
         self.loaded = ctypes.CDLL(str(shared))
 

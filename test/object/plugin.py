@@ -63,7 +63,7 @@ class Builder:
         source.write_text(PROGRAM.replace("NAME", name).replace("ROWS", str(ROWS)).replace("COLUMNS", str(COLUMNS)))
         return subprocess.run([self.compiler, "-std=gnu17", "-O1", "-ffunction-sections", "-ffp-contract=off",
                                f"-I{self.include}", f"-I{self.folder}", source, self.folder / f"{name}.o", *more,
-                               "-Wl,--gc-sections", "-lm", "-pthread", "-o", self.folder / name],
+                               "-Wl,--gc-sections", "-pthread", "-o", self.folder / name],
                               check=False, stderr=subprocess.PIPE, text=True)
 
     def needs(self, name):

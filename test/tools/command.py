@@ -630,11 +630,6 @@ class Compile(Command):
                                 ("n=10", '"n=10" is not one value from 1 to 9')]:
             self.refuses(MISUSED, f'compile: extents "{extents}": {reason}', "compile", "even.weft", "--extents", extents)
 
-    def test_freestanding_without_fma(self):
-        for isa in ["x86-64-v2", "x86-64-v2,x86-64-v3"]:
-            self.refuses(MISUSED, "compile: x86-64-v2 has no fma: a freestanding object is for x86-64-v3 or x86-64-v4",
-                         "compile", "g.weft", "--freestanding", "--isa", isa)
-
 
 class View(Command):
     def test_svg(self):

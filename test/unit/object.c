@@ -59,7 +59,6 @@ static void test_refused(void **state)
     refuses(program, (weft_object_options){.name = "f", .extents = "n=1,n=1"}, "a group has two values for symbol n");
     refuses(program, (weft_object_options){.name = "f", .extents = "n=1x"}, "\"n=1x\" is not one value");
     refuses(program, (weft_object_options){.name = "f", .extents = "m=1"}, "the program has no symbol m");
-    refuses(program, (weft_object_options){.name = "f", .isa = "x86-64-v2", .freestanding = true}, "has no fma");
     weft_program_release(program);
 }
 
