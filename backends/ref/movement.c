@@ -51,6 +51,23 @@ static const char *permuted(const weft_reference_call *call, const int64_t *inde
     return weft_view_at(&call->inputs[0], from);
 }
 
+/* ---- the operand itself ---- */
+
+static const char *same(const weft_reference_call *call, const int64_t *index)
+{
+    return weft_view_at(&call->inputs[0], index);
+}
+
+weft_status *weft_reference_stop_gradient(const weft_reference_call *call)
+{
+    return move(call, same);
+}
+
+weft_status *weft_reference_barrier(const weft_reference_call *call)
+{
+    return move(call, same);
+}
+
 weft_status *weft_reference_permute(const weft_reference_call *call)
 {
     const weft_view *x = &call->inputs[0], *out = &call->outputs[0];

@@ -128,6 +128,22 @@ typedef struct weft_kernel_context {
     const struct weft_policy *policy;
 } weft_kernel_context;
 
+/* ---- derivatives ---- */
+
+/* The arguments of a derivative's rule, of one node. It traces into `graph`; weft_status and sticky errors are both
+ * fine. */
+typedef struct weft_gradient_context {
+    size_t size;
+    weft_graph *graph;
+    const struct weft_op_def *op;
+    const weft_attr *attrs;
+    weft_tensors inputs, outputs;
+    /* Of a vjp: the cotangents of the outputs; of a jvp: the tangents of the inputs. Those that are zero are
+     * WEFT_NO_TENSOR; at least one is not. */
+    weft_tensors given;
+    const bool *needs; /* of a vjp: for each input, whether its cotangent is asked for; NULL otherwise */
+} weft_gradient_context;
+
 /* ---- ops ---- */
 
 typedef enum weft_op_class {
@@ -206,6 +222,15 @@ typedef struct weft_op_def {
      */
     const void *bitcode;
     size_t bitcode_size; /* in bytes */
+    /*
+     * Since 0.2: derivatives (<weft/gradient.h>, which has the conventions). `vjp` fills out_values for the inputs that
+     * are needed, `jvp` for the outputs; WEFT_NO_TENSOR is zero, and what they are filled with before. Anything else
+     * must have the type of the input or output: another dtype or rank is INVALID_ARGUMENT, another extent
+     * SHAPE_MISMATCH. Called only for nodes on a path between values that a derivative is asked for. NULL: the lowering
+     * is differentiated instead; without one the op is UNSUPPORTED there.
+     */
+    weft_status *(*vjp)(const weft_gradient_context *context, weft_tensor *out_values);
+    weft_status *(*jvp)(const weft_gradient_context *context, weft_tensor *out_values);
 } weft_op_def;
 
 /* ---- extensions ---- */

@@ -9,6 +9,7 @@
 #include <weft/elementwise.h>
 #include <weft/executor.h>
 #include <weft/extension.h>
+#include <weft/gradient.h>
 #include <weft/graph.h>
 #include <weft/index.h>
 #include <weft/inspect.h>

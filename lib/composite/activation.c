@@ -188,7 +188,8 @@ weft_tensor weft_softmax(weft_tensor x, int64_t axis)
     int64_t at;
     if (!begin_along("softmax", x, axis, &at, &distance)) return weft_tensor_failed(x.graph);
     weft_tensor powers = weft_exp(distance);
-    return end(weft_div(powers, weft_reduce_sum(powers, WEFT_INTS(at), true)), x);
+    weft_tensor shares = end(weft_div(powers, weft_reduce_sum(powers, WEFT_INTS(at), true)), x);
+    return weft_composite_as(WEFT_COMPOSED_softmax, WEFT_TENSORS(x), &(weft_attr){.integer = at}, shares);
 }
 
 weft_tensor weft_log_softmax(weft_tensor x, int64_t axis)
@@ -196,5 +197,7 @@ weft_tensor weft_log_softmax(weft_tensor x, int64_t axis)
     weft_tensor distance;
     int64_t at;
     if (!begin_along("log_softmax", x, axis, &at, &distance)) return weft_tensor_failed(x.graph);
-    return end(weft_sub(distance, weft_log(weft_reduce_sum(weft_exp(distance), WEFT_INTS(at), true))), x);
+    weft_tensor total = weft_reduce_sum(weft_exp(distance), WEFT_INTS(at), true);
+    weft_tensor shares = end(weft_sub(distance, weft_log(total)), x);
+    return weft_composite_as(WEFT_COMPOSED_log_softmax, WEFT_TENSORS(x), &(weft_attr){.integer = at}, shares);
 }

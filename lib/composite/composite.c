@@ -42,6 +42,20 @@ weft_tensor weft_composite_cast(weft_tensor x, weft_dtype dtype)
     return same ? x : weft_cast(x, dtype);
 }
 
+weft_tensor weft_composite_as(weft_composed_id function, weft_tensors operands, const weft_attr *attrs,
+                              weft_tensor result)
+{
+    weft_tensor entered[8];
+    bool well = weft_tensor_is_valid(result) && operands.count <= sizeof entered / sizeof *entered;
+    for (size_t i = 0; i < operands.count && well; i++) {
+        entered[i] = operands.items[i];
+        if (!weft_composite_is_absent(entered[i])) well = weft_tensor_enter(result.graph, &entered[i]) == NULL;
+    }
+    well = well && weft_graph_compose(result.graph, &weft_composed_table()[function], attrs,
+                                      (weft_tensors){operands.count, entered}, (weft_tensors){1, &result});
+    return well ? result : weft_tensor_failed(result.graph);
+}
+
 weft_tensor weft_composite_widen(weft_tensor x)
 {
     return weft_composite_cast(x, weft_accumulator_dtype(weft_tensor_dtype(x)));

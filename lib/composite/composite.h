@@ -42,6 +42,10 @@ weft_tensor weft_composite_cast(weft_tensor x, weft_dtype dtype);
 /* The cast to weft_accumulator_dtype. */
 weft_tensor weft_composite_widen(weft_tensor x);
 
+/* `result`, differentiated by the rule that lib/grad has for the function of these operands, which may be absent. */
+weft_tensor weft_composite_as(weft_composed_id function, weft_tensors operands, const weft_attr *attrs,
+                              weft_tensor result);
+
 /* An optional operand that goes with `x`, of its dtype or of the one it is widened to: cast to the latter. False with
  * an error. WEFT_NO_TENSOR stays that. */
 bool weft_composite_join(const char *function, const char *name, weft_named x, weft_tensor *operand);

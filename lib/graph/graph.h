@@ -20,6 +20,13 @@ typedef struct weft_location {
     int line;
 } weft_location;
 
+/* How values are differentiated as a whole, instead of through the ops that they are composed of. */
+typedef struct weft_composed {
+    const weft_op_def *op; /* has the rule: a row of composed.def, or one with a vjp or jvp of its own */
+    const weft_attr *attrs;
+    weft_tensors inputs, outputs; /* of the graph */
+} weft_composed;
+
 typedef struct weft_node {
     const weft_op_def *op;
     uint32_t input_count, output_count;
@@ -28,6 +35,7 @@ typedef struct weft_node {
     const weft_type *types; /* per output; extents are constants, or `weft_expr` ids of graph->exprs */
     const char *name;       /* or NULL */
     weft_location location;
+    const weft_composed *composed; /* what its outputs belong to, or NULL */
 } weft_node;
 
 typedef enum weft_guard_kind { WEFT_GUARD_EQUAL, WEFT_GUARD_AT_MOST } weft_guard_kind;
@@ -213,6 +221,14 @@ const char *weft_graph_missing_op(const weft_graph *graph, const char *name);
 /* Makes or finds the node; runs the type rule. On failure the error sticks and WEFT_NODE_INVALID is returned. */
 uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
                         const weft_attr *attrs);
+
+/*
+ * Declares `outputs`, each result 0 of its node, to be differentiated by the rule of `op`, as functions of `inputs`. No
+ * effect where that is not possible: an output that is part of something else already, or is not newer than the inputs;
+ * so outputs that equal nodes may share have to be barriers. False when out of memory, with an error of the graph.
+ */
+bool weft_graph_compose(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                        weft_tensors outputs);
 
 /* A mark of `graph` and the graphs around it, taken before speculative tracing. */
 typedef struct weft_trial {

@@ -47,6 +47,7 @@ SCHEMA(slice, {"starts", WEFT_ATTR_EXTENTS}, {"sizes", WEFT_ATTR_EXTENTS}, {"ste
 SCHEMA(pad, {"low", WEFT_ATTR_EXTENTS}, {"high", WEFT_ATTR_EXTENTS}, SCHEMA_END);
 SCHEMA(window, {"axis", WEFT_ATTR_INT}, {"size", WEFT_ATTR_EXTENT}, {"stride", WEFT_ATTR_INT},
        {"dilation", WEFT_ATTR_INT}, SCHEMA_END);
+SCHEMA(barrier, {"number", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(axis, {"axis", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(gather, {"axes", WEFT_ATTR_INTS}, {"batch", WEFT_ATTR_INTS}, SCHEMA_END);
 SCHEMA(scatter, {"axes", WEFT_ATTR_INTS}, {"batch", WEFT_ATTR_INTS}, {"mode", WEFT_ATTR_STRING}, SCHEMA_END);
@@ -80,6 +81,28 @@ static const weft_op_def table[WEFT_OP_COUNT] = {
 const weft_op_def *weft_op_table(void)
 {
     return table;
+}
+
+static const weft_op_def composed[] = {
+#define WEFT_COMPOSED(function, attributes)                                                                            \
+    {.size = sizeof(weft_op_def),                                                                                      \
+     .name = #function,                                                                                                \
+     .version = 1,                                                                                                     \
+     .attr_count = sizeof attributes##_schema / sizeof *attributes##_schema - 1,                                       \
+     .attrs = attributes##_schema},
+#include "lib/graph/composed.def"
+#undef WEFT_COMPOSED
+};
+
+const weft_op_def *weft_composed_table(void)
+{
+    return composed;
+}
+
+weft_composed_id weft_composed_id_of(const weft_op_def *op)
+{
+    uintptr_t offset = (uintptr_t)op - (uintptr_t)composed;
+    return offset < sizeof composed ? (weft_composed_id)(offset / sizeof *composed) : WEFT_COMPOSED_COUNT;
 }
 
 weft_op_id weft_op_id_of(const weft_op_def *op)

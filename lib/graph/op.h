@@ -17,6 +17,19 @@ const weft_op_def *weft_op_table(void);
 /* Which built-in op `op` is, or WEFT_OP_EXTENSION. */
 weft_op_id weft_op_id_of(const weft_op_def *op);
 
+/* Functions that are composed of ops but have derivatives of their own, expanded from composed.def. */
+typedef enum weft_composed_id {
+#define WEFT_COMPOSED(name, attributes) WEFT_COMPOSED_##name,
+#include "lib/graph/composed.def"
+#undef WEFT_COMPOSED
+    WEFT_COMPOSED_COUNT
+} weft_composed_id;
+
+/* Their names and schemas, in the order of weft_composed_id. */
+const weft_op_def *weft_composed_table(void);
+/* Which of them `op` is, or WEFT_COMPOSED_COUNT. */
+weft_composed_id weft_composed_id_of(const weft_op_def *op);
+
 /*
  * Positions of attributes in the schemas of op.def:
  *  - leaf: name STRING, dtype DTYPE, shape EXTENTS  (input)
@@ -30,6 +43,7 @@ weft_op_id weft_op_id_of(const weft_op_def *op);
  *  - slice: starts EXTENTS, sizes EXTENTS, steps INTS
  *  - pad: low EXTENTS, high EXTENTS
  *  - window: axis INT, size EXTENT, stride INT, dilation INT
+ *  - barrier: number INT; those of different numbers are different values, although all are the operand
  *  - axis: axis INT  (concat, argmax, argmin)
  *  - gather: axes INTS, batch INTS  inputs: x, then i32 or i64 indices for each axis; see indexing.h
  *  - scatter: axes INTS, batch INTS, mode STRING  inputs: x, updates, then indices for each axis

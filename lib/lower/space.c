@@ -333,6 +333,8 @@ bool weft_space_operand(weft_space *space, const weft_point *point, size_t opera
         break;
     case WEFT_OP_broadcast: broadcast(space, node->attrs, in, out, index, read.index); break;
     case WEFT_OP_slice: slice(space, node->attrs, in, index, read.index); break;
+    case WEFT_OP_stop_gradient:
+    case WEFT_OP_barrier: memcpy(read.index, index, in.rank * sizeof *index); break;
     case WEFT_OP_flip: flip(space, node, in, index, read.index); break;
     case WEFT_OP_window: window(space, node->attrs, in, index, read.index); break;
     case WEFT_OP_extract_diagonal: extract_diagonal(node, index, in.rank, read.index); break;

@@ -4,8 +4,8 @@
  *
  * requires: nothing
  * maintains: the outputs as the ops' definitions give them, guards
- * breaks: flip is gone, and so are extension nodes with a lowering, except for those that decline and those over
- * symbolic extents that the policy keeps
+ * breaks: flip, stop_gradient and barrier are gone, and so are extension nodes with a lowering, except for those that
+ * decline and those over symbolic extents that the policy keeps
  */
 #include "lib/pass/pass.h"
 #include <inttypes.h>
@@ -137,6 +137,11 @@ static weft_status *lower_node(const weft_rewrite_site *site, weft_tensor *out_v
     const weft_op_def *op = site->node->op;
     if (weft_op_id_of(op) == WEFT_OP_flip) {
         out_values[0] = lower_flip(site);
+        *out_replaced = true;
+        return NULL;
+    }
+    if (weft_op_id_of(op) == WEFT_OP_stop_gradient || weft_op_id_of(op) == WEFT_OP_barrier) {
+        out_values[0] = site->inputs.items[0];
         *out_replaced = true;
         return NULL;
     }

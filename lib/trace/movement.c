@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tracing functions of movement, reductions, scans, sorting and products. */
-#include "lib/trace/trace.h"
+#include <weft/gradient.h>
 #include <inttypes.h>
+#include "lib/trace/trace.h"
 
 bool weft_axes_normalize(weft_graph *graph, const char *function, weft_ints axes, size_t rank, weft_axis_list *out_axes)
 {
@@ -36,6 +37,26 @@ static void sort_axes(weft_axis_list *axes)
 static weft_tensor unary(weft_op_id op, weft_tensor x, const weft_attr *attrs)
 {
     return weft_trace_op(x.graph, op, (weft_tensors){1, &x}, attrs);
+}
+
+/* ---- the operand itself ---- */
+
+weft_tensor weft_stop_gradient(weft_tensor x)
+{
+    return unary(WEFT_OP_stop_gradient, x, NULL);
+}
+
+/* The number is that of the node, or one beyond it where a text has used that. */
+weft_tensor weft_trace_barrier(weft_tensor x)
+{
+    weft_tensor made = weft_tensor_failed(x.graph);
+    if (!weft_tensor_is_valid(x)) return made;
+    size_t count = weft_graph_current(x.graph)->node_count;
+    int64_t number = (int64_t)count;
+    do {
+        made = unary(WEFT_OP_barrier, x, &(weft_attr){.integer = number++});
+    } while (weft_tensor_is_valid(made) && made.node < count);
+    return made;
 }
 
 /* ---- movement ---- */

@@ -3,10 +3,16 @@
 #define WEFT_RUNTIME_PROGRAM_EXTENSION_H
 #include <weft/extension.h>
 
-/* Whether the table of an op is new enough to have what objects need: its last five fields. */
+/* Whether the table of an op is new enough to have what objects need, up to bitcode_size. */
 static inline bool weft_op_knows_objects(const weft_op_def *op)
 {
     return op->size >= offsetof(weft_op_def, bitcode_size) + sizeof op->bitcode_size;
+}
+
+/* Whether it has derivatives: the last two fields. */
+static inline bool weft_op_knows_gradients(const weft_op_def *op)
+{
+    return op->size >= offsetof(weft_op_def, jvp) + sizeof op->jvp;
 }
 
 /* weft_extension_check for the public function `where`, which its errors name. */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Derivatives of functions that are composed of ops, where those of the ops would be less accurate, or cost more. */
+#include <weft/nn.h>
+#include "lib/composite/composite.h"
+#include "lib/grad/grad.h"
+
+static weft_tensor sum_along(weft_tensor x, int64_t axis)
+{
+    return weft_reduce_sum(x, WEFT_INTS(axis), true);
+}
+
+static weft_tensor narrow_back(weft_tensor x, weft_tensor like)
+{
+    return weft_composite_cast(x, weft_tensor_dtype(like));
+}
+
+/* y (g - sum(g y)), which is its own adjoint. */
+static weft_status *softmax(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    weft_tensor y = weft_composite_widen(c->outputs.items[0]), g = weft_composite_widen(c->given.items[0]);
+    weft_tensor mean = sum_along(weft_mul(g, y), c->attrs[0].integer);
+    out_values[0] = narrow_back(weft_mul(y, weft_sub(g, mean)), c->inputs.items[0]);
+    return NULL;
+}
+
+/* g - exp(y) sum(g) */
+static weft_status *vjp_log_softmax(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    weft_tensor y = weft_composite_widen(c->outputs.items[0]), g = weft_composite_widen(c->given.items[0]);
+    weft_tensor total = sum_along(g, c->attrs[0].integer);
+    out_values[0] = narrow_back(weft_sub(g, weft_mul(weft_exp(y), total)), c->inputs.items[0]);
+    return NULL;
+}
+
+/* dx - sum(exp(y) dx) */
+static weft_status *jvp_log_softmax(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    weft_tensor y = weft_composite_widen(c->outputs.items[0]), dx = weft_composite_widen(c->given.items[0]);
+    weft_tensor mean = sum_along(weft_mul(weft_exp(y), dx), c->attrs[0].integer);
+    out_values[0] = narrow_back(weft_sub(dx, mean), c->inputs.items[0]);
+    return NULL;
+}
+
+static const weft_gradient_row rows[] = {
+    {WEFT_COMPOSED_softmax, softmax, softmax, NULL},
+    {WEFT_COMPOSED_log_softmax, vjp_log_softmax, jvp_log_softmax, NULL},
+};
+
+const weft_gradient_family weft_gradient_composed = {sizeof rows / sizeof *rows, rows};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_GRAD_GRAD_H
+#define WEFT_LIB_GRAD_GRAD_H
+/* Rules of derivatives, as data; and what they share. Conventions: <weft/gradient.h>. */
+#include <weft/gradient.h>
+#include <weft/extension.h>
+#include "lib/graph/graph.h"
+
+typedef weft_status *(*weft_gradient_function)(const weft_gradient_context *context, weft_tensor *out_values);
+
+/* One op, or one function of composed.def. With neither function the derivative is zero, unless there is a reason. */
+typedef struct weft_gradient_row {
+    unsigned id; /* weft_op_id or weft_composed_id */
+    weft_gradient_function vjp, jvp;
+    const char *no_vjp; /* why it has none: "...", to follow the name of the op */
+} weft_gradient_row;
+
+typedef struct weft_gradient_family {
+    size_t count;
+    const weft_gradient_row *rows;
+} weft_gradient_family;
+
+/* Of ops. */
+extern const weft_gradient_family weft_gradient_elementwise;
+extern const weft_gradient_family weft_gradient_movement;
+extern const weft_gradient_family weft_gradient_reduce; /* and products */
+/* Of functions that are composed. */
+extern const weft_gradient_family weft_gradient_composed;
+
+/* The row of a built-in op or of a composed function; of an extension's op one in *out_own. NULL: there is none. */
+const weft_gradient_row *weft_gradient_row_of(const weft_op_def *op, weft_gradient_row *out_own);
+/* Whether values of the dtype have derivatives: floats and complex numbers. */
+bool weft_gradient_has(weft_dtype dtype);
+
+/* ---- the sweeps: for tensors that may lie in several nested graphs, and tensors of their types ---- */
+
+/* J* g. Zeros are WEFT_NO_TENSOR, given and made. */
+weft_status *weft_gradient_pull(weft_tensors outputs, weft_tensors cotangents, weft_tensors wrt,
+                                weft_tensor *out_cotangents) WEFT_MUST_USE;
+/* J t, likewise. */
+weft_status *weft_gradient_push(weft_tensors outputs, weft_tensors wrt, weft_tensors tangents,
+                                weft_tensor *out_tangents) WEFT_MUST_USE;
+
+/* ---- for rules ---- */
+
+static inline bool weft_gradient_given(const weft_gradient_context *context, size_t i)
+{
+    return context->given.items[i].graph != NULL;
+}
+/* The sum, where either may be zero. */
+weft_tensor weft_gradient_add(weft_tensor a, weft_tensor b);
+/* The complex conjugate; real numbers as they are. */
+weft_tensor weft_gradient_conj(weft_tensor x);
+/* g d of a cotangent or tangent and a slope, 0 where g is 0 and d is not finite. */
+weft_tensor weft_gradient_scale(weft_tensor g, weft_tensor d);
+/* Zeros of the type of `like`. */
+weft_tensor weft_gradient_zeros(weft_tensor like);
+/* The op of the context again, over other operands: the jvp of a linear op. */
+weft_tensor weft_gradient_again(const weft_gradient_context *context, weft_tensors inputs);
+#endif

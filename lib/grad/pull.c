@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reverse mode: from the outputs back, node by node. */
+#include "lib/grad/sweep.h"
+#include "lib/trace/trace.h"
+
+static weft_status *contribute(weft_sweep *sweep, const weft_sweep_level *level, weft_tensor use, weft_tensor tensor)
+{
+    if (tensor.graph == NULL) return NULL;
+    weft_contribution **uses = &level->uses[weft_sweep_value(level, (weft_value){use.node, use.output})];
+    weft_contribution *made = weft_sweep_allocate(sweep, 1, sizeof *made);
+    if (made == NULL) return weft_status_out_of_memory();
+    *made = (weft_contribution){tensor, *uses};
+    *uses = made;
+    return NULL;
+}
+
+/* ---- a node ---- */
+
+/* The cotangents of its outputs are complete now. */
+static void sum_outputs(const weft_sweep_level *level, uint32_t number)
+{
+    for (size_t value = level->first[number]; value < level->first[number + 1]; value++) {
+        weft_tensor total = WEFT_NO_TENSOR;
+        for (const weft_contribution *use = level->uses[value]; use != NULL; use = use->next)
+            total = weft_gradient_add(total, use->tensor);
+        level->values[value] = total;
+    }
+}
+
+/* The cotangents of the outputs that go on. False if there are none, or if other outputs of the same composed function
+ * are still to be visited: then it is the last of them that goes on. */
+static bool fill_given(const weft_sweep_level *level, const weft_sweep_site *site, weft_tensor *given)
+{
+    bool any = false, waits = false;
+    for (size_t i = 0; i < site->context.outputs.count; i++) {
+        weft_tensor output = site->context.outputs.items[i];
+        size_t value = weft_sweep_value(level, (weft_value){output.node, output.output});
+        if (!level->held[value]) given[i] = level->values[value];
+        any = any || given[i].graph != NULL;
+        waits = waits || output.node < site->node;
+    }
+    return any && !waits;
+}
+
+static bool fill_needs(const weft_sweep_level *level, const weft_sweep_site *site, bool *needs)
+{
+    bool any = false;
+    for (size_t i = 0; i < site->context.inputs.count; i++) {
+        weft_tensor input = site->context.inputs.items[i];
+        needs[i] = input.graph != NULL && level->active[weft_sweep_value(level, (weft_value){input.node, input.output})];
+        any = any || needs[i];
+    }
+    return any;
+}
+
+static weft_status *apply(weft_sweep *sweep, const weft_sweep_level *level, weft_sweep_site *site)
+{
+    size_t input_count = site->context.inputs.count, output_count = site->context.outputs.count;
+    weft_tensor *given = weft_sweep_allocate(sweep, output_count, sizeof *given);
+    weft_tensor *values = weft_sweep_allocate(sweep, input_count, sizeof *values);
+    bool *needs = weft_sweep_allocate(sweep, input_count, sizeof *needs);
+    if (given == NULL || values == NULL || needs == NULL) return weft_status_out_of_memory();
+    if (!fill_given(level, site, given) || !fill_needs(level, site, needs)) return NULL;
+    site->context.given = (weft_tensors){output_count, given};
+    site->context.needs = needs;
+    WEFT_TRY(weft_sweep_apply(sweep, site, true, site->context.inputs, values));
+    for (size_t i = input_count; i-- > 0;)
+        WEFT_TRY(contribute(sweep, level, site->context.inputs.items[i], values[i]));
+    return NULL;
+}
+
+static weft_status *visit(weft_sweep *sweep, const weft_sweep_level *level, uint32_t number)
+{
+    weft_sweep_site site;
+    bool any = weft_graph_node(level->graph, number)->composed != NULL;
+    for (size_t value = level->first[number]; value < level->first[number + 1]; value++)
+        any = any || level->uses[value] != NULL;
+    if (!any) return NULL;
+    sum_outputs(level, number);
+    WEFT_TRY(weft_sweep_site_of(sweep, level, number, true, &site));
+    return apply(sweep, level, &site);
+}
+
+/* ---- graphs ---- */
+
+/* What the body captured passes on to the graph around it. */
+static weft_status *leave(weft_sweep *sweep, const weft_sweep_level *level)
+{
+    const weft_captures *captures = level->graph->captures;
+    for (const weft_capture *at = captures == NULL ? NULL : captures->first; at != NULL; at = at->next) {
+        weft_tensor inner = at->inner[level->graph->part];
+        if (inner.graph == NULL || inner.node >= level->node_count || at->outer.node >= level->outer->node_count)
+            continue;
+        WEFT_TRY(contribute(sweep, level->outer, at->outer, level->values[level->first[inner.node]]));
+    }
+    return NULL;
+}
+
+static weft_status *run(weft_sweep *sweep, weft_tensors cotangents)
+{
+    for (size_t i = sweep->outputs.count; i-- > 0;)
+        WEFT_TRY(contribute(sweep, sweep->inner, sweep->outputs.items[i], cotangents.items[i]));
+    for (const weft_sweep_level *level = sweep->inner; level != NULL; level = level->outer) {
+        for (uint32_t n = level->node_count; n-- > 0 && sweep->root->error == NULL;)
+            WEFT_TRY(visit(sweep, level, n));
+        if (level->outer != NULL) WEFT_TRY(leave(sweep, level));
+    }
+    return NULL;
+}
+
+weft_status *weft_gradient_pull(weft_tensors outputs, weft_tensors cotangents, weft_tensors wrt,
+                                weft_tensor *out_cotangents)
+{
+    weft_sweep sweep;
+    weft_status *status = weft_sweep_begin(&sweep, outputs, wrt);
+    if (status == NULL) status = run(&sweep, cotangents);
+    for (size_t i = 0; i < wrt.count && status == NULL; i++) out_cotangents[i] = *weft_sweep_slot(&sweep, wrt.items[i]);
+    weft_sweep_finish(&sweep);
+    return status;
+}

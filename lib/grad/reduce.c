@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Derivatives of reductions and products. */
+#include <weft/ops.h>
+#include "lib/composite/composite.h"
+#include "lib/grad/grad.h"
+
+/* `x`, which has no axes `axes`, along these of the shape of `like`. */
+static weft_tensor spread(weft_tensor x, weft_tensor like, weft_ints axes)
+{
+    int64_t kept[WEFT_MAX_RANK];
+    size_t count = 0, rank = weft_tensor_rank(like);
+    for (size_t i = 0; i < rank; i++)
+        if (!weft_ints_contain(axes, i)) kept[count++] = (int64_t)i;
+    return weft_broadcast_in_dim(x, weft_tensor_shape(like), (weft_ints){count, kept});
+}
+
+static weft_status *jvp_again(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    out_values[0] = weft_gradient_again(c, c->given);
+    return NULL;
+}
+
+static weft_status *vjp_sum(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    out_values[0] = spread(c->given.items[0], c->inputs.items[0], c->attrs[0].ints);
+    return NULL;
+}
+
+/* ---- dot ---- */
+
+/* What the axes of one operand are: its attributes number `side` and `side` + 2. */
+typedef struct dot_side {
+    weft_ints batch, contract;
+    weft_axis_list free;
+} dot_side;
+
+static dot_side side_of(const weft_gradient_context *c, size_t side)
+{
+    dot_side made = {c->attrs[side].ints, c->attrs[side + 2].ints, {.count = 0}};
+    for (size_t i = 0; i < weft_tensor_rank(c->inputs.items[side]); i++)
+        if (!weft_ints_contain(made.batch, i) && !weft_ints_contain(made.contract, i))
+            made.free.items[made.free.count++] = (int64_t)i;
+    return made;
+}
+
+/* Fills the places that axes of the result have in the operand: those of `list` in order. */
+static void place(const weft_axis_list *list, int64_t *order, size_t *next)
+{
+    for (size_t i = 0; i < list->count; i++) order[list->items[i]] = (int64_t)(*next)++;
+}
+
+/* The contracted axes of `own` in the order in which a dot leaves those of `other`, which pair up with them. */
+static weft_axis_list contracted_in_order(const dot_side *own, const dot_side *other, size_t other_rank)
+{
+    weft_axis_list list = {.count = 0};
+    for (size_t axis = 0; axis < other_rank; axis++)
+        for (size_t i = 0; i < other->contract.count; i++)
+            if (other->contract.items[i] == (int64_t)axis) list.items[list.count++] = own->contract.items[i];
+    return list;
+}
+
+/*
+ * The cotangent of one operand: the product of g with the other one over the axes that are free there, g on the side of
+ * the operand, so that the axes come near to its order: batch, free, contracted for the first, batch, contracted, free
+ * for the second. They are permuted to where they lie in it.
+ */
+static weft_tensor pull_side(const weft_gradient_context *c, size_t side)
+{
+    dot_side own = side_of(c, side), other = side_of(c, 1 - side);
+    size_t batch = own.batch.count, rank = weft_tensor_rank(c->inputs.items[side]);
+    weft_axis_list g_batch = weft_axis_range(0, batch);
+    size_t first = batch + (side == 0 ? own.free.count : 0);
+    weft_axis_list g_free = weft_axis_range(first, first + other.free.count);
+    weft_ints batches[2] = {weft_axis_list_ints(&g_batch), other.batch};
+    weft_ints contracts[2] = {weft_axis_list_ints(&g_free), weft_axis_list_ints(&other.free)};
+    weft_tensor operands[2] = {c->given.items[0], weft_gradient_conj(c->inputs.items[1 - side])};
+    weft_dot_axes axes = {batches[side], batches[1 - side], contracts[side], contracts[1 - side]};
+    weft_tensor made = weft_dot(operands[side], operands[1 - side], axes);
+    weft_axis_list contracted = contracted_in_order(&own, &other, weft_tensor_rank(c->inputs.items[1 - side]));
+    int64_t order[WEFT_MAX_RANK];
+    size_t next = 0;
+    for (size_t i = 0; i < batch; i++) order[own.batch.items[i]] = (int64_t)next++;
+    place(side == 0 ? &own.free : &contracted, order, &next);
+    place(side == 0 ? &contracted : &own.free, order, &next);
+    return weft_permute(made, (weft_ints){rank, order});
+}
+
+static weft_status *vjp_dot(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    for (size_t side = 0; side < 2; side++)
+        if (c->needs[side]) out_values[side] = pull_side(c, side);
+    return NULL;
+}
+
+static weft_status *jvp_dot(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    for (size_t side = 0; side < 2; side++) {
+        if (!weft_gradient_given(c, side)) continue;
+        weft_tensor operands[2] = {c->inputs.items[0], c->inputs.items[1]};
+        operands[side] = c->given.items[side];
+        out_values[0] = weft_gradient_add(out_values[0], weft_gradient_again(c, (weft_tensors){2, operands}));
+    }
+    return NULL;
+}
+
+static const weft_gradient_row rows[] = {
+    {WEFT_OP_reduce_sum, vjp_sum, jvp_again, NULL},
+    {WEFT_OP_reduce_any, NULL, NULL, NULL},
+    {WEFT_OP_reduce_all, NULL, NULL, NULL},
+    {WEFT_OP_argmax, NULL, NULL, NULL},
+    {WEFT_OP_argmin, NULL, NULL, NULL},
+    {WEFT_OP_dot, vjp_dot, jvp_dot, NULL},
+};
+
+const weft_gradient_family weft_gradient_reduce = {sizeof rows / sizeof *rows, rows};

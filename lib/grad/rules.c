@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding rules, and what they share. */
+#include <weft/elementwise.h>
+#include <weft/shape.h>
+#include "lib/grad/grad.h"
+#include "lib/trace/trace.h"
+#include "runtime/program/extension.h"
+
+static const weft_gradient_row *find(const weft_gradient_family *family, unsigned id)
+{
+    for (size_t i = 0; i < family->count; i++)
+        if (family->rows[i].id == id) return &family->rows[i];
+    return NULL;
+}
+
+static const weft_gradient_row *find_op(weft_op_id id)
+{
+    const weft_gradient_family *const families[] = {&weft_gradient_elementwise, &weft_gradient_movement,
+                                                    &weft_gradient_reduce};
+    const weft_gradient_row *row = NULL;
+    for (size_t i = 0; row == NULL && i < sizeof families / sizeof *families; i++) row = find(families[i], id);
+    return row;
+}
+
+const weft_gradient_row *weft_gradient_row_of(const weft_op_def *op, weft_gradient_row *out_own)
+{
+    weft_op_id id = weft_op_id_of(op);
+    weft_composed_id composed = weft_composed_id_of(op);
+    if (id != WEFT_OP_EXTENSION) return find_op(id);
+    if (composed != WEFT_COMPOSED_COUNT) return find(&weft_gradient_composed, composed);
+    if (!weft_op_knows_gradients(op) || (op->vjp == NULL && op->jvp == NULL)) return NULL;
+    *out_own = (weft_gradient_row){.vjp = op->vjp, .jvp = op->jvp};
+    return out_own;
+}
+
+bool weft_gradient_has(weft_dtype dtype)
+{
+    weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
+    return kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX;
+}
+
+/* ---- for rules ---- */
+
+weft_tensor weft_gradient_add(weft_tensor a, weft_tensor b)
+{
+    if (a.graph == NULL) return b;
+    return b.graph == NULL ? a : weft_add(a, b);
+}
+
+weft_tensor weft_gradient_conj(weft_tensor x)
+{
+    return weft_dtype_info_of(weft_tensor_dtype(x))->kind == WEFT_KIND_COMPLEX ? weft_conj(x) : x;
+}
+
+weft_tensor weft_gradient_scale(weft_tensor g, weft_tensor d)
+{
+    weft_tensor zero = weft_scalar(g.graph, weft_tensor_dtype(g), 0);
+    weft_tensor dead = weft_and(weft_eq(g, zero), weft_not(weft_is_finite(d)));
+    return weft_select(dead, zero, weft_mul(g, d));
+}
+
+weft_tensor weft_gradient_zeros(weft_tensor like)
+{
+    return weft_zeros(like.graph, weft_tensor_dtype(like), weft_tensor_shape(like));
+}
+
+weft_tensor weft_gradient_again(const weft_gradient_context *context, weft_tensors inputs)
+{
+    return weft_graph_trace(context->graph, context->op, inputs, context->attrs);
+}
