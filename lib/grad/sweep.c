@@ -30,11 +30,14 @@ static weft_status *number_values(weft_sweep *sweep, weft_sweep_level *level)
     return made ? NULL : weft_status_out_of_memory();
 }
 
-/* `graph` and those around it, from the inside out. */
+/* `graph` and those around it as far as `wrt` lies, from the inside out. */
 static weft_status *add_levels(weft_sweep *sweep, weft_graph *graph)
 {
     weft_sweep_level **next = &sweep->inner;
-    for (; graph != NULL; graph = graph->parent) {
+    uint32_t depth = graph->depth;
+    for (size_t i = 0; i < sweep->wrt.count; i++)
+        if (sweep->wrt.items[i].graph->depth < depth) depth = sweep->wrt.items[i].graph->depth;
+    for (; graph != NULL && graph->depth >= depth; graph = graph->parent) {
         *next = weft_sweep_allocate(sweep, 1, sizeof **next);
         if (*next == NULL) return weft_status_out_of_memory();
         (*next)->graph = graph;
@@ -85,17 +88,39 @@ static void mark_captures(const weft_sweep_level *level)
     }
 }
 
-static void mark_active(weft_sweep_level *level)
+static void mark_nodes(weft_sweep_level *level)
 {
-    if (level == NULL) return;
-    mark_active(level->outer);
-    mark_captures(level);
     for (uint32_t n = 0; n < level->node_count; n++) {
         const weft_node *node = weft_graph_node(level->graph, n);
         bool active = any_active(level, node) && !is_zero(node->op);
         for (uint32_t k = 0; k < node->output_count && active; k++)
             level->active[level->first[n] + k] |= weft_gradient_has(node->types[k].dtype);
     }
+}
+
+static void mark_active(weft_sweep_level *level)
+{
+    if (level == NULL) return;
+    mark_active(level->outer);
+    if (level->outer != NULL) mark_captures(level);
+    mark_nodes(level);
+}
+
+weft_status *weft_sweep_reach(const weft_region *region, const bool *from, bool *out_reached)
+{
+    weft_sweep sweep = {.root = NULL};
+    weft_sweep_level level = {.graph = region->graph};
+    weft_arena_init(&sweep.arena, region->graph->allocator);
+    weft_status *status = number_values(&sweep, &level);
+    for (size_t i = 0; i < region->parameters.count && status == NULL; i++)
+        level.active[level.first[region->parameters.items[i].node]] = from[i];
+    if (status == NULL) mark_nodes(&level);
+    for (size_t i = 0; i < region->results.count && status == NULL; i++) {
+        weft_tensor result = region->results.items[i];
+        out_reached[i] = level.active[level.first[result.node] + result.output];
+    }
+    weft_arena_finish(&sweep.arena);
+    return status;
 }
 
 /* ---- the sweep ---- */
@@ -251,6 +276,15 @@ static weft_status *no_rule(const weft_sweep_site *site, bool reverse)
                               site->reason == NULL ? "" : site->reason);
 }
 
+/* An operand that is there twice has been counted as one: the first keeps the whole. */
+static void drop_repeated(weft_tensors inputs, weft_tensor *out_values)
+{
+    for (size_t i = 0; i < inputs.count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (inputs.items[i].node == inputs.items[k].node && inputs.items[i].output == inputs.items[k].output)
+                out_values[i] = WEFT_NO_TENSOR;
+}
+
 /* Through the ops that the lowering of an extension's op traces. */
 static weft_status *differentiate_lowering(weft_sweep *sweep, const weft_sweep_site *site, bool reverse,
                                            weft_tensor *out_values)
@@ -262,8 +296,10 @@ static weft_status *differentiate_lowering(weft_sweep *sweep, const weft_sweep_s
     if (weft_graph_error(c->graph) != NULL) return NULL;
     if (!weft_tensor_is_valid(lowered[0])) return no_rule(site, reverse);
     weft_tensors outputs = {c->outputs.count, lowered};
-    return reverse ? weft_gradient_pull(outputs, c->given, c->inputs, out_values)
-                   : weft_gradient_push(outputs, c->inputs, c->given, out_values);
+    if (!reverse) return weft_gradient_push(outputs, c->inputs, c->given, out_values);
+    WEFT_TRY(weft_gradient_pull(outputs, c->given, c->inputs, out_values));
+    drop_repeated(c->inputs, out_values);
+    return NULL;
 }
 
 static weft_status *call(weft_sweep *sweep, const weft_sweep_site *site, bool reverse, weft_tensor *out_values)

@@ -60,6 +60,8 @@ typedef struct weft_sweep_site {
 /* Fills in the site of a node, or of what its outputs are composed as. */
 weft_status *weft_sweep_site_of(weft_sweep *sweep, const weft_sweep_level *level, uint32_t node, bool reverse,
                                 weft_sweep_site *out_site) WEFT_MUST_USE;
+/* Which results of a region depend on the parameters that are marked in `from`, by result. */
+weft_status *weft_sweep_reach(const weft_region *region, const bool *from, bool *out_reached) WEFT_MUST_USE;
 /* Calls the rule, or differentiates the lowering. `like` are the values that `out_values` belong to; these have their
  * types then, or are WEFT_NO_TENSOR. */
 weft_status *weft_sweep_apply(weft_sweep *sweep, weft_sweep_site *site, bool reverse, weft_tensors like,

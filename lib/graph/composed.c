@@ -6,7 +6,7 @@
 /* Whether the output stands for the function alone, so far as the graph knows. */
 static bool may_compose(const weft_graph *graph, weft_tensors inputs, weft_tensor output)
 {
-    bool may = output.graph == graph && output.output == 0 && weft_graph_node(graph, output.node)->composed == NULL;
+    bool may = output.graph == graph && weft_graph_node(graph, output.node)->composed == NULL;
     for (size_t i = 0; i < inputs.count && may; i++) {
         may = inputs.items[i].graph == NULL ||
               (inputs.items[i].graph == graph && inputs.items[i].node < output.node);

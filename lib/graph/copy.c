@@ -9,8 +9,15 @@ typedef struct graph_copier {
     weft_graph *target;
     weft_arena scratch;
     uint8_t *live;
-    uint32_t *numbers; /* node of the source -> node of the target */
+    weft_value *copies; /* node of the source -> its output 0 in the target */
 } graph_copier;
+
+static weft_value copy_of(const graph_copier *copier, weft_value value)
+{
+    weft_value copy = copier->copies[value.node];
+    copy.output += value.output;
+    return copy;
+}
 
 static weft_status *copy_into(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
                               weft_value *out_copies);
@@ -99,7 +106,7 @@ static weft_status *copy_node(graph_copier *copier, uint32_t number)
     weft_attr *attrs = NULL;
     if (inputs == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < node->input_count; i++) {
-        inputs[i] = (weft_value){copier->numbers[node->inputs[i].node], node->inputs[i].output};
+        inputs[i] = copy_of(copier, node->inputs[i]);
     }
     WEFT_TRY(copy_attrs(copier, node, &attrs));
     weft_graph *root = weft_graph_root(copier->target);
@@ -107,33 +114,138 @@ static weft_status *copy_node(graph_copier *copier, uint32_t number)
     uint32_t copy = weft_graph_add(copier->target, node->op, node->input_count, inputs, attrs);
     root->location = (weft_location){.file = NULL};
     if (copy == WEFT_NODE_INVALID) return target_error(copier->target);
-    copier->numbers[number] = copy;
+    copier->copies[number] = (weft_value){copy, 0};
     if (node->name != NULL && weft_op_id_of(node->op) != WEFT_OP_input)
         weft_tensor_set_name((weft_tensor){copier->target, copy, 0}, node->name);
     return NULL;
 }
 
+/* ---- what values are composed as ---- */
+
+/* Functions that live nodes are composed as keep their operands. */
+static void mark_composed(graph_copier *copier)
+{
+    for (size_t n = copier->source->node_count; n-- > 0;) {
+        const weft_node *node = weft_graph_node(copier->source, (uint32_t)n);
+        if (!copier->live[n]) continue;
+        for (size_t i = 0; i < node->input_count; i++) copier->live[node->inputs[i].node] = 1;
+        weft_tensors operands = node->composed == NULL ? (weft_tensors){0, NULL} : node->composed->inputs;
+        for (size_t i = 0; i < operands.count; i++)
+            if (operands.items[i].graph != NULL) copier->live[operands.items[i].node] = 1;
+    }
+}
+
+static weft_status *copy_tensors(graph_copier *copier, weft_tensors *tensors)
+{
+    weft_tensor *copies = weft_arena_copy(&copier->scratch, tensors->items, tensors->count * sizeof *copies);
+    if (copies == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < tensors->count; i++) {
+        if (copies[i].graph == NULL) continue;
+        weft_value copy = copy_of(copier, (weft_value){copies[i].node, copies[i].output});
+        copies[i] = (weft_tensor){copier->target, copy.node, copy.output};
+    }
+    tensors->items = copies;
+    return NULL;
+}
+
+static weft_status *copy_composed(graph_copier *copier, uint32_t number)
+{
+    const weft_composed *composed = weft_graph_node(copier->source, number)->composed;
+    bool is_last = composed != NULL;
+    for (size_t i = 0; is_last && i < composed->outputs.count; i++) {
+        uint32_t output = composed->outputs.items[i].node;
+        is_last = output <= number && copier->live[output];
+    }
+    if (!is_last) return NULL;
+    weft_tensors inputs = composed->inputs, outputs = composed->outputs;
+    WEFT_TRY(copy_tensors(copier, &inputs));
+    WEFT_TRY(copy_tensors(copier, &outputs));
+    bool well = weft_graph_compose(copier->target, composed->op, composed->attrs, inputs, outputs);
+    return well ? NULL : target_error(copier->target);
+}
+
+/* ---- the whole ---- */
+
 static weft_status *copy_nodes(graph_copier *copier, size_t count, const weft_value *outputs, weft_value *out_copies)
 {
-    size_t node_count = copier->source->node_count;
-    copier->live = weft_arena_allocate(&copier->scratch, node_count);
-    copier->numbers = weft_arena_allocate(&copier->scratch, node_count * sizeof *copier->numbers);
-    if (copier->live == NULL || copier->numbers == NULL) return weft_status_out_of_memory();
+    /* The rules that a caller made live as long as their root. */
+    bool composes = weft_graph_root(copier->source) == weft_graph_root(copier->target);
     weft_graph_mark(copier->source, count, outputs, copier->live);
-    for (uint32_t n = 0; n < node_count; n++) {
-        if (copier->live[n]) WEFT_TRY(copy_node(copier, n));
+    if (composes) mark_composed(copier);
+    for (uint32_t n = 0; n < copier->source->node_count; n++) {
+        if (!copier->live[n]) continue;
+        if (copier->copies[n].node == WEFT_NODE_INVALID) WEFT_TRY(copy_node(copier, n));
+        if (composes) WEFT_TRY(copy_composed(copier, n));
     }
-    for (size_t i = 0; i < count; i++)
-        out_copies[i] = (weft_value){copier->numbers[outputs[i].node], outputs[i].output};
+    for (size_t i = 0; i < count; i++) out_copies[i] = copy_of(copier, outputs[i]);
+    return NULL;
+}
+
+static weft_status *copier_begin(graph_copier *copier, const weft_graph *source, weft_graph *target)
+{
+    *copier = (graph_copier){.source = source, .target = target};
+    weft_arena_init(&copier->scratch, target->allocator);
+    copier->live = weft_arena_allocate(&copier->scratch, source->node_count);
+    copier->copies = weft_arena_allocate(&copier->scratch, source->node_count * sizeof *copier->copies);
+    if (copier->live == NULL || copier->copies == NULL) return weft_status_out_of_memory();
+    for (size_t n = 0; n < source->node_count; n++) copier->copies[n] = (weft_value){WEFT_NODE_INVALID, 0};
     return NULL;
 }
 
 static weft_status *copy_into(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
                               weft_value *out_copies)
 {
-    graph_copier copier = {.source = source, .target = target};
-    weft_arena_init(&copier.scratch, target->allocator);
-    weft_status *status = copy_nodes(&copier, count, outputs, out_copies);
+    graph_copier copier;
+    weft_status *status = copier_begin(&copier, source, target);
+    if (status == NULL) status = copy_nodes(&copier, count, outputs, out_copies);
+    weft_arena_finish(&copier.scratch);
+    return status;
+}
+
+static weft_status *mark_results(graph_copier *copier, weft_tensors results)
+{
+    weft_value *values = weft_arena_allocate(&copier->scratch, results.count * sizeof *values);
+    if (values == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < results.count; i++)
+        values[i] = (weft_value){results.items[i].node, results.items[i].output};
+    weft_graph_mark(copier->source, results.count, values, copier->live);
+    mark_composed(copier);
+    return NULL;
+}
+
+static weft_status *inline_into(graph_copier *copier, weft_tensors parameters, weft_tensors arguments,
+                                weft_tensors results, weft_tensor *out_results)
+{
+    weft_value *values = weft_arena_allocate(&copier->scratch, results.count * sizeof *values);
+    if (values == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < parameters.count; i++)
+        copier->copies[parameters.items[i].node] = (weft_value){arguments.items[i].node, arguments.items[i].output};
+    for (size_t i = 0; i < results.count; i++)
+        values[i] = (weft_value){results.items[i].node, results.items[i].output};
+    WEFT_TRY(copy_nodes(copier, results.count, values, values));
+    for (size_t i = 0; i < results.count; i++)
+        out_results[i] = (weft_tensor){copier->target, values[i].node, values[i].output};
+    return NULL;
+}
+
+weft_status *weft_graph_inline_needs(const weft_region *region, bool *out_needed)
+{
+    graph_copier copier;
+    weft_tensors parameters = region->parameters;
+    weft_status *status = copier_begin(&copier, region->graph, region->graph);
+    if (status == NULL) status = mark_results(&copier, region->results);
+    for (size_t i = 0; i < parameters.count && status == NULL; i++)
+        out_needed[i] = copier.live[parameters.items[i].node] != 0;
+    weft_arena_finish(&copier.scratch);
+    return status;
+}
+
+weft_status *weft_graph_inline(const weft_region *region, weft_graph *target, weft_tensors arguments,
+                               weft_tensor *out_results)
+{
+    graph_copier copier;
+    weft_status *status = copier_begin(&copier, region->graph, target);
+    if (status == NULL) status = inline_into(&copier, region->parameters, arguments, region->results, out_results);
     weft_arena_finish(&copier.scratch);
     return status;
 }

@@ -223,7 +223,7 @@ uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_c
                         const weft_attr *attrs);
 
 /*
- * Declares `outputs`, each result 0 of its node, to be differentiated by the rule of `op`, as functions of `inputs`. No
+ * Declares `outputs`, which are all results of their nodes, to be differentiated by the rule of `op`, as functions of `inputs`. No
  * effect where that is not possible: an output that is part of something else already, or is not newer than the inputs;
  * so outputs that equal nodes may share have to be barriers. False when out of memory, with an error of the graph.
  */
@@ -254,6 +254,13 @@ weft_status *weft_graph_create_region(weft_graph *parent, weft_graph **out_regio
  */
 weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
                              weft_value *out_copies) WEFT_MUST_USE;
+
+/* Which parameters of a region weft_graph_inline needs arguments for. */
+weft_status *weft_graph_inline_needs(const weft_region *region, bool *out_needed) WEFT_MUST_USE;
+/* Makes the nodes of a region again in `target`, a graph of the same root, with arguments, which are of that, in place
+ * of the parameters that are needed. They are differentiated as those of the region. */
+weft_status *weft_graph_inline(const weft_region *region, weft_graph *target, weft_tensors arguments,
+                               weft_tensor *out_results) WEFT_MUST_USE;
 
 /* Sets out_live[n] to 1 for every node n that `outputs` need and to 0 for the others; one byte for each node of the
  * graph. */

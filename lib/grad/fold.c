@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loops in reverse mode. A loop of as many iterations goes through them from the last to the first, and carries the
+ * cotangents: those of carried values, and sums for what the body has from around it. Each iteration computes the body
+ * again from the values that were carried into it; these are stored by a second loop, which is the first one again with
+ * a buffer for each of them. Only what the derivative reads is stored.
+ */
+#include <weft/region.h>
+#include <weft/shape.h>
+#include <string.h>
+#include "lib/composite/composite.h"
+#include "lib/grad/region.h"
+#include "lib/grad/sweep.h"
+
+typedef struct pull_fold {
+    weft_gradient_loop loop;
+    bool *active; /* by carried value: it depends on what is needed */
+    bool *used;   /* by carried value: it has a cotangent at some iteration */
+    bool *summed; /* by captured value: it is needed, and something used depends on it */
+    weft_tensor *buffers; /* by carried value: stands for its values at all iterations */
+    weft_tensor *initial; /* of the loop back: cotangents of used values, then sums */
+    size_t count;
+} pull_fold;
+
+/* ---- which values take part ---- */
+
+/* Whether results that are used depend on parameter `i` of the body. */
+static weft_status *reaches(const pull_fold *p, size_t parameter, bool *out_reaches)
+{
+    const weft_gradient_loop *loop = &p->loop;
+    bool *from = weft_gradient_allocate(loop->arena, loop->body->parameters.count, sizeof *from);
+    bool *reached = weft_gradient_allocate(loop->arena, loop->carried, sizeof *reached);
+    if (from == NULL || reached == NULL) return weft_status_out_of_memory();
+    from[parameter] = true;
+    WEFT_TRY(weft_sweep_reach(loop->body, from, reached));
+    *out_reaches = false;
+    for (size_t k = 0; k < loop->carried; k++) *out_reaches = *out_reaches || (reached[k] && p->used[k]);
+    return NULL;
+}
+
+static weft_status *find_used(pull_fold *p)
+{
+    const weft_gradient_loop *loop = &p->loop;
+    for (size_t k = 0; k < loop->carried; k++) p->used[k] = p->active[k] && weft_gradient_given(loop->context, k);
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (size_t k = 0; k < loop->carried; k++) {
+            bool reached = false;
+            if (p->active[k] && !p->used[k]) WEFT_TRY(reaches(p, 1 + k, &reached));
+            p->used[k] = p->used[k] || reached;
+            grows = grows || reached;
+        }
+    }
+    for (size_t j = 0; j < loop->captured; j++)
+        if (loop->context->needs[loop->carried + j])
+            WEFT_TRY(reaches(p, 1 + loop->carried + j, &p->summed[j]));
+    return NULL;
+}
+
+/* ---- the loop back ---- */
+
+static weft_shape with_count(weft_tensor like, weft_extent count, weft_extent *extents)
+{
+    weft_shape shape = weft_tensor_shape(like);
+    extents[0] = count;
+    for (size_t i = 0; i < shape.rank; i++) extents[1 + i] = shape.extents[i];
+    return (weft_shape){1 + shape.rank, extents};
+}
+
+/* What is carried into iteration `index`. */
+static weft_tensor load(const pull_fold *p, size_t k, weft_tensor index)
+{
+    weft_tensor like = p->loop.context->inputs.items[k];
+    weft_tensor row = weft_dynamic_slice(p->buffers[k], WEFT_TENSORS(index), WEFT_INTS(0), WEFT_SHAPE(1));
+    return weft_reshape(row, weft_tensor_shape(like));
+}
+
+/* Parameters of the body, from the buffers. */
+static weft_tensor *arguments_at(const pull_fold *p, weft_tensor index)
+{
+    const weft_gradient_loop *loop = &p->loop;
+    bool *needed = weft_gradient_allocate(loop->arena, loop->body->parameters.count, sizeof *needed);
+    weft_tensor *made = weft_gradient_allocate(loop->arena, loop->body->parameters.count, sizeof *made);
+    if (needed == NULL || made == NULL) return NULL;
+    weft_status *status = weft_graph_inline_needs(loop->body, needed);
+    if (!weft_gradient_well(loop->context->graph, status)) return NULL;
+    made[0] = index;
+    for (size_t k = 0; k < loop->carried; k++)
+        if (needed[1 + k] || p->used[k]) made[1 + k] = load(p, k, index);
+    memcpy(made + 1 + loop->carried, loop->context->inputs.items + loop->carried, loop->captured * sizeof *made);
+    return made;
+}
+
+/* The cotangents before the iteration from those after it: `next` from `carried`. */
+static weft_status *pull_body(const pull_fold *p, weft_tensor *arguments, const weft_tensor *carried, weft_tensor *next)
+{
+    const weft_gradient_loop *loop = &p->loop;
+    size_t parameters = loop->body->parameters.count, count = 0, used = 0;
+    weft_tensor *results = weft_gradient_allocate(loop->arena, loop->carried, sizeof *results);
+    weft_tensor *given = weft_gradient_allocate(loop->arena, loop->carried, sizeof *given);
+    weft_tensor *wrt = weft_gradient_allocate(loop->arena, parameters, sizeof *wrt);
+    weft_tensor *made = weft_gradient_allocate(loop->arena, parameters, sizeof *made);
+    if (results == NULL || given == NULL || wrt == NULL || made == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_gradient_inline(loop->body, loop->arena, (weft_tensors){parameters, arguments}, results));
+    for (size_t k = 0; k < loop->carried; k++) {
+        if (!p->used[k]) continue;
+        given[k] = carried[used++];
+        wrt[count++] = arguments[1 + k];
+    }
+    for (size_t j = 0; j < loop->captured; j++)
+        if (p->summed[j]) wrt[count++] = arguments[1 + loop->carried + j];
+    if (!weft_trace_enter(weft_graph_current(loop->context->graph), "grad", count, wrt)) return NULL;
+    WEFT_TRY(weft_gradient_pull((weft_tensors){loop->carried, results}, (weft_tensors){loop->carried, given},
+                                (weft_tensors){count, wrt}, made));
+    for (size_t i = 0; i < count; i++) {
+        bool sums = i >= used;
+        if (made[i].graph == NULL) next[i] = sums ? carried[i] : weft_gradient_zeros(wrt[i]);
+        else next[i] = sums ? weft_gradient_add(carried[i], made[i]) : made[i];
+    }
+    return NULL;
+}
+
+static void trace_back(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const pull_fold *p = context;
+    weft_graph *graph = p->loop.context->graph;
+    weft_extent last = weft_extent_plus(p->loop.trips, -1);
+    weft_tensor *arguments = arguments_at(p, weft_sub(weft_extent_tensor(graph, last), index));
+    if (!weft_gradient_well(graph, arguments == NULL ? weft_status_out_of_memory() : NULL)) return;
+    weft_graph_fail(graph, pull_body(p, arguments, carried, out_next));
+}
+
+/* ---- the loop that stores ---- */
+
+typedef struct store_fold {
+    const pull_fold *pull;
+    const bool *stored; /* by carried value */
+} store_fold;
+
+static weft_status *store_body(const store_fold *s, weft_tensor index, const weft_tensor *carried, weft_tensor *next)
+{
+    const weft_gradient_loop *loop = &s->pull->loop;
+    size_t parameters = loop->body->parameters.count, at = loop->carried;
+    weft_tensor *arguments = weft_gradient_allocate(loop->arena, parameters, sizeof *arguments);
+    if (arguments == NULL) return weft_status_out_of_memory();
+    arguments[0] = index;
+    memcpy(arguments + 1, carried, loop->carried * sizeof *arguments);
+    memcpy(arguments + 1 + loop->carried, loop->context->inputs.items + loop->carried,
+           loop->captured * sizeof *arguments);
+    WEFT_TRY(weft_gradient_inline(loop->body, loop->arena, (weft_tensors){parameters, arguments}, next));
+    for (size_t k = 0; k < loop->carried; k++) {
+        if (!s->stored[k]) continue;
+        weft_extent extents[WEFT_MAX_RANK];
+        weft_shape row = with_count(carried[k], weft_extent_of(1), extents);
+        next[at] = weft_dynamic_update_slice(carried[at], weft_reshape(carried[k], row), WEFT_TENSORS(index),
+                                             WEFT_INTS(0));
+        at++;
+    }
+    return NULL;
+}
+
+static void trace_store(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const store_fold *s = context;
+    weft_graph_fail(s->pull->loop.context->graph, store_body(s, index, carried, out_next));
+}
+
+/* Fills `out_buffers` for the values that are stored. */
+static weft_status *store(const pull_fold *p, const bool *stored, weft_tensor *out_buffers)
+{
+    const weft_gradient_loop *loop = &p->loop;
+    store_fold s = {p, stored};
+    size_t count = loop->carried;
+    weft_tensor *initial = weft_gradient_allocate(loop->arena, 2 * loop->carried, sizeof *initial);
+    weft_tensor *results = weft_gradient_allocate(loop->arena, 2 * loop->carried, sizeof *results);
+    if (initial == NULL || results == NULL) return weft_status_out_of_memory();
+    memcpy(initial, loop->context->inputs.items, loop->carried * sizeof *initial);
+    for (size_t k = 0; k < loop->carried; k++) {
+        weft_extent extents[WEFT_MAX_RANK + 1];
+        if (!stored[k]) continue;
+        weft_shape shape = with_count(initial[k], loop->trips, extents);
+        initial[count++] = weft_zeros(initial[k].graph, weft_tensor_dtype(initial[k]), shape);
+    }
+    if (count == loop->carried) return NULL;
+    weft_fold(loop->trips, (weft_tensors){count, initial}, trace_store, &s, results);
+    for (size_t k = 0, at = loop->carried; k < loop->carried; k++)
+        if (stored[k]) out_buffers[k] = results[at++];
+    return NULL;
+}
+
+/* ---- the whole ---- */
+
+static weft_status *begin(pull_fold *p, const weft_gradient_context *c, weft_arena *arena)
+{
+    p->loop = weft_gradient_loop_of(c, arena);
+    size_t most = p->loop.carried + p->loop.captured;
+    p->active = weft_gradient_allocate(arena, most, sizeof *p->active);
+    p->used = weft_gradient_allocate(arena, most, sizeof *p->used);
+    p->summed = weft_gradient_allocate(arena, most, sizeof *p->summed);
+    p->buffers = weft_gradient_allocate(arena, most, sizeof *p->buffers);
+    p->initial = weft_gradient_allocate(arena, most, sizeof *p->initial);
+    if (p->active == NULL || p->used == NULL || p->summed == NULL || p->buffers == NULL || p->initial == NULL)
+        return weft_status_out_of_memory();
+    WEFT_TRY(weft_gradient_loop_active(&p->loop, c->needs, p->active));
+    return find_used(p);
+}
+
+static void fill_initial(pull_fold *p)
+{
+    const weft_gradient_context *c = p->loop.context;
+    for (size_t k = 0; k < p->loop.carried; k++) {
+        if (!p->used[k]) continue;
+        p->initial[p->count++] =
+            weft_gradient_given(c, k) ? c->given.items[k] : weft_gradient_zeros(c->inputs.items[k]);
+    }
+    for (size_t j = 0; j < p->loop.captured; j++)
+        if (p->summed[j]) p->initial[p->count++] = weft_gradient_zeros(c->inputs.items[p->loop.carried + j]);
+}
+
+/* Stands for the values of carried value `k` until it is known whether they are stored. */
+static weft_tensor placeholder(const pull_fold *p, size_t k)
+{
+    weft_extent extents[WEFT_MAX_RANK + 1];
+    weft_tensor like = p->loop.context->inputs.items[k];
+    weft_shape shape = with_count(like, p->loop.trips, extents);
+    return weft_trace_barrier(weft_zeros(like.graph, weft_tensor_dtype(like), shape));
+}
+
+/* Which carried value the operand stands for; `carried` for none. */
+static size_t placed(const pull_fold *p, weft_tensor operand)
+{
+    size_t k = 0;
+    while (k < p->loop.carried && p->buffers[k].node != operand.node) k++;
+    return k;
+}
+
+/* The operands and parameters of the loop back that its results need, in place of all; which values are stored. */
+static weft_status *drop_unread(const pull_fold *p, weft_tensors *inputs, weft_region *body, bool *out_stored)
+{
+    weft_arena *arena = p->loop.arena;
+    bool *needed = weft_gradient_allocate(arena, body->parameters.count, sizeof *needed);
+    weft_tensor *operands = weft_gradient_allocate(arena, inputs->count, sizeof *operands);
+    weft_tensor *parameters = weft_gradient_allocate(arena, body->parameters.count, sizeof *parameters);
+    if (needed == NULL || operands == NULL || parameters == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_graph_inline_needs(body, needed));
+    size_t count = 0;
+    parameters[0] = body->parameters.items[0];
+    for (size_t i = 0; i < inputs->count; i++) {
+        size_t k = i < p->count ? p->loop.carried : placed(p, inputs->items[i]);
+        if (i >= p->count && !needed[1 + i]) continue;
+        if (k < p->loop.carried) out_stored[k] = true;
+        operands[count++] = inputs->items[i];
+        parameters[count] = body->parameters.items[1 + i];
+    }
+    *inputs = (weft_tensors){count, operands};
+    body->parameters = (weft_tensors){1 + count, parameters};
+    return NULL;
+}
+
+/* The loop back again, over buffers that are stored in place of what stands for them. */
+static weft_status *fill_buffers(const pull_fold *p, weft_tensor *back)
+{
+    const weft_gradient_loop *loop = &p->loop;
+    weft_node node = *weft_graph_node(back->graph, back->node);
+    weft_attr attrs[3] = {node.attrs[0], node.attrs[1], node.attrs[2]};
+    bool *stored = weft_gradient_allocate(loop->arena, loop->carried, sizeof *stored);
+    weft_tensor *buffers = weft_gradient_allocate(loop->arena, loop->carried, sizeof *buffers);
+    weft_tensor *inputs = weft_gradient_allocate(loop->arena, node.input_count, sizeof *inputs);
+    if (stored == NULL || buffers == NULL || inputs == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < node.input_count; i++)
+        inputs[i] = (weft_tensor){back->graph, node.inputs[i].node, node.inputs[i].output};
+    weft_tensors operands = {node.input_count, inputs};
+    WEFT_TRY(drop_unread(p, &operands, &attrs[1].region, stored));
+    WEFT_TRY(store(p, stored, buffers));
+    memcpy(inputs, operands.items, operands.count * sizeof *inputs);
+    for (size_t i = p->count; i < operands.count; i++) {
+        size_t k = placed(p, inputs[i]);
+        if (k < loop->carried) inputs[i] = buffers[k];
+    }
+    *back = weft_graph_trace(back->graph, node.op, (weft_tensors){operands.count, inputs}, attrs);
+    return NULL;
+}
+
+static weft_status *pull_in(pull_fold *p, weft_tensor *out_values)
+{
+    const weft_gradient_context *c = p->loop.context;
+    size_t at = 0;
+    for (size_t k = 0; k < p->loop.carried; k++)
+        if (weft_tensor_rank(c->inputs.items[k]) == WEFT_MAX_RANK)
+            return weft_status_create(c->graph->allocator, WEFT_UNSUPPORTED, "fold",
+                                      "fold: carried value %zu has rank %d, and its values have no tensor", k,
+                                      WEFT_MAX_RANK);
+    for (size_t k = 0; k < p->loop.carried; k++) p->buffers[k] = placeholder(p, k);
+    fill_initial(p);
+    if (p->count == 0) return NULL;
+    weft_tensor back = weft_fold(p->loop.trips, (weft_tensors){p->count, p->initial}, trace_back, p, NULL);
+    if (weft_tensor_is_valid(back)) WEFT_TRY(fill_buffers(p, &back));
+    if (!weft_tensor_is_valid(back)) return NULL;
+    for (size_t k = 0; k < p->loop.carried; k++)
+        if (p->used[k]) out_values[k] = (weft_tensor){back.graph, back.node, (uint32_t)at++};
+    for (size_t j = 0; j < p->loop.captured; j++)
+        if (p->summed[j]) out_values[p->loop.carried + j] = (weft_tensor){back.graph, back.node, (uint32_t)at++};
+    return NULL;
+}
+
+weft_status *weft_gradient_pull_fold(const weft_gradient_context *context, weft_tensor *out_values)
+{
+    weft_arena arena;
+    pull_fold p = {.count = 0};
+    weft_arena_init(&arena, context->graph->allocator);
+    weft_status *status = begin(&p, context, &arena);
+    if (status == NULL) status = pull_in(&p, out_values);
+    weft_arena_finish(&arena);
+    return status;
+}
