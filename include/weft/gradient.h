@@ -23,9 +23,9 @@
  *    depend on threads.
  *  - An op that has no derivative, on a path from `wrt` to `outputs`, is UNSUPPORTED; the message names it.
  *
- * All return result 0 and write all results to the last argument, which may be NULL. Errors stick to the graph, as those
- * of all tracing functions do. In a body (region.h) they differentiate what the body has computed, with respect to
- * tensors made in it or around it.
+ * All return result 0 and write all results to the last argument, which may be NULL. Errors stick to the graph, as
+ * those of all tracing functions do. In a body (region.h) they differentiate what the body has computed, with respect
+ * to tensors made in it or around it.
  *
  * Griewank and Walther, "Evaluating Derivatives", 2008.
  */
@@ -49,8 +49,8 @@ weft_tensor weft_jvp(weft_tensors outputs, weft_tensors wrt, weft_tensors tangen
 /* H t, H the Hessian of `loss`, a float of rank 0, by forward over reverse mode. Types as for weft_jvp's tangents. */
 weft_tensor weft_hvp(weft_tensor loss, weft_tensors wrt, weft_tensors tangents, weft_tensor *out_products);
 
-/* The whole Jacobian, of shape [shape of output, shape of wrt]: a loop over the elements of `wrt` in forward mode, or of
- * `output` in reverse mode, whichever are known to be fewer. Both are floats of one dtype. */
+/* The whole Jacobian, of shape [shape of output, shape of wrt]: a loop over the elements of `wrt` in forward mode, or
+ * of `output` in reverse mode, whichever are known to be fewer. Both are floats of one dtype. */
 weft_tensor weft_jacobian(weft_tensor output, weft_tensor wrt);
 
 /* `x`, which passes no derivative on, in any mode and order. */
@@ -60,11 +60,11 @@ weft_tensor weft_stop_gradient(weft_tensor x);
 typedef void (*weft_function)(void *context, const weft_tensor *inputs, weft_tensor *out_results);
 
 /*
- * A derivative of one's own. `vjp` fills out_cotangents for the inputs, which come with the results and with a cotangent
- * for each (zeros where there is none); `jvp` fills out_tangents for the results from those of the inputs. Both see
- * inputs of the types given; what they leave WEFT_NO_TENSOR counts as zero, anything else has the type of the value that
- * it belongs to (INVALID_ARGUMENT). Either may be NULL: then the function itself is differentiated in that mode.
- * They are called when a derivative is traced: `context` must live as long as the graph.
+ * A derivative of one's own. `vjp` fills out_cotangents for the inputs, which come with the results and with a
+ * cotangent for each (zeros where there is none); `jvp` fills out_tangents for the results from those of the inputs.
+ * Both see inputs of the types given; what they leave WEFT_NO_TENSOR counts as zero, anything else has the type of the
+ * value that it belongs to (INVALID_ARGUMENT). Either may be NULL: then the function itself is differentiated in that
+ * mode. They are called when a derivative is traced: `context` must live as long as the graph.
  */
 typedef struct weft_gradient_rule {
     void *context;

@@ -31,10 +31,11 @@ typedef struct call {
 } call;
 
 /* The graph of the first tensor that has one; false without any, or where a list is missing. */
-static bool begin(call *c, const char *function, weft_tensors a, weft_tensors b)
+static bool begin(call *c, const char *function, weft_tensors outputs, weft_tensors wrt, weft_tensors given)
 {
-    *c = (call){.function = function, .graph = weft_trace_graph(a)};
-    if (c->graph == NULL) c->graph = weft_trace_graph(b);
+    const weft_tensors lists[] = {outputs, wrt, given};
+    *c = (call){.function = function};
+    for (size_t i = 0; i < 3 && c->graph == NULL; i++) c->graph = weft_trace_graph(lists[i]);
     if (c->graph == NULL) return false;
     weft_arena_init(&c->arena, c->graph->allocator);
     return true;
@@ -102,8 +103,8 @@ static bool check_given(call *c, const char *kind, const char *of_kind, size_t i
     for (size_t axis = 0; axis < type.shape.rank && fits; axis++)
         fits = !weft_extent_never_equal(c->graph, type.shape.extents[axis], wanted.shape.extents[axis]);
     if (!fits) {
-        weft_code code = type.dtype == wanted.dtype && weft_gradient_has(wanted.dtype) ? WEFT_SHAPE_MISMATCH
-                                                                                       : WEFT_DTYPE_MISMATCH;
+        weft_code code =
+            type.dtype == wanted.dtype && weft_gradient_has(wanted.dtype) ? WEFT_SHAPE_MISMATCH : WEFT_DTYPE_MISMATCH;
         weft_trace_fail(c->graph, code, c->function, "%s %zu is %s, but %s %zu is %s%s", kind, i,
                         weft_type_describe(&type).text, of_kind, i, weft_type_describe(&wanted).text,
                         weft_gradient_has(wanted.dtype) ? "" : ", which has no derivative");
@@ -176,7 +177,7 @@ static weft_tensor *push(call *c, weft_tensors outputs, weft_tensors wrt, weft_t
 weft_tensor weft_vjp(weft_tensors outputs, weft_tensors cotangents, weft_tensors wrt, weft_tensor *out_cotangents)
 {
     call c;
-    if (!begin(&c, "vjp", outputs, wrt)) return fail_all(NULL, wrt.count, out_cotangents);
+    if (!begin(&c, "vjp", outputs, wrt, cotangents)) return fail_all(NULL, wrt.count, out_cotangents);
     bool well = check_tensors(&c, "output", outputs) && check_wrt(&c, wrt) &&
                 check_all_given(&c, "cotangent", "output", cotangents, outputs);
     return end(&c, wrt, well ? pull(&c, outputs, cotangents, wrt) : NULL, out_cotangents);
@@ -185,7 +186,7 @@ weft_tensor weft_vjp(weft_tensors outputs, weft_tensors cotangents, weft_tensors
 weft_tensor weft_jvp(weft_tensors outputs, weft_tensors wrt, weft_tensors tangents, weft_tensor *out_tangents)
 {
     call c;
-    if (!begin(&c, "jvp", outputs, wrt)) return fail_all(NULL, outputs.count, out_tangents);
+    if (!begin(&c, "jvp", outputs, wrt, tangents)) return fail_all(NULL, outputs.count, out_tangents);
     bool well = check_tensors(&c, "output", outputs) && check_wrt(&c, wrt) &&
                 check_all_given(&c, "tangent", "wrt", tangents, wrt);
     return end(&c, outputs, well ? push(&c, outputs, wrt, tangents) : NULL, out_tangents);
@@ -200,7 +201,8 @@ static weft_tensor *gradient(call *c, weft_tensor loss, weft_tensors wrt)
 weft_tensor weft_grad(weft_tensor loss, weft_tensors wrt, weft_tensor *out_gradients)
 {
     call c;
-    if (!begin(&c, "grad", (weft_tensors){1, &loss}, wrt)) return fail_all(NULL, wrt.count, out_gradients);
+    if (!begin(&c, "grad", (weft_tensors){1, &loss}, wrt, (weft_tensors){0, NULL}))
+        return fail_all(NULL, wrt.count, out_gradients);
     bool well = check_loss(&c, loss) && check_wrt(&c, wrt);
     return end(&c, wrt, well ? gradient(&c, loss, wrt) : NULL, out_gradients);
 }
@@ -218,7 +220,7 @@ static weft_tensor *hessian_product(call *c, weft_tensor loss, weft_tensors wrt,
 weft_tensor weft_hvp(weft_tensor loss, weft_tensors wrt, weft_tensors tangents, weft_tensor *out_products)
 {
     call c;
-    if (!begin(&c, "hvp", (weft_tensors){1, &loss}, wrt)) return fail_all(NULL, wrt.count, out_products);
+    if (!begin(&c, "hvp", (weft_tensors){1, &loss}, wrt, tangents)) return fail_all(NULL, wrt.count, out_products);
     bool well = check_loss(&c, loss) && check_wrt(&c, wrt) && check_all_given(&c, "tangent", "wrt", tangents, wrt);
     return end(&c, wrt, well ? hessian_product(&c, loss, wrt, tangents) : NULL, out_products);
 }

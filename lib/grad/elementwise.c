@@ -86,7 +86,8 @@ static weft_tensor slope_asinh(const weft_tensor *x, weft_tensor y, size_t i)
     if (is_complex(x[0])) return over(1, weft_sqrt(plus(weft_mul(x[0], x[0]), 1)));
     double far = weft_tensor_dtype(x[0]) == WEFT_F64 ? 0x1p27 : weft_tensor_dtype(x[0]) == WEFT_F16 ? 0x1p6 : 0x1p13;
     weft_tensor size = weft_abs(x[0]), near = weft_min(size, number(size, far));
-    return weft_select(weft_gt(size, number(size, far)), over(1, size), over(1, weft_sqrt(plus(weft_mul(near, near), 1))));
+    return weft_select(weft_gt(size, number(size, far)), over(1, size),
+                       over(1, weft_sqrt(plus(weft_mul(near, near), 1))));
 }
 
 /* Half each where they are equal, nothing where one is NaN. */
@@ -136,38 +137,22 @@ typedef struct slope_row {
 } slope_row;
 
 static const slope_row slopes[WEFT_OP_COUNT] = {
-    [WEFT_OP_abs] = {slope_abs, SLOPE_FINITE},
-    [WEFT_OP_exp] = {slope_exp, SLOPE_GUARDED},
-    [WEFT_OP_exp2] = {slope_exp2, SLOPE_GUARDED},
-    [WEFT_OP_expm1] = {slope_expm1, SLOPE_GUARDED},
-    [WEFT_OP_log] = {slope_log, SLOPE_GUARDED},
-    [WEFT_OP_log2] = {slope_log2, SLOPE_GUARDED},
-    [WEFT_OP_log10] = {slope_log10, SLOPE_GUARDED},
-    [WEFT_OP_log1p] = {slope_log1p, SLOPE_GUARDED},
-    [WEFT_OP_sqrt] = {slope_sqrt, SLOPE_GUARDED},
-    [WEFT_OP_rsqrt] = {slope_rsqrt, SLOPE_GUARDED},
-    [WEFT_OP_cbrt] = {slope_cbrt, SLOPE_GUARDED},
-    [WEFT_OP_tanh] = {slope_tanh, SLOPE_FINITE},
-    [WEFT_OP_sigmoid] = {slope_sigmoid, SLOPE_FINITE},
-    [WEFT_OP_sin] = {slope_sin, SLOPE_FINITE},
-    [WEFT_OP_cos] = {slope_cos, SLOPE_FINITE},
-    [WEFT_OP_tan] = {slope_tan, SLOPE_GUARDED},
-    [WEFT_OP_asin] = {slope_asin, SLOPE_GUARDED},
-    [WEFT_OP_acos] = {slope_acos, SLOPE_GUARDED},
-    [WEFT_OP_atan] = {slope_atan, SLOPE_FINITE},
-    [WEFT_OP_sinh] = {slope_sinh, SLOPE_GUARDED},
-    [WEFT_OP_cosh] = {slope_cosh, SLOPE_GUARDED},
-    [WEFT_OP_asinh] = {slope_asinh, SLOPE_FINITE},
-    [WEFT_OP_acosh] = {slope_acosh, SLOPE_GUARDED},
-    [WEFT_OP_atanh] = {slope_atanh, SLOPE_GUARDED},
-    [WEFT_OP_erf] = {slope_erf, SLOPE_FINITE},
-    [WEFT_OP_erfc] = {slope_erfc, SLOPE_FINITE},
-    [WEFT_OP_lgamma] = {slope_lgamma, SLOPE_GUARDED},
-    [WEFT_OP_tgamma] = {slope_tgamma, SLOPE_GUARDED},
-    [WEFT_OP_pow] = {slope_pow, SLOPE_GUARDED},
-    [WEFT_OP_copysign] = {slope_copysign, SLOPE_FINITE},
-    [WEFT_OP_max] = {slope_max, SLOPE_FINITE},
-    [WEFT_OP_min] = {slope_min, SLOPE_FINITE},
+    [WEFT_OP_abs] = {slope_abs, SLOPE_FINITE},         [WEFT_OP_exp] = {slope_exp, SLOPE_GUARDED},
+    [WEFT_OP_exp2] = {slope_exp2, SLOPE_GUARDED},      [WEFT_OP_expm1] = {slope_expm1, SLOPE_GUARDED},
+    [WEFT_OP_log] = {slope_log, SLOPE_GUARDED},        [WEFT_OP_log2] = {slope_log2, SLOPE_GUARDED},
+    [WEFT_OP_log10] = {slope_log10, SLOPE_GUARDED},    [WEFT_OP_log1p] = {slope_log1p, SLOPE_GUARDED},
+    [WEFT_OP_sqrt] = {slope_sqrt, SLOPE_GUARDED},      [WEFT_OP_rsqrt] = {slope_rsqrt, SLOPE_GUARDED},
+    [WEFT_OP_cbrt] = {slope_cbrt, SLOPE_GUARDED},      [WEFT_OP_tanh] = {slope_tanh, SLOPE_FINITE},
+    [WEFT_OP_sigmoid] = {slope_sigmoid, SLOPE_FINITE}, [WEFT_OP_sin] = {slope_sin, SLOPE_FINITE},
+    [WEFT_OP_cos] = {slope_cos, SLOPE_FINITE},         [WEFT_OP_tan] = {slope_tan, SLOPE_GUARDED},
+    [WEFT_OP_asin] = {slope_asin, SLOPE_GUARDED},      [WEFT_OP_acos] = {slope_acos, SLOPE_GUARDED},
+    [WEFT_OP_atan] = {slope_atan, SLOPE_FINITE},       [WEFT_OP_sinh] = {slope_sinh, SLOPE_GUARDED},
+    [WEFT_OP_cosh] = {slope_cosh, SLOPE_GUARDED},      [WEFT_OP_asinh] = {slope_asinh, SLOPE_FINITE},
+    [WEFT_OP_acosh] = {slope_acosh, SLOPE_GUARDED},    [WEFT_OP_atanh] = {slope_atanh, SLOPE_GUARDED},
+    [WEFT_OP_erf] = {slope_erf, SLOPE_FINITE},         [WEFT_OP_erfc] = {slope_erfc, SLOPE_FINITE},
+    [WEFT_OP_lgamma] = {slope_lgamma, SLOPE_GUARDED},  [WEFT_OP_tgamma] = {slope_tgamma, SLOPE_GUARDED},
+    [WEFT_OP_pow] = {slope_pow, SLOPE_GUARDED},        [WEFT_OP_copysign] = {slope_copysign, SLOPE_FINITE},
+    [WEFT_OP_max] = {slope_max, SLOPE_FINITE},         [WEFT_OP_min] = {slope_min, SLOPE_FINITE},
     [WEFT_OP_atan2] = {slope_atan2, SLOPE_GUARDED},
 };
 
@@ -334,8 +319,8 @@ static weft_status *jvp_abs(const weft_gradient_context *c, weft_tensor *out_val
 {
     if (!is_complex(c->inputs.items[0])) return jvp_slope(c, out_values);
     weft_tensor s = direction(c), dz = c->given.items[0];
-    out_values[0] = weft_add(weft_gradient_scale(weft_real(dz), weft_real(s)),
-                             weft_gradient_scale(weft_imag(dz), weft_imag(s)));
+    out_values[0] =
+        weft_add(weft_gradient_scale(weft_real(dz), weft_real(s)), weft_gradient_scale(weft_imag(dz), weft_imag(s)));
     return NULL;
 }
 
@@ -380,8 +365,8 @@ static weft_status *vjp_select(const weft_gradient_context *c, weft_tensor *out_
 static weft_status *jvp_select(const weft_gradient_context *c, weft_tensor *out_values)
 {
     weft_tensor a = c->given.items[1], b = c->given.items[2];
-    out_values[0] = weft_select(c->inputs.items[0], a.graph == NULL ? zero_like(b) : a,
-                                b.graph == NULL ? zero_like(a) : b);
+    out_values[0] =
+        weft_select(c->inputs.items[0], a.graph == NULL ? zero_like(b) : a, b.graph == NULL ? zero_like(a) : b);
     return NULL;
 }
 
@@ -392,36 +377,86 @@ static weft_status *vjp_cast(const weft_gradient_context *c, weft_tensor *out_va
     return NULL;
 }
 
-#define SLOPED(name) {WEFT_OP_##name, vjp_slope, jvp_slope, NULL},
-#define STEP(name) {WEFT_OP_##name, NULL, NULL, NULL},
+#define SLOPED(name)                                                                                                   \
+    {                                                                                                                  \
+        WEFT_OP_##name, vjp_slope, jvp_slope, NULL                                                                     \
+    }
+#define STEP(name)                                                                                                     \
+    {                                                                                                                  \
+        WEFT_OP_##name, NULL, NULL, NULL                                                                               \
+    }
 
 static const weft_gradient_row rows[] = {
-    STEP(input) STEP(constant) STEP(iota) STEP(extent)
+    STEP(input),
+    STEP(constant),
+    STEP(iota),
+    STEP(extent),
     {WEFT_OP_neg, vjp_neg, jvp_neg, NULL},
     {WEFT_OP_abs, vjp_abs, jvp_abs, NULL},
-    SLOPED(exp) SLOPED(log) SLOPED(sqrt) SLOPED(tanh)
+    SLOPED(exp),
+    SLOPED(log),
+    SLOPED(sqrt),
+    SLOPED(tanh),
     {WEFT_OP_real, vjp_real, jvp_linear, NULL},
     {WEFT_OP_imag, vjp_real, jvp_linear, NULL},
     {WEFT_OP_complex, vjp_complex, jvp_complex, NULL},
-    SLOPED(exp2) SLOPED(expm1) SLOPED(log2) SLOPED(log10) SLOPED(log1p) SLOPED(rsqrt) SLOPED(cbrt) SLOPED(sinh)
-    SLOPED(cosh) SLOPED(asinh) SLOPED(acosh) SLOPED(atanh) SLOPED(sigmoid)
-    STEP(floor) STEP(ceil) STEP(round) STEP(trunc) STEP(sign) STEP(is_nan) STEP(is_finite)
-    SLOPED(sin) SLOPED(cos) SLOPED(tan) SLOPED(asin) SLOPED(acos) SLOPED(atan) SLOPED(erf) SLOPED(erfc)
-    SLOPED(lgamma) SLOPED(tgamma)
-    STEP(not) STEP(population_count)
+    SLOPED(exp2),
+    SLOPED(expm1),
+    SLOPED(log2),
+    SLOPED(log10),
+    SLOPED(log1p),
+    SLOPED(rsqrt),
+    SLOPED(cbrt),
+    SLOPED(sinh),
+    SLOPED(cosh),
+    SLOPED(asinh),
+    SLOPED(acosh),
+    SLOPED(atanh),
+    SLOPED(sigmoid),
+    STEP(floor),
+    STEP(ceil),
+    STEP(round),
+    STEP(trunc),
+    STEP(sign),
+    STEP(is_nan),
+    STEP(is_finite),
+    SLOPED(sin),
+    SLOPED(cos),
+    SLOPED(tan),
+    SLOPED(asin),
+    SLOPED(acos),
+    SLOPED(atan),
+    SLOPED(erf),
+    SLOPED(erfc),
+    SLOPED(lgamma),
+    SLOPED(tgamma),
+    STEP(population_count),
     {WEFT_OP_add, vjp_add, jvp_add, NULL},
     {WEFT_OP_sub, vjp_sub, jvp_sub, NULL},
     {WEFT_OP_mul, vjp_mul, jvp_mul, NULL},
     {WEFT_OP_div, vjp_div, jvp_div, NULL},
     {WEFT_OP_remainder, vjp_remainder, jvp_remainder, NULL},
     {WEFT_OP_fmod, vjp_remainder, jvp_remainder, NULL},
-    SLOPED(pow) SLOPED(copysign) SLOPED(max) SLOPED(min) SLOPED(atan2)
-    STEP(and) STEP(or) STEP(xor) STEP(shift_left) STEP(shift_right)
-    STEP(eq) STEP(ne) STEP(lt) STEP(le) STEP(gt) STEP(ge)
+    SLOPED(pow),
+    SLOPED(copysign),
+    SLOPED(max),
+    SLOPED(min),
+    SLOPED(atan2),
+    STEP(and),
+    STEP(or),
+    STEP(xor),
+    STEP(shift_left),
+    STEP(shift_right),
+    STEP(eq),
+    STEP(ne),
+    STEP(lt),
+    STEP(le),
+    STEP(gt),
+    STEP(ge),
     {WEFT_OP_select, vjp_select, jvp_select, NULL},
     {WEFT_OP_cast, vjp_cast, jvp_linear, NULL},
-    STEP(bitcast)
-    STEP(stop_gradient)
+    STEP(bitcast),
+    STEP(stop_gradient),
 };
 
 const weft_gradient_family weft_gradient_elementwise = {sizeof rows / sizeof *rows, rows};

@@ -14,9 +14,9 @@
 
 typedef struct pull_fold {
     weft_gradient_loop loop;
-    bool *active; /* by carried value: it depends on what is needed */
-    bool *used;   /* by carried value: it has a cotangent at some iteration */
-    bool *summed; /* by captured value: it is needed, and something used depends on it */
+    bool *active;         /* by carried value: it depends on what is needed */
+    bool *used;           /* by carried value: it has a cotangent at some iteration */
+    bool *summed;         /* by captured value: it is needed, and something used depends on it */
     weft_tensor *buffers; /* by carried value: stands for its values at all iterations */
     weft_tensor *initial; /* of the loop back: cotangents of used values, then sums */
     size_t count;
@@ -52,8 +52,7 @@ static weft_status *find_used(pull_fold *p)
         }
     }
     for (size_t j = 0; j < loop->captured; j++)
-        if (loop->context->needs[loop->carried + j])
-            WEFT_TRY(reaches(p, 1 + loop->carried + j, &p->summed[j]));
+        if (loop->context->needs[loop->carried + j]) WEFT_TRY(reaches(p, 1 + loop->carried + j, &p->summed[j]));
     return NULL;
 }
 
@@ -152,8 +151,8 @@ static weft_status *store_body(const store_fold *s, weft_tensor index, const wef
         if (!s->stored[k]) continue;
         weft_extent extents[WEFT_MAX_RANK];
         weft_shape row = with_count(carried[k], weft_extent_of(1), extents);
-        next[at] = weft_dynamic_update_slice(carried[at], weft_reshape(carried[k], row), WEFT_TENSORS(index),
-                                             WEFT_INTS(0));
+        next[at] =
+            weft_dynamic_update_slice(carried[at], weft_reshape(carried[k], row), WEFT_TENSORS(index), WEFT_INTS(0));
         at++;
     }
     return NULL;

@@ -40,7 +40,8 @@ static weft_status *vjp_broadcast(const weft_gradient_context *c, weft_tensor *o
     size_t next = 0;
     for (size_t i = 0; i < to.rank; i++) {
         bool is_kept = next < kept.count && kept.items[next] == (int64_t)i;
-        bool stretched = is_kept && weft_extent_is_value(from.extents[next], 1) && !weft_extent_is_value(to.extents[i], 1);
+        bool stretched =
+            is_kept && weft_extent_is_value(from.extents[next], 1) && !weft_extent_is_value(to.extents[i], 1);
         if (is_kept) next++;
         if (!is_kept || stretched) summed.items[summed.count++] = (int64_t)i;
     }

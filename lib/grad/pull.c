@@ -47,7 +47,8 @@ static bool fill_needs(const weft_sweep_level *level, const weft_sweep_site *sit
     bool any = false;
     for (size_t i = 0; i < site->context.inputs.count; i++) {
         weft_tensor input = site->context.inputs.items[i];
-        needs[i] = input.graph != NULL && level->active[weft_sweep_value(level, (weft_value){input.node, input.output})];
+        needs[i] =
+            input.graph != NULL && level->active[weft_sweep_value(level, (weft_value){input.node, input.output})];
         any = any || needs[i];
     }
     return any;
@@ -64,8 +65,7 @@ static weft_status *apply(weft_sweep *sweep, const weft_sweep_level *level, weft
     site->context.given = (weft_tensors){output_count, given};
     site->context.needs = needs;
     WEFT_TRY(weft_sweep_apply(sweep, site, true, site->context.inputs, values));
-    for (size_t i = input_count; i-- > 0;)
-        WEFT_TRY(contribute(sweep, level, site->context.inputs.items[i], values[i]));
+    for (size_t i = input_count; i-- > 0;) WEFT_TRY(contribute(sweep, level, site->context.inputs.items[i], values[i]));
     return NULL;
 }
 
@@ -101,8 +101,7 @@ static weft_status *run(weft_sweep *sweep, weft_tensors cotangents)
     for (size_t i = sweep->outputs.count; i-- > 0;)
         WEFT_TRY(contribute(sweep, sweep->inner, sweep->outputs.items[i], cotangents.items[i]));
     for (const weft_sweep_level *level = sweep->inner; level != NULL; level = level->outer) {
-        for (uint32_t n = level->node_count; n-- > 0 && sweep->root->error == NULL;)
-            WEFT_TRY(visit(sweep, level, n));
+        for (uint32_t n = level->node_count; n-- > 0 && sweep->root->error == NULL;) WEFT_TRY(visit(sweep, level, n));
         if (level->outer != NULL) WEFT_TRY(leave(sweep, level));
     }
     return NULL;

@@ -70,7 +70,8 @@ static bool fill_given(const weft_sweep_level *level, const weft_sweep_site *sit
     bool any = false;
     for (size_t i = 0; i < site->context.inputs.count; i++) {
         weft_tensor input = site->context.inputs.items[i];
-        if (input.graph != NULL) given[i] = level->values[weft_sweep_value(level, (weft_value){input.node, input.output})];
+        if (input.graph != NULL)
+            given[i] = level->values[weft_sweep_value(level, (weft_value){input.node, input.output})];
         any = any || given[i].graph != NULL;
     }
     return any;
@@ -128,8 +129,7 @@ static weft_status *sweep_level(push *p, const push_level *level)
     if (level == NULL) return NULL;
     WEFT_TRY(sweep_level(p, level->outer));
     if (level->outer != NULL) enter(level->at);
-    for (uint32_t n = 0; n < level->at->node_count && p->sweep.root->error == NULL; n++)
-        WEFT_TRY(visit(p, level, n));
+    for (uint32_t n = 0; n < level->at->node_count && p->sweep.root->error == NULL; n++) WEFT_TRY(visit(p, level, n));
     return NULL;
 }
 

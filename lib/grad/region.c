@@ -117,9 +117,8 @@ static void trace_push(const push_loop *p, const weft_tensor *index, const weft_
 {
     weft_tensors arguments = arguments_of(p, index, carried);
     weft_graph *graph = p->loop.context->graph;
-    weft_status *status = arguments.items == NULL
-                              ? weft_status_out_of_memory()
-                              : weft_gradient_inline(p->loop.body, p->loop.arena, arguments, next);
+    weft_status *status = arguments.items == NULL ? weft_status_out_of_memory()
+                                                  : weft_gradient_inline(p->loop.body, p->loop.arena, arguments, next);
     if (weft_gradient_well(graph, status)) weft_graph_fail(graph, push_body(p, carried, next));
 }
 

@@ -235,8 +235,8 @@ weft_status *weft_sweep_site_of(weft_sweep *sweep, const weft_sweep_level *level
 
 /* ---- checks of what it gave ---- */
 
-static weft_status *wrong_value(const weft_sweep_site *site, bool reverse, size_t i, const char *made,
-                                weft_code code, const char *promised)
+static weft_status *wrong_value(const weft_sweep_site *site, bool reverse, size_t i, const char *made, weft_code code,
+                                const char *promised)
 {
     return weft_status_create(site->context.graph->allocator, code, site->context.op->name,
                               "%s: its %s gave %s for %s %zu, which is %s", site->context.op->name,
@@ -250,7 +250,8 @@ static weft_status *check_value(const weft_sweep_site *site, bool reverse, size_
     weft_type promised = {weft_tensor_dtype(like), weft_tensor_shape(like)};
     weft_type made = {weft_tensor_dtype(*value), weft_tensor_shape(*value)};
     weft_type_text text = weft_type_describe(&promised);
-    if (!weft_tensor_is_valid(*value)) return wrong_value(site, reverse, i, "no tensor", WEFT_INVALID_ARGUMENT, text.text);
+    if (!weft_tensor_is_valid(*value))
+        return wrong_value(site, reverse, i, "no tensor", WEFT_INVALID_ARGUMENT, text.text);
     if (made.dtype != promised.dtype || made.shape.rank != promised.shape.rank) {
         return wrong_value(site, reverse, i, weft_type_describe(&made).text, WEFT_INVALID_ARGUMENT, text.text);
     }

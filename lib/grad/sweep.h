@@ -17,9 +17,9 @@ typedef struct weft_sweep_level {
     weft_graph *graph;
     struct weft_sweep_level *outer; /* of the graph around; NULL for the outermost */
     uint32_t node_count;
-    size_t *first; /* node_count + 1 of them */
-    bool *active;  /* by value: it depends on what the derivative is with respect to */
-    bool *held;    /* by value: it is that itself */
+    size_t *first;            /* node_count + 1 of them */
+    bool *active;             /* by value: it depends on what the derivative is with respect to */
+    bool *held;               /* by value: it is that itself */
     weft_tensor *values;      /* by value: its cotangent or tangent, once its node has been visited */
     weft_contribution **uses; /* by value, in reverse mode */
 } weft_sweep_level;
@@ -28,8 +28,8 @@ typedef struct weft_sweep {
     weft_arena arena; /* of all that is needed until the sweep is done */
     weft_graph *root;
     weft_sweep_level *inner;
-    weft_tensors outputs;    /* of the innermost graph */
-    weft_tensors wrt;        /* of that, or of graphs around it */
+    weft_tensors outputs; /* of the innermost graph */
+    weft_tensors wrt;     /* of that, or of graphs around it */
 } weft_sweep;
 
 /* Numbers the graphs around all of the tensors, brings the outputs into the innermost one, and finds what is active.
@@ -49,10 +49,10 @@ weft_tensor *weft_sweep_slot(const weft_sweep *sweep, weft_tensor tensor);
 
 /* How node `number` is differentiated in one mode. */
 typedef struct weft_sweep_site {
-    weft_gradient_context context;    /* without `given` and `needs` */
-    weft_gradient_function rule;      /* NULL: see below */
-    bool is_zero;                     /* it passes nothing on */
-    const char *reason;               /* why there is no rule, if there is more to say */
+    weft_gradient_context context; /* without `given` and `needs` */
+    weft_gradient_function rule;   /* NULL: see below */
+    bool is_zero;                  /* it passes nothing on */
+    const char *reason;            /* why there is no rule, if there is more to say */
     uint32_t node;
     weft_location location;
 } weft_sweep_site;

@@ -8,8 +8,7 @@ static bool may_compose(const weft_graph *graph, weft_tensors inputs, weft_tenso
 {
     bool may = output.graph == graph && weft_graph_node(graph, output.node)->composed == NULL;
     for (size_t i = 0; i < inputs.count && may; i++) {
-        may = inputs.items[i].graph == NULL ||
-              (inputs.items[i].graph == graph && inputs.items[i].node < output.node);
+        may = inputs.items[i].graph == NULL || (inputs.items[i].graph == graph && inputs.items[i].node < output.node);
     }
     return may;
 }

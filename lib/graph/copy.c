@@ -206,8 +206,7 @@ static weft_status *mark_results(graph_copier *copier, weft_tensors results)
 {
     weft_value *values = weft_arena_allocate(&copier->scratch, results.count * sizeof *values);
     if (values == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < results.count; i++)
-        values[i] = (weft_value){results.items[i].node, results.items[i].output};
+    for (size_t i = 0; i < results.count; i++) values[i] = (weft_value){results.items[i].node, results.items[i].output};
     weft_graph_mark(copier->source, results.count, values, copier->live);
     mark_composed(copier);
     return NULL;
@@ -220,8 +219,7 @@ static weft_status *inline_into(graph_copier *copier, weft_tensors parameters, w
     if (values == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < parameters.count; i++)
         copier->copies[parameters.items[i].node] = (weft_value){arguments.items[i].node, arguments.items[i].output};
-    for (size_t i = 0; i < results.count; i++)
-        values[i] = (weft_value){results.items[i].node, results.items[i].output};
+    for (size_t i = 0; i < results.count; i++) values[i] = (weft_value){results.items[i].node, results.items[i].output};
     WEFT_TRY(copy_nodes(copier, results.count, values, values));
     for (size_t i = 0; i < results.count; i++)
         out_results[i] = (weft_tensor){copier->target, values[i].node, values[i].output};

@@ -93,6 +93,18 @@ def flips(draw, dtype):
 
 
 @moved
+def same(draw, dtype):
+    x = operand(draw, dtype, 0)
+    return x, {}, x
+
+
+@moved
+def barriers(draw, dtype):
+    x = operand(draw, dtype, 0)
+    return x, {"number": draw.randrange(9)}, x
+
+
+@moved
 def windows(draw, dtype):
     """Windows that lie inside, which may be none."""
     x = operand(draw, dtype, 1, 3)
@@ -130,4 +142,4 @@ def embeddings(draw, dtype):
 
 
 ENTRIES = {"reshape": reshapes, "permute": permutes, "broadcast": broadcasts, "slice": slices, "pad": pads,
-           "flip": flips, "window": windows, "extract_diagonal": diagonals, "embed_diagonal": embeddings}
+           "flip": flips, "stop_gradient": same, "barrier": barriers, "window": windows, "extract_diagonal": diagonals, "embed_diagonal": embeddings}

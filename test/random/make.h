@@ -108,6 +108,12 @@ MAKE(bce_with_logits);
 MAKE(fold);
 MAKE(while);
 MAKE(cond);
+MAKE(grad);
+MAKE(vjp);
+MAKE(jvp);
+MAKE(hvp);
+MAKE(jacobian);
+MAKE(custom_gradient);
 /* fragments */
 MAKE(normalised);
 MAKE(grouped_attention);
