@@ -60,6 +60,14 @@ weft_tensor weft_stop_gradient(weft_tensor x);
 typedef void (*weft_function)(void *context, const weft_tensor *inputs, weft_tensor *out_results);
 
 /*
+ * The results of `function` for `inputs`. Reverse mode does not keep what is computed inside: it computes it again from
+ * `inputs`, and from what the function uses besides, once the cotangents are there. That trades time for memory, and
+ * changes no bit.
+ */
+weft_tensor weft_checkpoint(weft_tensors inputs, size_t result_count, weft_function function, void *context,
+                            weft_tensor *out_results);
+
+/*
  * A derivative of one's own. `vjp` fills out_cotangents for the inputs, which come with the results and with a
  * cotangent for each (zeros where there is none); `jvp` fills out_tangents for the results from those of the inputs.
  * Both see inputs of the types given; what they leave WEFT_NO_TENSOR counts as zero, anything else has the type of the
@@ -84,6 +92,7 @@ weft_tensor weft_custom_gradient(weft_tensors inputs, size_t result_count, weft_
 #define weft_hvp(...) WEFT_LOCATED_(hvp, __VA_ARGS__)
 #define weft_jacobian(...) WEFT_LOCATED_(jacobian, __VA_ARGS__)
 #define weft_stop_gradient(...) WEFT_LOCATED_(stop_gradient, __VA_ARGS__)
+#define weft_checkpoint(...) WEFT_LOCATED_(checkpoint, __VA_ARGS__)
 #define weft_custom_gradient(...) WEFT_LOCATED_(custom_gradient, __VA_ARGS__)
 #endif
 

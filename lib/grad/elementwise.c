@@ -377,6 +377,13 @@ static weft_status *vjp_cast(const weft_gradient_context *c, weft_tensor *out_va
     return NULL;
 }
 
+/* The operand itself. */
+static weft_status *vjp_barrier(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    out_values[0] = c->given.items[0];
+    return NULL;
+}
+
 #define SLOPED(name)                                                                                                   \
     {                                                                                                                  \
         WEFT_OP_##name, vjp_slope, jvp_slope, NULL                                                                     \
@@ -430,6 +437,7 @@ static const weft_gradient_row rows[] = {
     SLOPED(erfc),
     SLOPED(lgamma),
     SLOPED(tgamma),
+    STEP(not ),
     STEP(population_count),
     {WEFT_OP_add, vjp_add, jvp_add, NULL},
     {WEFT_OP_sub, vjp_sub, jvp_sub, NULL},
@@ -457,6 +465,7 @@ static const weft_gradient_row rows[] = {
     {WEFT_OP_cast, vjp_cast, jvp_linear, NULL},
     STEP(bitcast),
     STEP(stop_gradient),
+    {WEFT_OP_barrier, vjp_barrier, vjp_barrier, NULL},
 };
 
 const weft_gradient_family weft_gradient_elementwise = {sizeof rows / sizeof *rows, rows};

@@ -222,7 +222,7 @@ static weft_tensor placeholder(const pull_fold *p, size_t k)
     weft_extent extents[WEFT_MAX_RANK + 1];
     weft_tensor like = p->loop.context->inputs.items[k];
     weft_shape shape = with_count(like, p->loop.trips, extents);
-    return weft_trace_barrier(weft_zeros(like.graph, weft_tensor_dtype(like), shape));
+    return weft_trace_barrier(WEFT_TENSORS(weft_zeros(like.graph, weft_tensor_dtype(like), shape)), false);
 }
 
 /* Which carried value the operand stands for; `carried` for none. */

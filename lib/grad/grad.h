@@ -28,6 +28,10 @@ extern const weft_gradient_family weft_gradient_region;
 /* Of functions that are composed. */
 extern const weft_gradient_family weft_gradient_composed;
 
+/* The results of weft_checkpoint computed again, and the inputs that they are computed from. */
+weft_status *weft_gradient_open_checkpoint(const weft_gradient_context *context, weft_arena *arena,
+                                           weft_tensors *out_results, weft_tensors *out_inputs) WEFT_MUST_USE;
+
 /* The row of a built-in op or of a composed function; of an extension's op one in *out_own. NULL: there is none. */
 const weft_gradient_row *weft_gradient_row_of(const weft_op_def *op, weft_gradient_row *out_own);
 /* Whether values of the dtype have derivatives: floats and complex numbers. */

@@ -3,6 +3,8 @@
 #include "lib/grad/sweep.h"
 #include "lib/trace/trace.h"
 
+static weft_status *run(weft_sweep *sweep, weft_tensors cotangents);
+
 static weft_status *contribute(weft_sweep *sweep, const weft_sweep_level *level, weft_tensor use, weft_tensor tensor)
 {
     if (tensor.graph == NULL) return NULL;
@@ -54,19 +56,55 @@ static bool fill_needs(const weft_sweep_level *level, const weft_sweep_site *sit
     return any;
 }
 
-static weft_status *apply(weft_sweep *sweep, const weft_sweep_level *level, weft_sweep_site *site)
+/* What the uses of `values` in another sweep, which is done, add to `inputs`. */
+static weft_status *take_over(weft_sweep *sweep, const weft_sweep_level *level, weft_tensors inputs,
+                              const weft_sweep *done, weft_tensors values)
 {
-    size_t input_count = site->context.inputs.count, output_count = site->context.outputs.count;
-    weft_tensor *given = weft_sweep_allocate(sweep, output_count, sizeof *given);
+    for (size_t i = 0; i < inputs.count; i++) {
+        size_t count = 0, at;
+        const weft_contribution *uses = weft_sweep_uses(done, values.items[i]);
+        for (const weft_contribution *use = uses; use != NULL; use = use->next) count++;
+        weft_tensor *tensors = weft_sweep_allocate(sweep, count, sizeof *tensors);
+        if (tensors == NULL) return weft_status_out_of_memory();
+        for (at = 0; uses != NULL; uses = uses->next) tensors[at++] = uses->tensor;
+        while (at-- > 0) WEFT_TRY(contribute(sweep, level, inputs.items[i], tensors[at]));
+    }
+    return NULL;
+}
+
+/* Each use inside counts as one: the order of sums is that without a checkpoint. */
+static weft_status *pull_checkpoint(weft_sweep *sweep, const weft_sweep_level *level, const weft_sweep_site *site)
+{
+    weft_sweep inner;
+    weft_tensors results, inputs;
+    WEFT_TRY(weft_gradient_open_checkpoint(&site->context, &sweep->arena, &results, &inputs));
+    if (sweep->root->error != NULL) return NULL;
+    weft_status *status = weft_sweep_begin(&inner, results, inputs);
+    if (status == NULL) status = run(&inner, site->context.given);
+    if (status == NULL) status = take_over(sweep, level, site->context.inputs, &inner, inputs);
+    weft_sweep_finish(&inner);
+    return status;
+}
+
+static weft_status *apply_rule(weft_sweep *sweep, const weft_sweep_level *level, weft_sweep_site *site)
+{
+    size_t input_count = site->context.inputs.count;
     weft_tensor *values = weft_sweep_allocate(sweep, input_count, sizeof *values);
-    bool *needs = weft_sweep_allocate(sweep, input_count, sizeof *needs);
-    if (given == NULL || values == NULL || needs == NULL) return weft_status_out_of_memory();
-    if (!fill_given(level, site, given) || !fill_needs(level, site, needs)) return NULL;
-    site->context.given = (weft_tensors){output_count, given};
-    site->context.needs = needs;
+    if (values == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_sweep_apply(sweep, site, true, site->context.inputs, values));
     for (size_t i = input_count; i-- > 0;) WEFT_TRY(contribute(sweep, level, site->context.inputs.items[i], values[i]));
     return NULL;
+}
+
+static weft_status *apply(weft_sweep *sweep, const weft_sweep_level *level, weft_sweep_site *site)
+{
+    weft_tensor *given = weft_sweep_allocate(sweep, site->context.outputs.count, sizeof *given);
+    bool *needs = weft_sweep_allocate(sweep, site->context.inputs.count, sizeof *needs);
+    if (given == NULL || needs == NULL) return weft_status_out_of_memory();
+    if (!fill_given(level, site, given) || !fill_needs(level, site, needs)) return NULL;
+    site->context.given = (weft_tensors){site->context.outputs.count, given};
+    site->context.needs = needs;
+    return site->is_checkpoint ? pull_checkpoint(sweep, level, site) : apply_rule(sweep, level, site);
 }
 
 static weft_status *visit(weft_sweep *sweep, const weft_sweep_level *level, uint32_t number)

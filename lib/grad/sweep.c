@@ -60,6 +60,12 @@ weft_tensor *weft_sweep_slot(const weft_sweep *sweep, weft_tensor tensor)
     return level == NULL ? NULL : &level->values[weft_sweep_value(level, (weft_value){tensor.node, tensor.output})];
 }
 
+const weft_contribution *weft_sweep_uses(const weft_sweep *sweep, weft_tensor tensor)
+{
+    const weft_sweep_level *level = level_of(sweep, tensor);
+    return level->uses[weft_sweep_value(level, (weft_value){tensor.node, tensor.output})];
+}
+
 /* ---- what is active ---- */
 
 static bool any_active(const weft_sweep_level *level, const weft_node *node)
@@ -202,6 +208,11 @@ static weft_status *fill_context(weft_sweep *sweep, const weft_sweep_level *leve
     return NULL;
 }
 
+static bool is_checkpoint(const weft_node *node)
+{
+    return node->composed != NULL && weft_composed_id_of(node->composed->op) == WEFT_COMPOSED_checkpoint;
+}
+
 static bool find_composed(const weft_node *node, bool reverse, weft_gradient_function *out_rule)
 {
     weft_gradient_row own;
@@ -216,7 +227,8 @@ weft_status *weft_sweep_site_of(weft_sweep *sweep, const weft_sweep_level *level
     const weft_node *node = weft_graph_node(level->graph, number);
     weft_gradient_row own;
     *out_site = (weft_sweep_site){.node = number, .location = node->location};
-    if (find_composed(node, reverse, &out_site->rule)) {
+    out_site->is_checkpoint = reverse && is_checkpoint(node);
+    if (out_site->is_checkpoint || find_composed(node, reverse, &out_site->rule)) {
         const weft_composed *composed = node->composed;
         out_site->context = (weft_gradient_context){.size = sizeof out_site->context,
                                                     .graph = weft_graph_current(level->graph),

@@ -47,11 +47,15 @@ static inline size_t weft_sweep_value(const weft_sweep_level *level, weft_value 
 /* Where the value of a tensor is kept; NULL: of none of the graphs. */
 weft_tensor *weft_sweep_slot(const weft_sweep *sweep, weft_tensor tensor);
 
+/* In reverse mode: what the uses of a tensor of these graphs add to its cotangent. */
+const weft_contribution *weft_sweep_uses(const weft_sweep *sweep, weft_tensor tensor);
+
 /* How node `number` is differentiated in one mode. */
 typedef struct weft_sweep_site {
     weft_gradient_context context; /* without `given` and `needs` */
     weft_gradient_function rule;   /* NULL: see below */
     bool is_zero;                  /* it passes nothing on */
+    bool is_checkpoint;            /* it is computed again in reverse mode, and that is differentiated */
     const char *reason;            /* why there is no rule, if there is more to say */
     uint32_t node;
     weft_location location;

@@ -9,14 +9,18 @@ typedef struct graph_copier {
     weft_graph *target;
     weft_arena scratch;
     uint8_t *live;
-    weft_value *copies; /* node of the source -> its output 0 in the target */
+    uint32_t *numbers;             /* node of the source -> node of the target */
+    weft_tensors replaced, values; /* these values of the source have those of the target in their place */
 } graph_copier;
 
 static weft_value copy_of(const graph_copier *copier, weft_value value)
 {
-    weft_value copy = copier->copies[value.node];
-    copy.output += value.output;
-    return copy;
+    for (size_t i = 0; i < copier->replaced.count; i++) {
+        weft_tensor replaced = copier->replaced.items[i], made = copier->values.items[i];
+        if (replaced.node == value.node && replaced.output == value.output)
+            return (weft_value){made.node, made.output};
+    }
+    return (weft_value){copier->numbers[value.node], value.output};
 }
 
 static weft_status *copy_into(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
@@ -114,7 +118,7 @@ static weft_status *copy_node(graph_copier *copier, uint32_t number)
     uint32_t copy = weft_graph_add(copier->target, node->op, node->input_count, inputs, attrs);
     root->location = (weft_location){.file = NULL};
     if (copy == WEFT_NODE_INVALID) return target_error(copier->target);
-    copier->copies[number] = (weft_value){copy, 0};
+    copier->numbers[number] = copy;
     if (node->name != NULL && weft_op_id_of(node->op) != WEFT_OP_input)
         weft_tensor_set_name((weft_tensor){copier->target, copy, 0}, node->name);
     return NULL;
@@ -166,6 +170,16 @@ static weft_status *copy_composed(graph_copier *copier, uint32_t number)
 
 /* ---- the whole ---- */
 
+/* Parameters, which have one output. */
+static bool is_replaced(const graph_copier *copier, uint32_t number)
+{
+    const weft_node *node = weft_graph_node(copier->source, number);
+    bool found = false;
+    for (size_t i = 0; i < copier->replaced.count && node->output_count == 1 && !found; i++)
+        found = copier->replaced.items[i].node == number;
+    return found;
+}
+
 static weft_status *copy_nodes(graph_copier *copier, size_t count, const weft_value *outputs, weft_value *out_copies)
 {
     /* The rules that a caller made live as long as their root. */
@@ -174,7 +188,7 @@ static weft_status *copy_nodes(graph_copier *copier, size_t count, const weft_va
     if (composes) mark_composed(copier);
     for (uint32_t n = 0; n < copier->source->node_count; n++) {
         if (!copier->live[n]) continue;
-        if (copier->copies[n].node == WEFT_NODE_INVALID) WEFT_TRY(copy_node(copier, n));
+        if (copier->numbers[n] == WEFT_NODE_INVALID && !is_replaced(copier, n)) WEFT_TRY(copy_node(copier, n));
         if (composes) WEFT_TRY(copy_composed(copier, n));
     }
     for (size_t i = 0; i < count; i++) out_copies[i] = copy_of(copier, outputs[i]);
@@ -186,9 +200,9 @@ static weft_status *copier_begin(graph_copier *copier, const weft_graph *source,
     *copier = (graph_copier){.source = source, .target = target};
     weft_arena_init(&copier->scratch, target->allocator);
     copier->live = weft_arena_allocate(&copier->scratch, source->node_count);
-    copier->copies = weft_arena_allocate(&copier->scratch, source->node_count * sizeof *copier->copies);
-    if (copier->live == NULL || copier->copies == NULL) return weft_status_out_of_memory();
-    for (size_t n = 0; n < source->node_count; n++) copier->copies[n] = (weft_value){WEFT_NODE_INVALID, 0};
+    copier->numbers = weft_arena_allocate(&copier->scratch, source->node_count * sizeof *copier->numbers);
+    if (copier->live == NULL || copier->numbers == NULL) return weft_status_out_of_memory();
+    for (size_t n = 0; n < source->node_count; n++) copier->numbers[n] = WEFT_NODE_INVALID;
     return NULL;
 }
 
@@ -212,17 +226,16 @@ static weft_status *mark_results(graph_copier *copier, weft_tensors results)
     return NULL;
 }
 
-static weft_status *inline_into(graph_copier *copier, weft_tensors parameters, weft_tensors arguments,
-                                weft_tensors results, weft_tensor *out_results)
+/* What `wanted` are in the target. */
+static weft_status *copy_values(graph_copier *copier, weft_tensors wanted, weft_tensor *out_values)
 {
-    weft_value *values = weft_arena_allocate(&copier->scratch, results.count * sizeof *values);
+    weft_value *values = weft_arena_allocate(&copier->scratch, wanted.count * sizeof *values);
     if (values == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < parameters.count; i++)
-        copier->copies[parameters.items[i].node] = (weft_value){arguments.items[i].node, arguments.items[i].output};
-    for (size_t i = 0; i < results.count; i++) values[i] = (weft_value){results.items[i].node, results.items[i].output};
-    WEFT_TRY(copy_nodes(copier, results.count, values, values));
-    for (size_t i = 0; i < results.count; i++)
-        out_results[i] = (weft_tensor){copier->target, values[i].node, values[i].output};
+    for (size_t i = 0; i < wanted.count; i++)
+        values[i] = (weft_value){wanted.items[i].node, wanted.items[i].output};
+    WEFT_TRY(copy_nodes(copier, wanted.count, values, values));
+    for (size_t i = 0; i < wanted.count; i++)
+        out_values[i] = (weft_tensor){copier->target, values[i].node, values[i].output};
     return NULL;
 }
 
@@ -243,7 +256,22 @@ weft_status *weft_graph_inline(const weft_region *region, weft_graph *target, we
 {
     graph_copier copier;
     weft_status *status = copier_begin(&copier, region->graph, target);
-    if (status == NULL) status = inline_into(&copier, region->parameters, arguments, region->results, out_results);
+    copier.replaced = region->parameters;
+    copier.values = arguments;
+    if (status == NULL) status = copy_values(&copier, region->results, out_results);
+    weft_arena_finish(&copier.scratch);
+    return status;
+}
+
+weft_status *weft_graph_repeat(weft_graph *graph, uint32_t first, weft_tensors replaced, weft_tensors values,
+                               weft_tensors wanted, weft_tensor *out_values)
+{
+    graph_copier copier;
+    weft_status *status = copier_begin(&copier, graph, graph);
+    for (uint32_t n = 0; n < first && status == NULL; n++) copier.numbers[n] = n;
+    copier.replaced = replaced;
+    copier.values = values;
+    if (status == NULL) status = copy_values(&copier, wanted, out_values);
     weft_arena_finish(&copier.scratch);
     return status;
 }

@@ -262,6 +262,11 @@ weft_status *weft_graph_inline_needs(const weft_region *region, bool *out_needed
 weft_status *weft_graph_inline(const weft_region *region, weft_graph *target, weft_tensors arguments,
                                weft_tensor *out_results) WEFT_MUST_USE;
 
+/* Makes the nodes from number `first` on that `wanted` need again in their graph, with `values` in place of the values
+ * `replaced`. */
+weft_status *weft_graph_repeat(weft_graph *graph, uint32_t first, weft_tensors replaced, weft_tensors values,
+                               weft_tensors wanted, weft_tensor *out_values) WEFT_MUST_USE;
+
 /* Sets out_live[n] to 1 for every node n that `outputs` need and to 0 for the others; one byte for each node of the
  * graph. */
 void weft_graph_mark(const weft_graph *graph, size_t count, const weft_value *outputs, uint8_t *out_live);

@@ -138,6 +138,12 @@ weft_status *weft_infer_broadcast(const weft_infer_context *context, weft_type *
     return NULL;
 }
 
+weft_status *weft_infer_barrier(const weft_infer_context *context, weft_type *out_types)
+{
+    out_types[0] = context->inputs[0];
+    return NULL;
+}
+
 weft_status *weft_infer_flip(const weft_infer_context *context, weft_type *out_types)
 {
     out_types[0] = context->inputs[0];

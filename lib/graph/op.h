@@ -43,7 +43,9 @@ weft_composed_id weft_composed_id_of(const weft_op_def *op);
  *  - slice: starts EXTENTS, sizes EXTENTS, steps INTS
  *  - pad: low EXTENTS, high EXTENTS
  *  - window: axis INT, size EXTENT, stride INT, dilation INT
- *  - barrier: number INT; those of different numbers are different values, although all are the operand
+ *  - barrier: number INT, keep BOOL; those of different numbers are different values, although all are the operand. If
+ *    `keep` they stay so when compiled, and what is computed from them is computed again
+ *    inputs: the operand, then values that are computed before it may be read
  *  - axis: axis INT  (concat, argmax, argmin)
  *  - gather: axes INTS, batch INTS  inputs: x, then i32 or i64 indices for each axis; see indexing.h
  *  - scatter: axes INTS, batch INTS, mode STRING  inputs: x, updates, then indices for each axis

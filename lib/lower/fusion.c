@@ -205,7 +205,8 @@ static uint32_t under_views(const weft_graph *graph, uint32_t n)
         const weft_node *node = weft_graph_node(graph, n);
         weft_op_id id = weft_op_id_of(node->op);
         bool is_view = id == WEFT_OP_permute || id == WEFT_OP_slice || id == WEFT_OP_flip || id == WEFT_OP_broadcast ||
-                       id == WEFT_OP_window || id == WEFT_OP_extract_diagonal || id == WEFT_OP_reshape;
+                       id == WEFT_OP_window || id == WEFT_OP_extract_diagonal || id == WEFT_OP_reshape ||
+                       id == WEFT_OP_barrier;
         if (!is_view) return n;
         n = node->inputs[0].node;
     }
@@ -297,7 +298,8 @@ static bool is_local(const weft_graph *graph, const weft_node *node)
     case WEFT_OP_permute:
     case WEFT_OP_broadcast:
     case WEFT_OP_slice:
-    case WEFT_OP_flip: return true;
+    case WEFT_OP_flip:
+    case WEFT_OP_barrier: return true;
     case WEFT_OP_reshape: return weft_reshape_keeps_axes(graph, node);
     default: return node->op->op_class == WEFT_CLASS_ELEMENTWISE && !may_fail(node);
     }

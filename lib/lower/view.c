@@ -9,7 +9,8 @@ static weft_expr address_of(weft_space *space, const weft_fusion *fusion, const 
     while (!weft_role_has_memory(fusion->roles[point.value.node])) {
         const weft_node *node = weft_graph_node(space->graph, point.value.node);
         weft_point read;
-        if (node->op->op_class != WEFT_CLASS_MOVEMENT || node->input_count != 1) return WEFT_EXPR_NONE;
+        bool moves = node->op->op_class == WEFT_CLASS_MOVEMENT && weft_op_id_of(node->op) != WEFT_OP_pad;
+        if (!moves) return WEFT_EXPR_NONE;
         if (!weft_space_operand(space, &point, 0, NULL, &read) || read.predicate_count > 0) return WEFT_EXPR_NONE;
         point = read;
     }

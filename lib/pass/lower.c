@@ -4,8 +4,8 @@
  *
  * requires: nothing
  * maintains: the outputs as the ops' definitions give them, guards
- * breaks: flip, stop_gradient and barrier are gone, and so are extension nodes with a lowering, except for those that
- * decline and those over symbolic extents that the policy keeps
+ * breaks: flip, stop_gradient and barriers not to be kept are gone, and so are extension nodes with a lowering, except
+ * for those that decline and those over symbolic extents that the policy keeps
  */
 #include "lib/pass/pass.h"
 #include <inttypes.h>
@@ -131,6 +131,13 @@ static weft_status *lower_extension(const weft_rewrite_site *site, const weft_sh
     return NULL;
 }
 
+/* Whether the node is its operand for all who come after derivatives have been traced. */
+static bool is_transparent(const weft_node *node)
+{
+    weft_op_id id = weft_op_id_of(node->op);
+    return id == WEFT_OP_stop_gradient || (id == WEFT_OP_barrier && node->attrs[1].integer == 0);
+}
+
 static weft_status *lower_node(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
 {
     const weft_policy *policy = site->context;
@@ -140,7 +147,7 @@ static weft_status *lower_node(const weft_rewrite_site *site, weft_tensor *out_v
         *out_replaced = true;
         return NULL;
     }
-    if (weft_op_id_of(op) == WEFT_OP_stop_gradient || weft_op_id_of(op) == WEFT_OP_barrier) {
+    if (is_transparent(site->node)) {
         out_values[0] = site->inputs.items[0];
         *out_replaced = true;
         return NULL;

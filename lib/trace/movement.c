@@ -47,14 +47,15 @@ weft_tensor weft_stop_gradient(weft_tensor x)
 }
 
 /* The number is that of the node, or one beyond it where a text has used that. */
-weft_tensor weft_trace_barrier(weft_tensor x)
+weft_tensor weft_trace_barrier(weft_tensors operands, bool keep)
 {
-    weft_tensor made = weft_tensor_failed(x.graph);
-    if (!weft_tensor_is_valid(x)) return made;
-    size_t count = weft_graph_current(x.graph)->node_count;
+    weft_graph *graph = weft_trace_graph(operands);
+    weft_tensor made = weft_tensor_failed(graph);
+    if (graph == NULL) return made;
+    size_t count = graph->node_count;
     int64_t number = (int64_t)count;
     do {
-        made = unary(WEFT_OP_barrier, x, &(weft_attr){.integer = number++});
+        made = weft_trace_op(graph, WEFT_OP_barrier, operands, (weft_attr[]){{.integer = number++}, {.integer = keep}});
     } while (weft_tensor_is_valid(made) && made.node < count);
     return made;
 }

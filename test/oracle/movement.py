@@ -101,7 +101,7 @@ def same(draw, dtype):
 @moved
 def barriers(draw, dtype):
     x = operand(draw, dtype, 0)
-    return x, {"number": draw.randrange(9)}, x
+    return x, {"number": draw.randrange(9), "keep": draw.random() < 0.5}, x
 
 
 @moved

@@ -113,6 +113,7 @@ MAKE(vjp);
 MAKE(jvp);
 MAKE(hvp);
 MAKE(jacobian);
+MAKE(checkpoint);
 MAKE(custom_gradient);
 /* fragments */
 MAKE(normalised);
