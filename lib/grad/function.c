@@ -72,7 +72,6 @@ static bool check_results(const function_call *call)
 /* False with an error. */
 static bool trace_function(function_call *call, weft_function function, void *context)
 {
-    for (size_t i = 0; i < call->result_count; i++) call->results[i] = WEFT_NO_TENSOR;
     function(context, call->inputs.items, call->results);
     return check_results(call);
 }
@@ -114,6 +113,7 @@ static bool begin(function_call *call, weft_arena *arena, weft_function function
         return false;
     }
     call->inputs.items = inputs;
+    for (size_t i = 0; i < call->result_count; i++) call->results[i] = WEFT_NO_TENSOR;
     if (function != NULL) return weft_trace_enter(call->graph, call->name, call->inputs.count, inputs);
     weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, call->name, "the function is NULL");
     return false;
@@ -212,18 +212,19 @@ weft_status *weft_gradient_open_checkpoint(const weft_gradient_context *c, weft_
 }
 
 /* The inputs are values of their own, so that what the function computes from them is shared with nothing. */
-static weft_status *trace_checkpoint(function_call *call, weft_arena *arena, weft_function function, void *context)
+static bool trace_checkpoint(function_call *call, weft_arena *arena, weft_function function, void *context)
 {
     weft_tensor *inputs = weft_arena_copy(arena, call->inputs.items, call->inputs.count * sizeof *inputs);
     weft_tensors operands;
-    if (inputs == NULL) return weft_status_out_of_memory();
+    if (inputs == NULL) weft_graph_fail(call->graph, weft_status_out_of_memory());
     call->inputs.items = inputs;
-    if (!separate(call->inputs.count, inputs) || !trace_function(call, function, context)) return NULL;
-    WEFT_TRY(find_operands(call, arena, inputs[0].node, &operands));
-    if (!separate(call->result_count, call->results)) return NULL;
-    weft_graph_compose(call->graph, &weft_composed_table()[WEFT_COMPOSED_checkpoint], NULL, operands,
-                       (weft_tensors){call->result_count, call->results});
-    return NULL;
+    if (inputs == NULL || !separate(call->inputs.count, inputs) || !trace_function(call, function, context))
+        return false;
+    weft_status *status = find_operands(call, arena, inputs[0].node, &operands);
+    weft_graph_fail(call->graph, status);
+    return status == NULL && separate(call->result_count, call->results) &&
+           weft_graph_compose(call->graph, &weft_composed_table()[WEFT_COMPOSED_checkpoint], NULL, operands,
+                              (weft_tensors){call->result_count, call->results});
 }
 
 weft_tensor weft_checkpoint(weft_tensors inputs, size_t result_count, weft_function function, void *context,
@@ -233,9 +234,8 @@ weft_tensor weft_checkpoint(weft_tensors inputs, size_t result_count, weft_funct
     if (call.graph == NULL) return weft_tensor_failed(NULL);
     weft_arena arena;
     weft_arena_init(&arena, call.graph->allocator);
-    size_t failures = weft_graph_root(call.graph)->failures;
-    if (begin(&call, &arena, function)) weft_graph_fail(call.graph, trace_checkpoint(&call, &arena, function, context));
-    weft_tensor first = finish(&call, weft_graph_root(call.graph)->failures == failures, out_results);
+    bool well = begin(&call, &arena, function) && trace_checkpoint(&call, &arena, function, context);
+    weft_tensor first = finish(&call, well, out_results);
     weft_arena_finish(&arena);
     return first;
 }
