@@ -7,6 +7,7 @@
 typedef struct graph_copier {
     const weft_graph *source;
     weft_graph *target;
+    size_t node_count; /* of the source before */
     weft_arena scratch;
     uint8_t *live;
     uint32_t *numbers;             /* node of the source -> node of the target */
@@ -17,8 +18,7 @@ static weft_value copy_of(const graph_copier *copier, weft_value value)
 {
     for (size_t i = 0; i < copier->replaced.count; i++) {
         weft_tensor replaced = copier->replaced.items[i], made = copier->values.items[i];
-        if (replaced.node == value.node && replaced.output == value.output)
-            return (weft_value){made.node, made.output};
+        if (replaced.node == value.node && replaced.output == value.output) return (weft_value){made.node, made.output};
     }
     return (weft_value){copier->numbers[value.node], value.output};
 }
@@ -105,7 +105,7 @@ static weft_status *copy_attrs(graph_copier *copier, const weft_node *node, weft
 
 static weft_status *copy_node(graph_copier *copier, uint32_t number)
 {
-    const weft_node *node = weft_graph_node(copier->source, number);
+    const weft_node copied = *weft_graph_node(copier->source, number), *node = &copied; /* tracing moves it */
     weft_value *inputs = weft_arena_allocate(&copier->scratch, node->input_count * sizeof *inputs);
     weft_attr *attrs = NULL;
     if (inputs == NULL) return weft_status_out_of_memory();
@@ -129,7 +129,7 @@ static weft_status *copy_node(graph_copier *copier, uint32_t number)
 /* Functions that live nodes are composed as keep their operands. */
 static void mark_composed(graph_copier *copier)
 {
-    for (size_t n = copier->source->node_count; n-- > 0;) {
+    for (size_t n = copier->node_count; n-- > 0;) {
         const weft_node *node = weft_graph_node(copier->source, (uint32_t)n);
         if (!copier->live[n]) continue;
         for (size_t i = 0; i < node->input_count; i++) copier->live[node->inputs[i].node] = 1;
@@ -186,7 +186,7 @@ static weft_status *copy_nodes(graph_copier *copier, size_t count, const weft_va
     bool composes = weft_graph_root(copier->source) == weft_graph_root(copier->target);
     weft_graph_mark(copier->source, count, outputs, copier->live);
     if (composes) mark_composed(copier);
-    for (uint32_t n = 0; n < copier->source->node_count; n++) {
+    for (uint32_t n = 0; n < copier->node_count; n++) {
         if (!copier->live[n]) continue;
         if (copier->numbers[n] == WEFT_NODE_INVALID && !is_replaced(copier, n)) WEFT_TRY(copy_node(copier, n));
         if (composes) WEFT_TRY(copy_composed(copier, n));
@@ -197,7 +197,7 @@ static weft_status *copy_nodes(graph_copier *copier, size_t count, const weft_va
 
 static weft_status *copier_begin(graph_copier *copier, const weft_graph *source, weft_graph *target)
 {
-    *copier = (graph_copier){.source = source, .target = target};
+    *copier = (graph_copier){.source = source, .target = target, .node_count = source->node_count};
     weft_arena_init(&copier->scratch, target->allocator);
     copier->live = weft_arena_allocate(&copier->scratch, source->node_count);
     copier->numbers = weft_arena_allocate(&copier->scratch, source->node_count * sizeof *copier->numbers);
@@ -231,8 +231,7 @@ static weft_status *copy_values(graph_copier *copier, weft_tensors wanted, weft_
 {
     weft_value *values = weft_arena_allocate(&copier->scratch, wanted.count * sizeof *values);
     if (values == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < wanted.count; i++)
-        values[i] = (weft_value){wanted.items[i].node, wanted.items[i].output};
+    for (size_t i = 0; i < wanted.count; i++) values[i] = (weft_value){wanted.items[i].node, wanted.items[i].output};
     WEFT_TRY(copy_nodes(copier, wanted.count, values, values));
     for (size_t i = 0; i < wanted.count; i++)
         out_values[i] = (weft_tensor){copier->target, values[i].node, values[i].output};
