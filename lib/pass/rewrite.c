@@ -9,9 +9,11 @@ enum { MOST_REPEATS = 16 };
 /* One sweep over a graph. */
 typedef struct sweep {
     weft_graph *graph;
-    weft_rewrite_rule rule;
+    weft_rewrite_rule rule; /* or NULL */
     void *context;
-    size_t node_count;  /* before the sweep */
+    weft_rewrite_finder find; /* or NULL */
+    uint32_t *instead;        /* by old node */
+    size_t node_count;        /* before the sweep */
     uint8_t *live;      /* by old node */
     weft_tensor **made; /* by old node: one new value for each output; in `arena` */
     weft_arena arena;
@@ -71,6 +73,7 @@ static weft_status *apply(sweep *s, const weft_node *node, weft_tensors inputs, 
                           bool *out_replaced)
 {
     *out_replaced = false;
+    if (s->rule == NULL) return NULL;
     weft_trial trial = weft_trial_begin(s->graph);
     weft_rewrite_site site = {s->graph, node, inputs, s->context};
     WEFT_TRY(run_rule(s, &site, out_values, out_replaced));
@@ -100,6 +103,8 @@ static weft_status *apply_again(sweep *s, weft_tensor *value)
 
 /* ---- regions ---- */
 
+static weft_status *run(weft_graph *graph, size_t count, weft_value *outputs, const sweep *like);
+
 static weft_status *rewrite_region(sweep *s, const weft_region *old, weft_region *out_region)
 {
     size_t count = old->results.count;
@@ -109,7 +114,7 @@ static weft_status *rewrite_region(sweep *s, const weft_region *old, weft_region
     for (size_t i = 0; i < count; i++)
         values[i] = (weft_value){old->results.items[i].node, old->results.items[i].output};
     old->graph->sealed = false; /* a lowering may have traced it */
-    WEFT_TRY(weft_rewrite_run(old->graph, count, values, s->rule, s->context));
+    WEFT_TRY(run(old->graph, count, values, s));
     for (size_t i = 0; i < count; i++) results[i] = (weft_tensor){old->graph, values[i].node, values[i].output};
     *out_region = (weft_region){old->graph, old->parameters, {count, results}};
     return NULL;
@@ -196,12 +201,53 @@ static weft_status *visit(sweep *s, uint32_t number)
     return keep_name(s, &node, values[0]);
 }
 
+/* ---- nodes in the place of others ---- */
+
+/* The first node that has to be visited before `number`; `number` itself if there is none. */
+static uint32_t awaited(const sweep *s, uint32_t number)
+{
+    const weft_node *node = weft_graph_node(s->graph, number);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (s->made[node->inputs[i].node] == NULL) return node->inputs[i].node;
+    return number;
+}
+
+/* Visits what stands for node `number`, after all that it needs, which may come later in the graph. */
+static weft_status *visit_instead(sweep *s, uint32_t number)
+{
+    uint32_t *stack = weft_arena_allocate(&s->arena, (s->node_count + 1) * sizeof *stack);
+    size_t depth = 0;
+    if (stack == NULL) return weft_status_out_of_memory();
+    stack[depth++] = number;
+    while (depth > 0) {
+        uint32_t top = stack[depth - 1], stands = s->instead[top];
+        uint32_t next = stands == top ? awaited(s, top) : stands;
+        if (s->made[top] != NULL) depth--;
+        else if (stands != top && s->made[stands] != NULL) s->made[top] = s->made[stands];
+        else if (next == top) WEFT_TRY(visit(s, top));
+        else stack[depth++] = next;
+    }
+    return NULL;
+}
+
+static weft_status *find_instead(sweep *s)
+{
+    s->instead = weft_arena_allocate(&s->arena, s->node_count * sizeof *s->instead);
+    if (s->instead == NULL) return weft_status_out_of_memory();
+    memset(s->made, 0, s->node_count * sizeof *s->made);
+    for (uint32_t n = 0; n < s->node_count; n++) s->instead[n] = n;
+    return s->find(s->graph, s->live, s->instead);
+}
+
+/* ---- the whole ---- */
+
 static weft_status *sweep_run(sweep *s, size_t count, weft_value *outputs)
 {
     if (s->live == NULL || s->made == NULL) return weft_status_out_of_memory();
     weft_graph_mark(s->graph, count, outputs, s->live);
+    if (s->find != NULL) WEFT_TRY(find_instead(s));
     for (uint32_t n = 0; n < s->node_count; n++)
-        if (s->live[n]) WEFT_TRY(visit(s, n));
+        if (s->live[n]) WEFT_TRY(s->find == NULL ? visit(s, n) : visit_instead(s, n));
     for (size_t i = 0; i < count; i++) {
         weft_tensor made = s->made[outputs[i].node][outputs[i].output];
         outputs[i] = (weft_value){made.node, made.output};
@@ -209,16 +255,27 @@ static weft_status *sweep_run(sweep *s, size_t count, weft_value *outputs)
     return NULL;
 }
 
-weft_status *weft_rewrite_run(weft_graph *graph, size_t count, weft_value *outputs, weft_rewrite_rule rule,
-                              void *context)
+static weft_status *run(weft_graph *graph, size_t count, weft_value *outputs, const sweep *like)
 {
-    sweep s = {.graph = graph, .rule = rule, .context = context, .node_count = graph->node_count};
+    sweep s = {.graph = graph, .rule = like->rule, .context = like->context, .find = like->find};
+    s.node_count = graph->node_count;
     weft_arena_init(&s.arena, graph->allocator);
     s.live = weft_arena_allocate(&s.arena, s.node_count);
     s.made = weft_arena_allocate(&s.arena, s.node_count * sizeof *s.made);
     weft_status *status = sweep_run(&s, count, outputs);
     weft_arena_finish(&s.arena);
     return status;
+}
+
+weft_status *weft_rewrite_run(weft_graph *graph, size_t count, weft_value *outputs, weft_rewrite_rule rule,
+                              void *context)
+{
+    return run(graph, count, outputs, &(sweep){.rule = rule, .context = context});
+}
+
+weft_status *weft_rewrite_merge(weft_graph *graph, size_t count, weft_value *outputs, weft_rewrite_finder find)
+{
+    return run(graph, count, outputs, &(sweep){.find = find});
 }
 
 weft_status *weft_rewrite_settle(weft_graph *graph, size_t count, weft_value *outputs, weft_rewrite_rule rule,

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A loop that another loop repeats, and carries more along with, becomes that one. Derivatives trace such loops: one
+ * that stores what it carries, one that carries tangents along.
+ *
+ * requires: nothing
+ * maintains: the bits of the outputs, guards
+ * breaks: nothing
+ */
+#include <string.h>
+#include "lib/graph/attr.h"
+#include "lib/pass/pass.h"
+
+/* A fold of the graph, as far as it can be compared: without what its body captures and does not need. */
+typedef struct fold_site {
+    uint32_t number;
+    size_t carried, captured;
+    const weft_region *body;
+    weft_value *operands;    /* captured ones that are needed */
+    weft_tensor *parameters; /* of these */
+} fold_site;
+
+typedef struct fold_finder {
+    weft_graph *graph;
+    weft_arena arena;
+    size_t count;
+    fold_site *folds;
+} fold_finder;
+
+static weft_status *fill_site(fold_finder *f, uint32_t number, fold_site *out_site)
+{
+    const weft_node *node = weft_graph_node(f->graph, number);
+    const weft_region *body = &node->attrs[1].region;
+    bool *needed = weft_arena_allocate(&f->arena, body->parameters.count * sizeof *needed);
+    *out_site = (fold_site){.number = number, .carried = node->output_count, .body = body};
+    out_site->operands = weft_arena_allocate(&f->arena, node->input_count * sizeof *out_site->operands);
+    out_site->parameters = weft_arena_allocate(&f->arena, node->input_count * sizeof *out_site->parameters);
+    if (needed == NULL || out_site->operands == NULL || out_site->parameters == NULL)
+        return weft_status_out_of_memory();
+    WEFT_TRY(weft_graph_inline_needs(body, needed));
+    for (size_t i = out_site->carried; i < node->input_count; i++) {
+        if (!needed[1 + i]) continue;
+        out_site->operands[out_site->captured] = node->inputs[i];
+        out_site->parameters[out_site->captured++] = body->parameters.items[1 + i];
+    }
+    return NULL;
+}
+
+static weft_status *find_folds(fold_finder *f, const uint8_t *live)
+{
+    for (uint32_t n = 0; n < f->graph->node_count; n++)
+        f->count += live[n] && weft_op_id_of(weft_graph_node(f->graph, n)->op) == WEFT_OP_fold;
+    f->folds = weft_arena_allocate(&f->arena, (f->count + 1) * sizeof *f->folds);
+    if (f->folds == NULL) return weft_status_out_of_memory();
+    size_t next = 0;
+    for (uint32_t n = 0; n < f->graph->node_count; n++)
+        if (live[n] && weft_op_id_of(weft_graph_node(f->graph, n)->op) == WEFT_OP_fold)
+            WEFT_TRY(fill_site(f, n, &f->folds[next++]));
+    return NULL;
+}
+
+/* ---- comparing ---- */
+
+static bool same_value(weft_value a, weft_value b)
+{
+    return a.node == b.node && a.output == b.output;
+}
+
+/* The parameter that `site` has for a captured value; without a graph if none. */
+static weft_tensor parameter_of(const fold_site *site, weft_value operand)
+{
+    for (size_t j = 0; j < site->captured; j++)
+        if (same_value(site->operands[j], operand)) return site->parameters[j];
+    return (weft_tensor){0};
+}
+
+/* Encodes the first values that `site` carries, as many as `like` has, with the parameters in its order; an empty key
+ * where it lacks one. */
+static weft_status *encode(fold_finder *f, const fold_site *site, const fold_site *like, weft_bytes *out_key)
+{
+    const weft_node *node = weft_graph_node(f->graph, site->number);
+    size_t count = 1 + like->carried;
+    weft_tensor *parameters = weft_arena_allocate(&f->arena, (count + like->captured) * sizeof *parameters);
+    if (parameters == NULL) return weft_status_out_of_memory();
+    memcpy(parameters, site->body->parameters.items, count * sizeof *parameters);
+    for (size_t j = 0; j < like->captured; j++) {
+        parameters[count + j] = parameter_of(site, like->operands[j]);
+        if (parameters[count + j].graph == NULL) return NULL;
+    }
+    weft_attr attrs[3] = {node->attrs[0], node->attrs[1], node->attrs[2]};
+    attrs[1].region.parameters = (weft_tensors){count + like->captured, parameters};
+    attrs[1].region.results.count = like->carried;
+    attrs[2].integer = (int64_t)like->carried;
+    return weft_node_encode(f->graph, node->op, like->carried, node->inputs, attrs, out_key);
+}
+
+static weft_status *compare(fold_finder *f, const fold_site *small, const fold_site *large, bool *out_repeats)
+{
+    weft_bytes keys[2];
+    weft_bytes_init(&keys[0], f->graph->allocator);
+    weft_bytes_init(&keys[1], f->graph->allocator);
+    weft_status *status = encode(f, small, small, &keys[0]);
+    if (status == NULL) status = encode(f, large, small, &keys[1]);
+    *out_repeats =
+        status == NULL && keys[0].size == keys[1].size && memcmp(keys[0].data, keys[1].data, keys[0].size) == 0;
+    weft_bytes_finish(&keys[0]);
+    weft_bytes_finish(&keys[1]);
+    return status;
+}
+
+/* Whether node `number` needs node `other`. */
+static weft_status *depends(fold_finder *f, uint32_t number, uint32_t other, bool *out_depends)
+{
+    uint8_t *live = weft_allocate(f->graph->allocator, f->graph->node_count);
+    if (live == NULL) return weft_status_out_of_memory();
+    weft_graph_mark(f->graph, 1, &(weft_value){number, 0}, live);
+    *out_depends = live[other] != 0;
+    weft_free(f->graph->allocator, live, f->graph->node_count);
+    return NULL;
+}
+
+static weft_status *repeats(fold_finder *f, const fold_site *small, const fold_site *large, bool *out_repeats)
+{
+    const weft_node *a = weft_graph_node(f->graph, small->number), *b = weft_graph_node(f->graph, large->number);
+    *out_repeats = large->carried > small->carried;
+    for (size_t k = 0; k < small->carried && *out_repeats; k++) *out_repeats = same_value(a->inputs[k], b->inputs[k]);
+    if (!*out_repeats) return NULL;
+    WEFT_TRY(compare(f, small, large, out_repeats));
+    bool circular = false;
+    if (*out_repeats) WEFT_TRY(depends(f, large->number, small->number, &circular));
+    *out_repeats = *out_repeats && !circular;
+    return NULL;
+}
+
+static weft_status *find_instead(fold_finder *f, const uint8_t *live, uint32_t *instead)
+{
+    WEFT_TRY(find_folds(f, live));
+    for (size_t i = 0; i < f->count; i++) {
+        const fold_site *best = &f->folds[i];
+        for (size_t k = 0; k < f->count; k++) {
+            bool found = false;
+            if (f->folds[k].carried > best->carried) WEFT_TRY(repeats(f, &f->folds[i], &f->folds[k], &found));
+            if (found) best = &f->folds[k];
+        }
+        instead[f->folds[i].number] = best->number;
+    }
+    return NULL;
+}
+
+static weft_status *find(weft_graph *graph, const uint8_t *live, uint32_t *instead)
+{
+    fold_finder f = {.graph = graph};
+    weft_arena_init(&f.arena, graph->allocator);
+    weft_status *status = find_instead(&f, live, instead);
+    weft_arena_finish(&f.arena);
+    return status;
+}
+
+weft_status *weft_pass_merge_folds(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
+{
+    (void)policy;
+    return weft_rewrite_merge(graph, count, outputs, find);
+}
