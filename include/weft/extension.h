@@ -142,6 +142,7 @@ typedef struct weft_gradient_context {
      * WEFT_NO_TENSOR; at least one is not. */
     weft_tensors given;
     const bool *needs; /* of a vjp: for each input, whether its cotangent is asked for; NULL otherwise */
+    void *host;        /* private */
 } weft_gradient_context;
 
 /* ---- ops ---- */

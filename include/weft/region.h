@@ -42,6 +42,16 @@ typedef void (*weft_fold_body)(void *context, weft_tensor index, const weft_tens
 weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body body, void *context,
                       weft_tensor *out_results);
 
+/*
+ * weft_fold as a loop over segments of `length` iterations, of which each is a loop, and one over those that are left:
+ * `body` is called for both, and its index counts on. The results are those of weft_fold to the bit. The reverse mode
+ * of derivatives (gradient.h) stores what is carried into each segment and into each iteration of one of them, instead
+ * of all, and so computes every iteration once more: of 10,000 iterations in segments of 100 it stores 200. A length of
+ * 0 stands for the square root of a constant number of iterations, rounded up, and for 64 otherwise.
+ */
+weft_tensor weft_fold_in_segments(weft_extent trips, weft_extent length, weft_tensors initial, weft_fold_body body,
+                                  void *context, weft_tensor *out_results);
+
 /* Whether there is another iteration: bool of rank 0. */
 typedef weft_tensor (*weft_while_condition)(void *context, const weft_tensor *carried);
 typedef void (*weft_while_body)(void *context, const weft_tensor *carried, weft_tensor *out_next);
@@ -64,6 +74,7 @@ weft_tensor weft_cond(weft_tensor predicate, size_t result_count, weft_branch th
 
 #ifndef WEFT_NO_LOCATIONS
 #define weft_fold(...) WEFT_LOCATED_(fold, __VA_ARGS__)
+#define weft_fold_in_segments(...) WEFT_LOCATED_(fold_in_segments, __VA_ARGS__)
 #define weft_while(...) WEFT_LOCATED_(while, __VA_ARGS__)
 #define weft_cond(...) WEFT_LOCATED_(cond, __VA_ARGS__)
 #endif

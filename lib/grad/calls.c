@@ -159,7 +159,7 @@ static weft_tensor *allocate(call *c, size_t count)
 static weft_tensor *pull(call *c, weft_tensors outputs, weft_tensors cotangents, weft_tensors wrt)
 {
     weft_tensor *results = allocate(c, wrt.count);
-    weft_status *status = results == NULL ? NULL : weft_gradient_pull(outputs, cotangents, wrt, results);
+    weft_status *status = results == NULL ? NULL : weft_gradient_pull(outputs, cotangents, wrt, NULL, results);
     if (status != NULL) fail(c->graph, c->function, status);
     return status == NULL ? results : NULL;
 }

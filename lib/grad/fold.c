@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops in reverse mode. A loop of as many iterations goes through them from the last to the first, and carries the
- * cotangents: those of carried values, and sums for what the body has from around it. Each iteration computes the body
- * again from the values that were carried into it; these are stored by a second loop, which is the first one again with
- * a buffer for each of them. Only what the derivative reads is stored.
+ * cotangents: those of carried values, and sums for what the body has from around it, which go on from those of the
+ * uses after the loop. So it is the same for the sums whether a loop is one, or in segments. Each iteration computes
+ * the body again from the values that were carried into it; these are stored by a second loop, which is the first one
+ * again with a buffer for each of them. Only what the derivative reads is stored.
  */
 #include <weft/region.h>
 #include <weft/shape.h>
@@ -14,11 +15,12 @@
 
 typedef struct pull_fold {
     weft_gradient_loop loop;
-    bool *active;         /* by carried value: it depends on what is needed */
-    bool *used;           /* by carried value: it has a cotangent at some iteration */
-    bool *summed;         /* by captured value: it is needed, and something used depends on it */
-    weft_tensor *buffers; /* by carried value: stands for its values at all iterations */
-    weft_tensor *initial; /* of the loop back: cotangents of used values, then sums */
+    bool *active;            /* by carried value: it depends on what is needed */
+    bool *used;              /* by carried value: it has a cotangent at some iteration */
+    bool *summed;            /* by captured value: it is needed, and something used depends on it */
+    const weft_tensor *sums; /* by operand: its cotangent so far, or none */
+    weft_tensor *buffers;    /* by carried value: stands for its values at all iterations */
+    weft_tensor *initial;    /* of the loop back: cotangents of used values, then sums */
     size_t count;
 } pull_fold;
 
@@ -98,24 +100,24 @@ static weft_status *pull_body(const pull_fold *p, weft_tensor *arguments, const 
     weft_tensor *results = weft_gradient_allocate(loop->arena, loop->carried, sizeof *results);
     weft_tensor *given = weft_gradient_allocate(loop->arena, loop->carried, sizeof *given);
     weft_tensor *wrt = weft_gradient_allocate(loop->arena, parameters, sizeof *wrt);
-    weft_tensor *made = weft_gradient_allocate(loop->arena, parameters, sizeof *made);
-    if (results == NULL || given == NULL || wrt == NULL || made == NULL) return weft_status_out_of_memory();
+    weft_tensor *sums = weft_gradient_allocate(loop->arena, parameters, sizeof *sums);
+    if (results == NULL || given == NULL || wrt == NULL || sums == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_gradient_inline(loop->body, loop->arena, (weft_tensors){parameters, arguments}, results));
     for (size_t k = 0; k < loop->carried; k++) {
         if (!p->used[k]) continue;
         given[k] = carried[used++];
         wrt[count++] = arguments[1 + k];
     }
-    for (size_t j = 0; j < loop->captured; j++)
-        if (p->summed[j]) wrt[count++] = arguments[1 + loop->carried + j];
+    for (size_t j = 0, at = used; j < loop->captured; j++) {
+        if (!p->summed[j]) continue;
+        wrt[count] = arguments[1 + loop->carried + j];
+        sums[count++] = carried[at++];
+    }
     if (!weft_trace_enter(weft_graph_current(loop->context->graph), "grad", count, wrt)) return NULL;
     WEFT_TRY(weft_gradient_pull((weft_tensors){loop->carried, results}, (weft_tensors){loop->carried, given},
-                                (weft_tensors){count, wrt}, made));
-    for (size_t i = 0; i < count; i++) {
-        bool sums = i >= used;
-        if (made[i].graph == NULL) next[i] = sums ? carried[i] : weft_gradient_zeros(wrt[i]);
-        else next[i] = sums ? weft_gradient_add(carried[i], made[i]) : made[i];
-    }
+                                (weft_tensors){count, wrt}, sums, next));
+    for (size_t i = 0; i < count; i++)
+        if (next[i].graph == NULL) next[i] = weft_gradient_zeros(wrt[i]);
     return NULL;
 }
 
@@ -204,6 +206,12 @@ static weft_status *begin(pull_fold *p, const weft_gradient_context *c, weft_are
     return find_used(p);
 }
 
+/* What the uses after the loop add to the cotangent of an operand. */
+static weft_tensor sum_before(const pull_fold *p, size_t i)
+{
+    return p->sums[i].graph == NULL ? weft_gradient_zeros(p->loop.context->inputs.items[i]) : p->sums[i];
+}
+
 static void fill_initial(pull_fold *p)
 {
     const weft_gradient_context *c = p->loop.context;
@@ -213,7 +221,7 @@ static void fill_initial(pull_fold *p)
             weft_gradient_given(c, k) ? c->given.items[k] : weft_gradient_zeros(c->inputs.items[k]);
     }
     for (size_t j = 0; j < p->loop.captured; j++)
-        if (p->summed[j]) p->initial[p->count++] = weft_gradient_zeros(c->inputs.items[p->loop.carried + j]);
+        if (p->summed[j]) p->initial[p->count++] = sum_before(p, p->loop.carried + j);
 }
 
 /* Stands for the values of carried value `k` until it is known whether they are stored. */
@@ -305,10 +313,13 @@ static weft_status *pull_in(pull_fold *p, weft_tensor *out_values)
 weft_status *weft_gradient_pull_fold(const weft_gradient_context *context, weft_tensor *out_values)
 {
     weft_arena arena;
-    pull_fold p = {.count = 0};
+    const weft_gradient_sums *sums = context->host;
+    pull_fold p = {.sums = sums->values};
     weft_arena_init(&arena, context->graph->allocator);
     weft_status *status = begin(&p, context, &arena);
     if (status == NULL) status = pull_in(&p, out_values);
+    for (size_t j = 0; j < p.loop.captured && status == NULL; j++)
+        sums->continued[p.loop.carried + j] = out_values[p.loop.carried + j].graph != NULL;
     weft_arena_finish(&arena);
     return status;
 }

@@ -28,6 +28,12 @@ extern const weft_gradient_family weft_gradient_region;
 /* Of functions that are composed. */
 extern const weft_gradient_family weft_gradient_composed;
 
+/* What `host` of the context of a vjp points to: the cotangents of the inputs so far, from uses after the node. A rule
+ * may go on from one and return the new sum, where it says so. */
+typedef struct weft_gradient_sums {
+    const weft_tensor *values; /* WEFT_NO_TENSOR: zero so far */
+    bool *continued;
+} weft_gradient_sums;
 /* The results of weft_checkpoint computed again, and the inputs that they are computed from. */
 weft_status *weft_gradient_open_checkpoint(const weft_gradient_context *context, weft_arena *arena,
                                            weft_tensors *out_results, weft_tensors *out_inputs) WEFT_MUST_USE;
@@ -39,9 +45,9 @@ bool weft_gradient_has(weft_dtype dtype);
 
 /* ---- the sweeps: for tensors that may lie in several nested graphs, and tensors of their types ---- */
 
-/* J* g. Zeros are WEFT_NO_TENSOR, given and made. */
+/* J* g, plus `sums` of the types of `wrt` (NULL: nothing). Zeros are WEFT_NO_TENSOR, given and made. */
 weft_status *weft_gradient_pull(weft_tensors outputs, weft_tensors cotangents, weft_tensors wrt,
-                                weft_tensor *out_cotangents) WEFT_MUST_USE;
+                                const weft_tensor *sums, weft_tensor *out_cotangents) WEFT_MUST_USE;
 /* J t, likewise. */
 weft_status *weft_gradient_push(weft_tensors outputs, weft_tensors wrt, weft_tensors tangents,
                                 weft_tensor *out_tangents) WEFT_MUST_USE;

@@ -3,12 +3,24 @@
 #include "lib/grad/sweep.h"
 #include "lib/trace/trace.h"
 
-static weft_status *run(weft_sweep *sweep, weft_tensors cotangents);
+static weft_status *run(weft_sweep *sweep, weft_tensors cotangents, const weft_tensor *sums);
+
+static weft_contribution **uses_of(const weft_sweep_level *level, weft_tensor tensor)
+{
+    return &level->uses[weft_sweep_value(level, (weft_value){tensor.node, tensor.output})];
+}
+
+static weft_tensor sum(const weft_contribution *uses)
+{
+    weft_tensor total = WEFT_NO_TENSOR;
+    for (; uses != NULL; uses = uses->next) total = weft_gradient_add(total, uses->tensor);
+    return total;
+}
 
 static weft_status *contribute(weft_sweep *sweep, const weft_sweep_level *level, weft_tensor use, weft_tensor tensor)
 {
     if (tensor.graph == NULL) return NULL;
-    weft_contribution **uses = &level->uses[weft_sweep_value(level, (weft_value){use.node, use.output})];
+    weft_contribution **uses = uses_of(level, use);
     weft_contribution *made = weft_sweep_allocate(sweep, 1, sizeof *made);
     if (made == NULL) return weft_status_out_of_memory();
     *made = (weft_contribution){tensor, *uses};
@@ -21,12 +33,8 @@ static weft_status *contribute(weft_sweep *sweep, const weft_sweep_level *level,
 /* The cotangents of its outputs are complete now. */
 static void sum_outputs(const weft_sweep_level *level, uint32_t number)
 {
-    for (size_t value = level->first[number]; value < level->first[number + 1]; value++) {
-        weft_tensor total = WEFT_NO_TENSOR;
-        for (const weft_contribution *use = level->uses[value]; use != NULL; use = use->next)
-            total = weft_gradient_add(total, use->tensor);
-        level->values[value] = total;
-    }
+    for (size_t value = level->first[number]; value < level->first[number + 1]; value++)
+        level->values[value] = sum(level->uses[value]);
 }
 
 /* The cotangents of the outputs that go on. False if there are none, or if other outputs of the same composed function
@@ -80,19 +88,39 @@ static weft_status *pull_checkpoint(weft_sweep *sweep, const weft_sweep_level *l
     WEFT_TRY(weft_gradient_open_checkpoint(&site->context, &sweep->arena, &results, &inputs));
     if (sweep->root->error != NULL) return NULL;
     weft_status *status = weft_sweep_begin(&inner, results, inputs);
-    if (status == NULL) status = run(&inner, site->context.given);
+    if (status == NULL) status = run(&inner, site->context.given, NULL);
     if (status == NULL) status = take_over(sweep, level, site->context.inputs, &inner, inputs);
     weft_sweep_finish(&inner);
     return status;
 }
 
+static weft_status *sum_inputs(weft_sweep *sweep, const weft_sweep_level *level, const weft_sweep_site *site,
+                               weft_gradient_sums *out_sums)
+{
+    size_t count = site->context.inputs.count;
+    weft_tensor *values = weft_sweep_allocate(sweep, count, sizeof *values);
+    out_sums->values = values;
+    out_sums->continued = weft_sweep_allocate(sweep, count, sizeof *out_sums->continued);
+    if (values == NULL || out_sums->continued == NULL) return weft_status_out_of_memory();
+    bool wanted = weft_op_id_of(site->context.op) == WEFT_OP_fold;
+    for (size_t i = 0; i < count && wanted; i++)
+        if (site->context.needs[i]) values[i] = sum(*uses_of(level, site->context.inputs.items[i]));
+    return NULL;
+}
+
 static weft_status *apply_rule(weft_sweep *sweep, const weft_sweep_level *level, weft_sweep_site *site)
 {
-    size_t input_count = site->context.inputs.count;
-    weft_tensor *values = weft_sweep_allocate(sweep, input_count, sizeof *values);
+    weft_tensors inputs = site->context.inputs;
+    weft_gradient_sums sums;
+    weft_tensor *values = weft_sweep_allocate(sweep, inputs.count, sizeof *values);
     if (values == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(weft_sweep_apply(sweep, site, true, site->context.inputs, values));
-    for (size_t i = input_count; i-- > 0;) WEFT_TRY(contribute(sweep, level, site->context.inputs.items[i], values[i]));
+    WEFT_TRY(sum_inputs(sweep, level, site, &sums));
+    site->context.host = &sums;
+    WEFT_TRY(weft_sweep_apply(sweep, site, true, inputs, values));
+    for (size_t i = inputs.count; i-- > 0;) {
+        if (sums.continued[i]) *uses_of(level, inputs.items[i]) = NULL;
+        WEFT_TRY(contribute(sweep, level, inputs.items[i], values[i]));
+    }
     return NULL;
 }
 
@@ -134,8 +162,10 @@ static weft_status *leave(weft_sweep *sweep, const weft_sweep_level *level)
     return NULL;
 }
 
-static weft_status *run(weft_sweep *sweep, weft_tensors cotangents)
+static weft_status *run(weft_sweep *sweep, weft_tensors cotangents, const weft_tensor *sums)
 {
+    for (size_t i = 0; sums != NULL && i < sweep->wrt.count; i++)
+        WEFT_TRY(contribute(sweep, weft_sweep_level_of(sweep, sweep->wrt.items[i]), sweep->wrt.items[i], sums[i]));
     for (size_t i = sweep->outputs.count; i-- > 0;)
         WEFT_TRY(contribute(sweep, sweep->inner, sweep->outputs.items[i], cotangents.items[i]));
     for (const weft_sweep_level *level = sweep->inner; level != NULL; level = level->outer) {
@@ -146,11 +176,11 @@ static weft_status *run(weft_sweep *sweep, weft_tensors cotangents)
 }
 
 weft_status *weft_gradient_pull(weft_tensors outputs, weft_tensors cotangents, weft_tensors wrt,
-                                weft_tensor *out_cotangents)
+                                const weft_tensor *sums, weft_tensor *out_cotangents)
 {
     weft_sweep sweep;
     weft_status *status = weft_sweep_begin(&sweep, outputs, wrt);
-    if (status == NULL) status = run(&sweep, cotangents);
+    if (status == NULL) status = run(&sweep, cotangents, sums);
     for (size_t i = 0; i < wrt.count && status == NULL; i++) out_cotangents[i] = *weft_sweep_slot(&sweep, wrt.items[i]);
     weft_sweep_finish(&sweep);
     return status;

@@ -223,7 +223,7 @@ static weft_status *enter_operands(const branch_pair *b, weft_tensors *out_wrt, 
 static weft_status *pull_branch(const branch_pair *b, weft_tensor *values, weft_tensors wrt, weft_tensor *made)
 {
     const weft_gradient_context *c = b->context;
-    return weft_gradient_pull((weft_tensors){c->outputs.count, values}, c->given, wrt, made);
+    return weft_gradient_pull((weft_tensors){c->outputs.count, values}, c->given, wrt, NULL, made);
 }
 
 static weft_status *push_branch(const branch_pair *b, weft_tensor *values, weft_tensors wrt, weft_tensors tangents,

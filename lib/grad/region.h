@@ -24,7 +24,6 @@ weft_gradient_loop weft_gradient_loop_of(const weft_gradient_context *context, w
 /* Which carried values depend on active operands, `active` of the node, after any number of iterations. */
 weft_status *weft_gradient_loop_active(const weft_gradient_loop *loop, const bool *active,
                                        bool *out_carried) WEFT_MUST_USE;
-
-/* The rule of weft_fold in reverse mode. */
+/* The vjp of weft_fold. */
 weft_status *weft_gradient_pull_fold(const weft_gradient_context *context, weft_tensor *out_values) WEFT_MUST_USE;
 #endif

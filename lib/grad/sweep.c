@@ -47,7 +47,7 @@ static weft_status *add_levels(weft_sweep *sweep, weft_graph *graph)
     return NULL;
 }
 
-static weft_sweep_level *level_of(const weft_sweep *sweep, weft_tensor tensor)
+weft_sweep_level *weft_sweep_level_of(const weft_sweep *sweep, weft_tensor tensor)
 {
     weft_sweep_level *level = sweep->inner;
     while (level != NULL && level->graph != tensor.graph) level = level->outer;
@@ -56,13 +56,13 @@ static weft_sweep_level *level_of(const weft_sweep *sweep, weft_tensor tensor)
 
 weft_tensor *weft_sweep_slot(const weft_sweep *sweep, weft_tensor tensor)
 {
-    const weft_sweep_level *level = level_of(sweep, tensor);
+    const weft_sweep_level *level = weft_sweep_level_of(sweep, tensor);
     return level == NULL ? NULL : &level->values[weft_sweep_value(level, (weft_value){tensor.node, tensor.output})];
 }
 
 const weft_contribution *weft_sweep_uses(const weft_sweep *sweep, weft_tensor tensor)
 {
-    const weft_sweep_level *level = level_of(sweep, tensor);
+    const weft_sweep_level *level = weft_sweep_level_of(sweep, tensor);
     return level->uses[weft_sweep_value(level, (weft_value){tensor.node, tensor.output})];
 }
 
@@ -161,7 +161,7 @@ static weft_status *hold(weft_sweep *sweep)
 {
     for (size_t i = 0; i < sweep->wrt.count; i++) {
         weft_tensor wrt = sweep->wrt.items[i];
-        weft_sweep_level *level = level_of(sweep, wrt);
+        weft_sweep_level *level = weft_sweep_level_of(sweep, wrt);
         if (level == NULL) return refuse(sweep, "wrt", i, "is no tensor of the graph that is differentiated");
         size_t value = weft_sweep_value(level, (weft_value){wrt.node, wrt.output});
         level->active[value] = level->held[value] = true;
@@ -310,7 +310,7 @@ static weft_status *differentiate_lowering(weft_sweep *sweep, const weft_sweep_s
     if (!weft_tensor_is_valid(lowered[0])) return no_rule(site, reverse);
     weft_tensors outputs = {c->outputs.count, lowered};
     if (!reverse) return weft_gradient_push(outputs, c->inputs, c->given, out_values);
-    WEFT_TRY(weft_gradient_pull(outputs, c->given, c->inputs, out_values));
+    WEFT_TRY(weft_gradient_pull(outputs, c->given, c->inputs, NULL, out_values));
     drop_repeated(c->inputs, out_values);
     return NULL;
 }

@@ -44,6 +44,8 @@ static inline size_t weft_sweep_value(const weft_sweep_level *level, weft_value 
     return level->first[value.node] + value.output;
 }
 
+/* The level of a tensor; NULL: it is of none of the graphs. */
+weft_sweep_level *weft_sweep_level_of(const weft_sweep *sweep, weft_tensor tensor);
 /* Where the value of a tensor is kept; NULL: of none of the graphs. */
 weft_tensor *weft_sweep_slot(const weft_sweep *sweep, weft_tensor tensor);
 

@@ -106,6 +106,7 @@ MAKE(embedding);
 MAKE(huber_loss);
 MAKE(bce_with_logits);
 MAKE(fold);
+MAKE(fold_in_segments);
 MAKE(while);
 MAKE(cond);
 MAKE(grad);

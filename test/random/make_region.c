@@ -81,9 +81,8 @@ static void keep_results(generator *g, size_t count, const weft_tensor *results)
     for (size_t i = 1; i < count; i++) draw_keep(g, results[i]);
 }
 
-MAKE(fold)
+static weft_tensor make_loop(generator *g, weft_tensor x, bool segments)
 {
-    UNUSED;
     body b = {.g = g};
     weft_tensor carried[3], results[3] = {WEFT_NO_TENSOR, WEFT_NO_TENSOR, WEFT_NO_TENSOR};
     if (g->depth >= 2) return WEFT_NO_TENSOR;
@@ -92,11 +91,26 @@ MAKE(fold)
     if (draw_chance(g, 3)) trips = weft_extent_min(g->extents[0], weft_extent_of(3));
     if (draw_mistake(g)) trips = weft_extent_of(-1);
     g->depth++;
-    weft_tensor made =
-        weft_fold(trips, (weft_tensors){b.count, carried}, fold_body, &b, draw_chance(g, 4) ? NULL : results);
+    weft_tensors initial = {b.count, carried};
+    weft_tensor *out = draw_chance(g, 4) ? NULL : results;
+    weft_tensor made = segments ? weft_fold_in_segments(trips, weft_extent_of((int64_t)draw_below(g, 4)), initial,
+                                                        fold_body, &b, out)
+                                : weft_fold(trips, initial, fold_body, &b, out);
     g->depth--;
     if (weft_tensor_is_valid(made)) keep_results(g, b.count, results);
     return made;
+}
+
+MAKE(fold)
+{
+    UNUSED;
+    return make_loop(g, x, false);
+}
+
+MAKE(fold_in_segments)
+{
+    UNUSED;
+    return make_loop(g, x, true);
 }
 
 /* carried[0] counts up to the limit. */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops in segments. */
+#include <weft/region.h>
+#include <math.h>
+#include "lib/composite/composite.h"
+#include "runtime/base/float_mode.h"
+
+/* A loop of `length` iterations of the caller's body, from iteration `start` on. */
+typedef struct segment {
+    weft_fold_body body;
+    void *context;
+    weft_extent length;
+    weft_tensor start;
+} segment;
+
+static void run_one(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const segment *s = context;
+    s->body(s->context, weft_add(s->start, index), carried, out_next);
+}
+
+typedef struct segmented_fold {
+    segment segment;
+    size_t count; /* of carried values */
+} segmented_fold;
+
+static void run_segment(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const segmented_fold *f = context;
+    segment s = f->segment;
+    s.start = weft_mul(index, weft_extent_tensor(index.graph, s.length));
+    weft_fold(s.length, (weft_tensors){f->count, carried}, run_one, &s, out_next);
+}
+
+/* About the square root of the iterations, so that their number and that of the segments are alike. */
+static weft_extent usual_length(weft_extent trips)
+{
+    int64_t value;
+    return weft_extent_of(weft_extent_is_static(trips, &value) && value > 0 ? (int64_t)ceil(sqrt((double)value)) : 64);
+}
+
+static weft_tensor fail(weft_graph *graph, size_t count, weft_tensor *out_results)
+{
+    for (size_t i = 0; out_results != NULL && i < count; i++) out_results[i] = weft_tensor_failed(graph);
+    return weft_tensor_failed(graph);
+}
+
+static weft_tensor trace(segmented_fold *f, weft_extent trips, weft_tensors initial, weft_tensor *results)
+{
+    weft_graph *graph = weft_trace_graph(initial);
+    weft_extent length = f->segment.length, whole = weft_extent_div(trips, length),
+                rest = weft_extent_mod(trips, length);
+    weft_tensor first = weft_fold(whole, initial, run_segment, f, results);
+    if (!weft_tensor_is_valid(first) || weft_extent_is_value(rest, 0)) return first;
+    segment s = f->segment;
+    s.start = weft_extent_tensor(graph, weft_extent_mul(whole, length));
+    return weft_fold(rest, (weft_tensors){initial.count, results}, run_one, &s, results);
+}
+
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_fold_in_segments,
+                    (weft_extent trips, weft_extent length, weft_tensors initial, weft_fold_body body, void *context,
+                     weft_tensor *out_results),
+                    (trips, length, initial, body, context, out_results))
+{
+    weft_graph *graph = weft_trace_graph(initial);
+    if (graph == NULL) return fail(NULL, initial.count, out_results);
+    if (weft_extent_is_value(length, 0)) length = usual_length(trips);
+    bool fine = weft_composite_wants_own(graph, "fold_in_segments", "the number of iterations", trips) &&
+                weft_composite_wants_own(graph, "fold_in_segments", "the length of a segment", length) &&
+                weft_require_at_most(graph, weft_extent_of(1), length,
+                                     "fold_in_segments: the length of a segment is %s, but must be at least 1",
+                                     weft_extent_describe(length).text);
+    if (body == NULL) weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "fold_in_segments", "%s", "the body is NULL");
+    weft_tensor *results = weft_allocate(graph->allocator, (initial.count + 1) * sizeof *results);
+    if (results == NULL) weft_graph_fail(graph, weft_status_out_of_memory());
+    if (results == NULL || !fine || body == NULL) {
+        weft_free(graph->allocator, results, (initial.count + 1) * sizeof *results);
+        return fail(graph, initial.count, out_results);
+    }
+    segmented_fold f = {{body, context, length, WEFT_NO_TENSOR}, initial.count};
+    weft_tensor first = trace(&f, trips, initial, results);
+    for (size_t i = 0; out_results != NULL && i < initial.count; i++) out_results[i] = results[i];
+    weft_free(graph->allocator, results, (initial.count + 1) * sizeof *results);
+    return first;
+}
