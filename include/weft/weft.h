@@ -18,6 +18,7 @@
 #include <weft/nn.h>
 #include <weft/npy.h>
 #include <weft/ops.h>
+#include <weft/optimize.h>
 #include <weft/program.h>
 #include <weft/region.h>
 #include <weft/runtime.h>

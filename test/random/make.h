@@ -115,6 +115,15 @@ MAKE(jvp);
 MAKE(hvp);
 MAKE(jacobian);
 MAKE(checkpoint);
+MAKE(sgd);
+MAKE(adam);
+MAKE(rmsprop);
+MAKE(adagrad);
+MAKE(lion);
+MAKE(clip_gradients);
+MAKE(rate_step);
+MAKE(rate_cosine);
+MAKE(rate_linear);
 MAKE(custom_gradient);
 /* fragments */
 MAKE(normalised);
