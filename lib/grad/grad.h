@@ -24,6 +24,7 @@ typedef struct weft_gradient_family {
 extern const weft_gradient_family weft_gradient_elementwise;
 extern const weft_gradient_family weft_gradient_movement;
 extern const weft_gradient_family weft_gradient_reduce; /* and products */
+extern const weft_gradient_family weft_gradient_scan; /* and sorting */
 extern const weft_gradient_family weft_gradient_region;
 /* Of functions that are composed. */
 extern const weft_gradient_family weft_gradient_composed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Derivatives of reductions and products. */
-#include <weft/ops.h>
+#include <weft/shape.h>
 #include "lib/composite/composite.h"
 #include "lib/grad/grad.h"
 
@@ -23,6 +23,83 @@ static weft_status *jvp_again(const weft_gradient_context *c, weft_tensor *out_v
 static weft_status *vjp_sum(const weft_gradient_context *c, weft_tensor *out_values)
 {
     out_values[0] = spread(c->given.items[0], c->inputs.items[0], c->attrs[0].ints);
+    return NULL;
+}
+
+/* ---- max, min: all that equal the result share it, none where it is NaN ---- */
+
+/* Which elements equal the result, and how many of them, at least 1, in f32 for 16-bit floats. */
+static weft_tensor find_equal(const weft_gradient_context *c, weft_tensor *out_count)
+{
+    weft_tensor x = c->inputs.items[0];
+    weft_tensor equal = weft_eq(x, spread(c->outputs.items[0], x, c->attrs[0].ints));
+    weft_dtype wide = weft_accumulator_dtype(weft_tensor_dtype(x));
+    weft_tensor count = weft_reduce_sum(weft_cast(equal, wide), c->attrs[0].ints, false);
+    *out_count = weft_max(count, weft_scalar_like(count, 1));
+    return equal;
+}
+
+static weft_status *vjp_extreme(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    weft_tensor x = c->inputs.items[0], g = c->given.items[0], count;
+    weft_tensor equal = find_equal(c, &count);
+    g = weft_composite_cast(weft_div(weft_composite_widen(g), count), weft_tensor_dtype(g));
+    out_values[0] = weft_select(equal, spread(g, x, c->attrs[0].ints), weft_scalar_like(x, 0));
+    return NULL;
+}
+
+static weft_status *jvp_extreme(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    weft_tensor x = c->inputs.items[0], count;
+    weft_tensor equal = find_equal(c, &count);
+    weft_tensor dx = weft_select(equal, c->given.items[0], weft_scalar_like(x, 0));
+    weft_tensor total = weft_reduce_sum(weft_composite_widen(dx), c->attrs[0].ints, false);
+    out_values[0] = weft_composite_cast(weft_div(total, count), weft_tensor_dtype(x));
+    return NULL;
+}
+
+/* ---- products ---- */
+
+/* An order of the axes in which those that are reduced follow each other, from that of the first of them on. */
+static void gather_axes(size_t rank, weft_ints axes, int64_t *order)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rank; i++) {
+        for (size_t k = 0; k < axes.count && (int64_t)i == axes.items[0]; k++) order[count++] = axes.items[k];
+        if (!weft_ints_contain(axes, i)) order[count++] = (int64_t)i;
+    }
+}
+
+/* For each element the product of all others along the axes: of those before it and of those after it. */
+static weft_tensor other_factors(weft_tensor x, weft_ints axes)
+{
+    int64_t order[WEFT_MAX_RANK], back[WEFT_MAX_RANK];
+    size_t rank = weft_tensor_rank(x);
+    if (axes.count == 0) return weft_full_like(x, 1);
+    gather_axes(rank, axes, order);
+    for (size_t i = 0; i < rank; i++) back[order[i]] = (int64_t)i;
+    weft_tensor gathered = weft_permute(x, (weft_ints){rank, order});
+    weft_shape shape = weft_tensor_shape(gathered);
+    int64_t first = axes.items[0];
+    weft_tensor line = weft_composite_ravel(gathered, (size_t)first, (size_t)first + axes.count);
+    line = weft_mul(weft_cumprod(line, first, false, true), weft_cumprod(line, first, true, true));
+    return weft_permute(weft_reshape(line, shape), (weft_ints){rank, back});
+}
+
+static weft_status *vjp_prod(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    weft_tensor x = weft_gradient_conj(weft_composite_widen(c->inputs.items[0]));
+    weft_tensor g = spread(weft_composite_widen(c->given.items[0]), x, c->attrs[0].ints);
+    weft_tensor made = weft_mul(g, other_factors(x, c->attrs[0].ints));
+    out_values[0] = weft_composite_cast(made, weft_tensor_dtype(c->inputs.items[0]));
+    return NULL;
+}
+
+static weft_status *jvp_prod(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    weft_tensor x = weft_composite_widen(c->inputs.items[0]), dx = weft_composite_widen(c->given.items[0]);
+    weft_tensor made = weft_reduce_sum(weft_mul(dx, other_factors(x, c->attrs[0].ints)), c->attrs[0].ints, false);
+    out_values[0] = weft_composite_cast(made, weft_tensor_dtype(c->inputs.items[0]));
     return NULL;
 }
 
@@ -105,6 +182,9 @@ static weft_status *jvp_dot(const weft_gradient_context *c, weft_tensor *out_val
 
 static const weft_gradient_row rows[] = {
     {WEFT_OP_reduce_sum, vjp_sum, jvp_again, NULL},
+    {WEFT_OP_reduce_prod, vjp_prod, jvp_prod, NULL},
+    {WEFT_OP_reduce_max, vjp_extreme, jvp_extreme, NULL},
+    {WEFT_OP_reduce_min, vjp_extreme, jvp_extreme, NULL},
     {WEFT_OP_reduce_any, NULL, NULL, NULL},
     {WEFT_OP_reduce_all, NULL, NULL, NULL},
     {WEFT_OP_argmax, NULL, NULL, NULL},
