@@ -142,6 +142,25 @@ weft_status *weft_reference_window(const weft_reference_call *call)
     return move(call, windowed);
 }
 
+static const char *sheared(const weft_reference_call *call, const int64_t *index)
+{
+    const weft_view *x = &call->inputs[0];
+    int64_t axis = call->attrs[0].integer, from[WEFT_MAX_RANK], moved;
+    memcpy(from, index, x->rank * sizeof *from);
+    if (__builtin_mul_overflow(index[call->attrs[1].integer], call->attrs[2].integer, &moved) ||
+        __builtin_sub_overflow(from[axis], moved, &from[axis]))
+        return NULL;
+    return from[axis] >= 0 && from[axis] < x->shape[axis] ? weft_view_at(x, from) : NULL;
+}
+
+weft_status *weft_reference_shear(const weft_reference_call *call)
+{
+    const weft_view *x = &call->inputs[0], *out = &call->outputs[0];
+    for (size_t i = 0; i < x->rank; i++)
+        if ((int64_t)i != call->attrs[0].integer) WEFT_TRY(check_extent(call, i, x->shape[i], out->shape[i]));
+    return move(call, sheared);
+}
+
 static const char *flipped(const weft_reference_call *call, const int64_t *index)
 {
     const weft_view *x = &call->inputs[0];

@@ -216,6 +216,20 @@ weft_tensor weft_flip(weft_tensor x, weft_ints axes);
  * stride) + 1) windows for an extent of n: only those that lie inside, so none where one would be longer than the axis.
  * All three are at least 1 (a symbolic size: a guard). For windows over the edge weft_pad first. */
 weft_tensor weft_window(weft_tensor x, int64_t axis, weft_extent size, int64_t stride, int64_t dilation);
+/*
+ * The other way: adds windows up where weft_window took them from. x has the windows at `axis`, which counts the axes
+ * before the last one, and runs through each along the last axis; the result has `extent` elements at `axis`, and no
+ * last axis: result[.., j, ..] is the sum of x[.., i, .., k] over the i and k with j == i * stride + k * dilation, zero
+ * where there are none. There must be as many windows as weft_window has in that extent (a guard where that depends on
+ * symbols). Any dtype but bool. Terms are added by increasing k, in the way of weft_reduce_sum; where none overlap,
+ * which is a stride of the size or more without dilation, elements are copied, with their bits.
+ */
+weft_tensor weft_window_add(weft_tensor x, int64_t axis, weft_extent extent, int64_t stride, int64_t dilation);
+/* Slants x: what lies at k along `along` moves by k * step along `axis`, which gets `extent` elements:
+ * result[.., i, .., k, ..] = x[.., i - k * step, .., k, ..], and zero where x has no such element. The two axes differ,
+ * in either order; step may be 0 or negative. With -step and the extent that x had it is undone, but for what was cut
+ * off. */
+weft_tensor weft_shear(weft_tensor x, int64_t axis, int64_t along, int64_t step, weft_extent extent);
 /* Joins the operands along `axis`; all other extents must agree. At least one operand. */
 weft_tensor weft_concat(weft_tensors operands, int64_t axis);
 /* Takes the diagonal i == j of two axes of equal extent: it becomes the lower of the two axes, and the other is
@@ -409,6 +423,8 @@ static inline weft_tensor weft_pad_(weft_tensor x, weft_operand value, weft_shap
 #endif
 #define weft_flip(...) WEFT_LOCATED_(flip, __VA_ARGS__)
 #define weft_window(...) WEFT_LOCATED_(window, __VA_ARGS__)
+#define weft_window_add(...) WEFT_LOCATED_(window_add, __VA_ARGS__)
+#define weft_shear(...) WEFT_LOCATED_(shear, __VA_ARGS__)
 #define weft_concat(...) WEFT_LOCATED_(concat, __VA_ARGS__)
 #define weft_gather(...) WEFT_LOCATED_(gather, __VA_ARGS__)
 #define weft_gather_axes(...) WEFT_LOCATED_(gather_axes, __VA_ARGS__)

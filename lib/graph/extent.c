@@ -183,6 +183,16 @@ weft_extent weft_extent_steps(weft_extent way, int64_t step)
     return weft_extent_max(weft_extent_add(last, one), none);
 }
 
+weft_extent weft_extent_windows(weft_extent extent, weft_extent size, int64_t stride, int64_t dilation)
+{
+    int64_t count, reach;
+    if (weft_extent_is_static(size, &count) && __builtin_mul_overflow(count - 1, dilation, &reach))
+        return weft_extent_of(0);
+    weft_extent one = weft_extent_of(1);
+    weft_extent span = weft_extent_add(weft_extent_mul(weft_extent_sub(size, one), weft_extent_of(dilation)), one);
+    return weft_extent_steps(weft_extent_add(weft_extent_sub(extent, span), one), stride);
+}
+
 /* ---- reading ---- */
 
 bool weft_extent_is_static(weft_extent extent, int64_t *out_value)

@@ -173,6 +173,8 @@ weft_extent weft_extent_invalid(weft_graph *graph);
 /* How many of 0, step, 2 * step, ... are below `way`, for a step of at least 1; nothing overflows where the step is
  * longer than any way. */
 weft_extent weft_extent_steps(weft_extent way, int64_t step);
+/* How many windows of `size` (weft_window) lie inside an extent; none where one is longer than an int64. */
+weft_extent weft_extent_windows(weft_extent extent, weft_extent size, int64_t stride, int64_t dilation);
 /* Whether a == b holds for no values of the symbols. False while a body that no run enters is traced,
  * where nothing has to hold. */
 bool weft_extent_never_equal(weft_graph *graph, weft_extent a, weft_extent b);

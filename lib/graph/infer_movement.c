@@ -216,22 +216,14 @@ static weft_status *check_window(const weft_infer_context *context)
 weft_status *weft_infer_window(const weft_infer_context *context, weft_type *out_types)
 {
     weft_shape shape = context->inputs[0].shape;
-    weft_extent one = weft_extent_of(1), size = context->attrs[1].extents.extents[0];
-    weft_extent dilation = weft_extent_of(context->attrs[3].integer);
+    weft_extent size = context->attrs[1].extents.extents[0];
     WEFT_TRY(check_window(context));
     size_t axis = (size_t)context->attrs[0].integer;
     weft_extent *extents;
     WEFT_TRY(weft_infer_extents(context, shape.rank + 1, &extents));
     memcpy(extents, shape.extents, shape.rank * sizeof *extents);
-    int64_t count, reach;
-    if (weft_extent_is_static(size, &count) &&
-        __builtin_mul_overflow(count - 1, context->attrs[3].integer, &reach)) { /* longer than any axis */
-        extents[axis] = weft_extent_of(0);
-    } else {
-        weft_extent span = weft_extent_add(weft_extent_mul(weft_extent_sub(size, one), dilation), one);
-        weft_extent starts = weft_extent_add(weft_extent_sub(shape.extents[axis], span), one);
-        extents[axis] = weft_extent_steps(starts, context->attrs[2].integer);
-    }
+    extents[axis] =
+        weft_extent_windows(shape.extents[axis], size, context->attrs[2].integer, context->attrs[3].integer);
     extents[shape.rank] = size;
     out_types[0] = (weft_type){context->inputs[0].dtype, {shape.rank + 1, extents}};
     return NULL;
@@ -262,6 +254,22 @@ weft_status *weft_infer_pad(const weft_infer_context *context, weft_type *out_ty
         WEFT_TRY(check_padding(context, "high", i, high.extents[i]));
         extents[i] = weft_extent_add(weft_extent_add(low.extents[i], shape.extents[i]), high.extents[i]);
     }
+    out_types[0] = (weft_type){context->inputs[0].dtype, {shape.rank, extents}};
+    return NULL;
+}
+
+weft_status *weft_infer_shear(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_shape shape = context->inputs[0].shape;
+    int64_t axis = context->attrs[0].integer, along = context->attrs[1].integer;
+    WEFT_TRY(weft_infer_axis(context, "axis", axis, shape.rank));
+    WEFT_TRY(weft_infer_axis(context, "along", along, shape.rank));
+    if (axis == along)
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "axis and along are both %" PRId64, axis);
+    weft_extent *extents;
+    WEFT_TRY(weft_infer_extents(context, shape.rank, &extents));
+    memcpy(extents, shape.extents, shape.rank * sizeof *extents);
+    extents[axis] = context->attrs[3].extents.extents[0];
     out_types[0] = (weft_type){context->inputs[0].dtype, {shape.rank, extents}};
     return NULL;
 }

@@ -43,6 +43,7 @@ weft_composed_id weft_composed_id_of(const weft_op_def *op);
  *  - slice: starts EXTENTS, sizes EXTENTS, steps INTS
  *  - pad: low EXTENTS, high EXTENTS
  *  - window: axis INT, size EXTENT, stride INT, dilation INT
+ *  - shear: axis INT, along INT, step INT, extent EXTENT
  *  - barrier: number INT, keep BOOL; those of different numbers are different values, although all are the operand. If
  *    `keep` they stay so when compiled, and what is computed from them is computed again
  *    inputs: the operand, then values that are computed before it may be read

@@ -152,6 +152,11 @@ static void unravel(weft_space *space, weft_shape in, size_t in_first, size_t in
     }
 }
 
+static bool is_at_most(weft_expr_context *x, weft_expr a, weft_expr b)
+{
+    return weft_expr_always_nonnegative(x, weft_expr_sub(x, b, a));
+}
+
 /* Splits both shapes, from the right, into the smallest groups of equal element counts, so that div and mod stay local.
  */
 static void reshape(weft_space *space, weft_shape in, weft_shape out, const weft_expr *index, weft_expr *out_index)
@@ -164,8 +169,8 @@ static void reshape(weft_space *space, weft_shape in, weft_shape out, const weft
         if (i > 0) in_count = weft_space_extent(space, in.extents[--i]);
         if (o > 0) out_count = weft_space_extent(space, out.extents[--o]);
         while (in_count != out_count && (i > 0 || o > 0)) {
-            bool grow_in = o == 0 || (i > 0 && weft_expr_always_less(x, in_count, out_count));
-            if (!grow_in && i > 0 && !weft_expr_always_less(x, out_count, in_count)) {
+            bool grow_in = o == 0 || (i > 0 && is_at_most(x, in_count, out_count));
+            if (!grow_in && i > 0 && !is_at_most(x, out_count, in_count)) {
                 i = o = 0;
                 break;
             }
@@ -305,6 +310,28 @@ static void window(weft_space *space, const weft_attr *attrs, weft_shape in, con
     out_index[axis] = weft_expr_add(space->exprs, start, inside);
 }
 
+/* k * step, where a step beyond 32 bits is no longer than the longer extent: that leaves the axis as well, and the
+ * product does not overflow. */
+static weft_expr slant(weft_space *space, weft_expr k, int64_t step, weft_extent in, weft_extent out)
+{
+    weft_expr_context *x = space->exprs;
+    if (step >= -INT32_MAX && step <= INT32_MAX) return weft_expr_mul(x, k, weft_expr_constant(x, step));
+    weft_expr most = weft_expr_max(x, weft_space_extent(space, in), weft_space_extent(space, out));
+    int64_t length = step > 0 ? step : step < -INT64_MAX ? INT64_MAX : -step;
+    weft_expr moved = weft_expr_mul(x, k, weft_expr_min(x, most, weft_expr_constant(x, length)));
+    return step > 0 ? moved : weft_expr_sub(x, weft_expr_constant(x, 0), moved);
+}
+
+static bool shear(weft_space *space, const weft_node *node, weft_shape in, const weft_expr *index, weft_point *point)
+{
+    size_t axis = (size_t)node->attrs[0].integer, along = (size_t)node->attrs[1].integer;
+    memcpy(point->index, index, in.rank * sizeof *index);
+    weft_expr moved =
+        slant(space, index[along], node->attrs[2].integer, in.extents[axis], node->types[0].shape.extents[axis]);
+    point->index[axis] = weft_expr_sub(space->exprs, index[axis], moved);
+    return require_inside(space, point, axis);
+}
+
 static void flip(weft_space *space, const weft_node *node, weft_shape in, const weft_expr *index, weft_expr *out_index)
 {
     weft_expr_context *x = space->exprs;
@@ -337,6 +364,7 @@ bool weft_space_operand(weft_space *space, const weft_point *point, size_t opera
     case WEFT_OP_barrier: memcpy(read.index, index, in.rank * sizeof *index); break;
     case WEFT_OP_flip: flip(space, node, in, index, read.index); break;
     case WEFT_OP_window: window(space, node->attrs, in, index, read.index); break;
+    case WEFT_OP_shear: fine = shear(space, node, in, index, &read); break;
     case WEFT_OP_extract_diagonal: extract_diagonal(node, index, in.rank, read.index); break;
     case WEFT_OP_embed_diagonal: fine = embed_diagonal(space, node, index, in.rank, &read); break;
     case WEFT_OP_pad:

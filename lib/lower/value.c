@@ -161,6 +161,7 @@ weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
     case WEFT_OP_gather:
     case WEFT_OP_dynamic_slice: return indexed_value(low, point);
     case WEFT_OP_pad: return guarded_operand(low, point, 0, operand(low, point, 1, NULL));
+    case WEFT_OP_shear:
     case WEFT_OP_embed_diagonal: return guarded_operand(low, point, 0, element_constant(low, dtype, NULL));
     default: break;
     }

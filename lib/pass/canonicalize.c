@@ -186,6 +186,16 @@ static weft_tensor split_concat(const weft_rewrite_site *site)
     return weft_concat((weft_tensors){count, groups}, axis);
 }
 
+/* Without a step, or along one element, nothing moves. */
+static weft_tensor drop_shear(const weft_rewrite_site *site)
+{
+    const weft_attr *attrs = site->node->attrs;
+    weft_extent along = shape_of(site).extents[attrs[1].integer];
+    bool moves = attrs[2].integer != 0 && !weft_extent_is(along, 1);
+    bool same = weft_shape_equal(weft_tensor_shape(input_of(site)), shape_of(site));
+    return same && !moves ? input_of(site) : weft_site_leave();
+}
+
 static weft_tensor drop_flip(const weft_rewrite_site *site)
 {
     return site->node->attrs[0].ints.count == 0 ? input_of(site) : weft_site_leave();
@@ -215,6 +225,7 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_slice, move_scalar},
     {WEFT_OP_flip, drop_flip},
     {WEFT_OP_flip, move_scalar},
+    {WEFT_OP_shear, drop_shear},
     {WEFT_OP_pad, drop_pad},
     {WEFT_OP_pad, merge_pads},
     {WEFT_OP_concat, drop_concat},

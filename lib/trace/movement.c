@@ -216,6 +216,17 @@ weft_tensor weft_window(weft_tensor x, int64_t axis, weft_extent size, int64_t s
     return unary(WEFT_OP_window, x, attrs);
 }
 
+weft_tensor weft_shear(weft_tensor x, int64_t axis, int64_t along, int64_t step, weft_extent extent)
+{
+    weft_attr attrs[] = {{.integer = axis}, {.integer = along}, {.integer = step}, {.extents = {1, &extent}}};
+    size_t rank = weft_tensor_rank(x);
+    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "shear", axis, rank, &attrs[0].integer) ||
+        !weft_axis_normalize(x.graph, "shear", along, rank, &attrs[1].integer)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return unary(WEFT_OP_shear, x, attrs);
+}
+
 weft_tensor weft_flip(weft_tensor x, weft_ints axes)
 {
     weft_axis_list list;

@@ -3,7 +3,7 @@
 import ctypes
 import itertools
 
-from binding import POINTER, Ints, Tensor, ints, numpy, structure
+from binding import POINTER, Extent, Ints, Tensor, ints, numpy, structure
 from oracle import NUMBERS
 
 CASES = {}
@@ -131,6 +131,27 @@ def unfold(draw):
         options = ConvOptions(**windows.lists("stride", "dilation", "low", "high"))
         return [t.unfold(a, windows.size, ctypes.byref(options))]
     return draw.trial(trace, expected, ulp=0)
+
+
+@case
+def window_add(draw):
+    """Every element of every window is added where it was; what follows the last window stays."""
+    size, stride, dilation = draw.randint(1, 12), draw.choice([1, 1, 2, 3, 5]), draw.choice([1, 1, 2, 3])
+    dtype, around = draw.choice(NUMBERS), [draw.randint(0, 3) for _ in range(draw.randint(0, 2))]
+    axis, extent = draw.randint(0, len(around)), draw.choice([(size - 1) * dilation, (size - 1) * dilation + 1, 30])
+    count = max(0, (extent - (size - 1) * dilation - 1) // stride + 1)
+    static = range(draw.choice([0, len(around) + 2]))
+    x = draw.operand([*around[:axis], count, *around[axis:], size], dtype, static=static)
+    wide = numpy.moveaxis(x if x.dtype.kind == "i" else x.astype(float), axis, -2)
+    expected, scale = numpy.zeros((2, *wide.shape[:-2], extent), wide.dtype)
+    for i in range(count):
+        for k in range(size):
+            expected[..., i * stride + k * dilation] += wide[..., i, k]
+            scale[..., i * stride + k * dilation] += abs(wide[..., i, k])
+
+    def trace(t, a):
+        return [t.window_add(a, axis - len(around) - 1, Extent(value=extent), stride, dilation)]
+    return draw.trial(trace, numpy.moveaxis(expected, -1, axis), ulp=2, scale=numpy.moveaxis(scale, -1, axis))
 
 
 # ---- pooling ----

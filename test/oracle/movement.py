@@ -116,6 +116,24 @@ def windows(draw, dtype):
     return x, {"axis": axis, "size": size, "stride": stride, "dilation": dilation}, expected
 
 
+def shears(draw, dtype):
+    """Element by element along the second axis: each moves by a step more."""
+    for _ in range(2):
+        x = operand(draw, dtype, 2, 4)
+        axis, along = draw.sample(range(x.ndim), 2)
+        step = draw.choice([0, 1, 1, 2, -1, -3, 10**6, -2**40, 2**63 - 1, -2**63])
+        extent = draw.choice([0, 1, x.shape[axis], x.shape[axis] + x.shape[along], x.shape[axis] + 7])
+        shape = list(x.shape)
+        shape[axis] = extent
+        expected = numpy.zeros(shape, DTYPES[dtype])
+        source, target = (numpy.moveaxis(a, (along, axis), (0, 1)) for a in (x, expected))
+        for k in range(x.shape[along]):
+            first, last = max(0, k * step), min(extent, x.shape[axis] + k * step)
+            if first < last:
+                target[k, first:last] = source[k, first - k * step:last - k * step]
+        yield Case([x], expected, dtype, {"axis": axis, "along": along, "step": step, "extent": extent}, bits=True)
+
+
 @moved
 def diagonals(draw, dtype):
     """The diagonal stands at the lower of the two axes."""
@@ -142,4 +160,5 @@ def embeddings(draw, dtype):
 
 
 ENTRIES = {"reshape": reshapes, "permute": permutes, "broadcast": broadcasts, "slice": slices, "pad": pads,
-           "flip": flips, "stop_gradient": same, "barrier": barriers, "window": windows, "extract_diagonal": diagonals, "embed_diagonal": embeddings}
+           "flip": flips, "stop_gradient": same, "barrier": barriers, "window": windows, "shear": shears,
+           "extract_diagonal": diagonals, "embed_diagonal": embeddings}

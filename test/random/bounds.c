@@ -629,7 +629,7 @@ static bound find(const survey *of, const weft_node *node, const bound *seen)
     weft_dtype from = weft_value_type(graph, node->inputs[0])->dtype;
     if (op == WEFT_OP_EXTENSION) return unknown;
     if (op == WEFT_OP_pad) return hull(a, b);
-    if (op == WEFT_OP_embed_diagonal) return hull(a, between(0, 0, true, 0));
+    if (op == WEFT_OP_embed_diagonal || op == WEFT_OP_shear) return hull(a, between(0, 0, true, 0));
     if (op == WEFT_OP_scatter) return b.error > 0 ? unknown : scattered(graph, node, a, operand(of, node, 1));
     if (op == WEFT_OP_dynamic_update_slice) return hull(a, operand(of, node, 1));
     if (op == WEFT_OP_gather && b.error > 0) return unknown;

@@ -58,6 +58,8 @@ MAKE(pad);
 MAKE(flip);
 MAKE(name);
 MAKE(window);
+MAKE(window_add);
+MAKE(shear);
 MAKE(concat);
 MAKE(extract_diagonal);
 MAKE(embed_diagonal);

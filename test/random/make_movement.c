@@ -156,6 +156,28 @@ MAKE(window)
                        1 + draw_small(g, 1));
 }
 
+/* Windows of x, which are as many as the extent of x has. */
+MAKE(window_add)
+{
+    UNUSED;
+    if (weft_tensor_rank(x) == 0 || weft_tensor_rank(x) >= g->most_axes) return WEFT_NO_TENSOR;
+    int64_t axis = draw_axis(g, x), stride = 1 + draw_small(g, 2), dilation = 1 + draw_small(g, 1);
+    if (axis < 0) axis += (int64_t)weft_tensor_rank(x);
+    weft_extent extent = draw_extent_of(x, (size_t)axis);
+    weft_tensor windows = weft_window(x, axis, weft_extent_of(1 + draw_small(g, 4)), stride, dilation);
+    if (draw_chance(g, 2)) windows = weft_mul(windows, windows);
+    return weft_window_add(windows, axis, extent, draw_mistake(g) ? 0 : stride, dilation);
+}
+
+MAKE(shear)
+{
+    UNUSED;
+    static const int64_t steps[] = {1, 1, 1, 2, -1, -2, 0, 1000};
+    int64_t axis = draw_axis(g, x), along = draw_axis(g, x), step = steps[draw_below(g, 8)];
+    if (weft_tensor_rank(x) < 2 && !draw_mistake(g)) return WEFT_NO_TENSOR;
+    return weft_shear(x, axis, along, step, draw_extent(g));
+}
+
 /* Operands that agree with x but along `axis`: x itself, its parts, others. */
 static weft_tensor companion(generator *g, weft_tensor x, int64_t axis, bool exactly)
 {

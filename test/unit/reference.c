@@ -550,6 +550,27 @@ static void diagonals_come_and_go(void **state)
     WANT_F32S(weft_embed_diagonal(v, 0, 0), WEFT_INTS(2, 2, 2), 0, 1, 0, 0, 0, 0, 2, 3);
 }
 
+static void rows_are_sheared(void **state)
+{
+    struct world *world = *state;
+    weft_tensor x = weft_add(arange(world, WEFT_INTS(2, 3)), weft_scalar(world->graph, WEFT_F32, 1));
+    WANT_F32S(weft_shear(x, 1, 0, 1, weft_extent_of(4)), WEFT_INTS(2, 4), 1, 2, 3, 0, 0, 4, 5, 6);
+    WANT_F32S(weft_shear(x, 1, 0, -1, weft_extent_of(3)), WEFT_INTS(2, 3), 1, 2, 3, 5, 6, 0);
+    WANT_F32S(weft_shear(x, 0, 1, 2, weft_extent_of(3)), WEFT_INTS(3, 3), 1, 0, 0, 4, 0, 0, 0, 2, 0);
+    WANT_F32S(weft_shear(x, 1, 0, INT64_MIN, weft_extent_of(1)), WEFT_INTS(2, 1), 1, 0);
+}
+
+static void windows_are_added(void **state)
+{
+    struct world *world = *state;
+    weft_tensor x = weft_add(arange(world, WEFT_INTS(3, 2)), weft_scalar(world->graph, WEFT_F32, 1));
+    WANT_F32S(weft_window_add(x, 0, weft_extent_of(4), 1, 1), WEFT_INTS(4), 1, 5, 9, 6);
+    WANT_F32S(weft_window_add(x, 0, weft_extent_of(5), 1, 2), WEFT_INTS(5), 1, 3, 7, 4, 6);
+    WANT_F32S(weft_window_add(x, 0, weft_extent_of(7), 2, 1), WEFT_INTS(7), 1, 2, 3, 4, 5, 6, 0);
+    WANT_F32S(weft_window_add(x, 0, weft_extent_of(8), 3, 1), WEFT_INTS(8), 1, 2, 0, 3, 4, 0, 5, 6);
+    WANT_F32S(weft_window_add(x, 0, weft_extent_of(10), 3, 3), WEFT_INTS(10), 1, 0, 0, 5, 0, 0, 9, 0, 0, 6);
+}
+
 static void windows_slide(void **state)
 {
     struct world *world = *state;
@@ -1009,6 +1030,8 @@ int main(void)
         IN_WORLD(gather_picks),
         IN_WORLD(gather_refuses_what_is_out_of_range),
         IN_WORLD(diagonals_come_and_go),
+        IN_WORLD(rows_are_sheared),
+        IN_WORLD(windows_are_added),
         IN_WORLD(windows_slide),
         IN_WORLD(scans_run_in_order),
         IN_WORLD(sorting_is_stable),

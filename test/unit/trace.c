@@ -477,6 +477,37 @@ static void windows(void **state)
     expect_error(weft_window(f.y, 2, N(2), 1, 1), WEFT_OUT_OF_RANGE, "window: axis 2 is out of range for rank 2");
 }
 
+static void shears(void **state)
+{
+    (void)state;
+    expect_type(weft_shear(f.x, 0, 1, 2, weft_extent_add(f.n, N(1))), "f32[n + 1, 4]");
+    expect_type(weft_shear(f.y, -1, 0, -1, N(2)), "f32[3, 2]");
+    expect_error(weft_shear(f.y, 1, -1, 1, N(2)), WEFT_INVALID_ARGUMENT, "shear: axis and along are both 1");
+    expect_error(weft_shear(f.y, 2, 0, 1, N(2)), WEFT_OUT_OF_RANGE, "shear: axis 2 is out of range for rank 2");
+    expect_error(weft_shear(f.y, 0, 2, 1, N(2)), WEFT_OUT_OF_RANGE, "shear: axis 2 is out of range for rank 2");
+}
+
+static void sums_of_windows(void **state)
+{
+    (void)state;
+    weft_tensor w = weft_window(f.y, 1, N(2), 1, 1);
+    expect_type(weft_window_add(w, 1, N(4), 1, 1), "f32[3, 4]");
+    expect_type(weft_window_add(weft_window(f.y, 1, N(2), 2, 1), -1, N(4), 2, 1), "f32[3, 4]");
+    expect_type(weft_window_add(weft_window(f.x, 0, N(3), 2, 2), 0, f.n, 2, 2), "f32[n, 4]");
+    assert_int_equal(f.graph->guard_count, 0);
+    expect_error(weft_window_add(w, 1, N(4), 0, 1), WEFT_INVALID_ARGUMENT, "window_add: the stride is 0, below 1");
+    expect_error(weft_window_add(w, 1, N(4), 1, -1), WEFT_INVALID_ARGUMENT, "window_add: the dilation is -1, below 1");
+    expect_error(weft_window_add(w, 2, N(4), 1, 1), WEFT_OUT_OF_RANGE, "window_add: axis 2 is out of range for rank 2");
+    expect_error(weft_window_add(f.v, 0, N(4), 1, 1), WEFT_SHAPE_MISMATCH,
+                 "window_add: the operand has rank 1 but needs at least 2");
+    expect_error(weft_window_add(w, 1, N(5), 1, 1), WEFT_SHAPE_MISMATCH,
+                 "window_add: axis 1 has 3 windows but there are 4 in an extent of 5");
+    expect_error(weft_window_add(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(3, 0)), 0, N(3), 1, 1), WEFT_OUT_OF_RANGE,
+                 "window_add: the size is 0, below 1");
+    expect_type(weft_window_add(weft_input(f.graph, "windows", WEFT_F32, WEFT_SHAPE(f.n, 2)), 0, N(9), 1, 1), "f32[9]");
+    expect_guard("n", "==", "8", "window_add: axis 0 has n windows but there are 8 in an extent of 9");
+}
+
 static void scans(void **state)
 {
     (void)state;
@@ -796,6 +827,8 @@ int main(void)
         UNIT(joining_and_picking),
         UNIT(diagonals),
         UNIT(windows),
+        UNIT(shears),
+        UNIT(sums_of_windows),
         UNIT(scans),
         UNIT(sorting),
         UNIT(reductions_drop_or_keep_axes),

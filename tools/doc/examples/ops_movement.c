@@ -11,6 +11,8 @@ int main(void)
     example_show("narrow", weft_narrow(x, 1, weft_extent_of(1), weft_extent_of(2)));
     example_show("pad", weft_pad(x, weft_scalar(graph, WEFT_I32, 9), WEFT_SHAPE(0, 1), WEFT_SHAPE(0, 0)));
     example_show("window", weft_window(x, 1, weft_extent_of(2), 1, 1));
+    example_show("window_add", weft_window_add(weft_window(x, 1, weft_extent_of(2), 1, 1), 1, weft_extent_of(3), 1, 1));
+    example_show("shear", weft_shear(x, 1, 0, 1, weft_extent_of(4)));
     example_show("concat", weft_concat(WEFT_TENSORS(x, x), 0));
     return example_end(graph);
 }
@@ -22,5 +24,7 @@ int main(void)
    narrow [2, 2] 1 2 | 4 5
    pad [2, 4] 9 0 1 2 | 9 3 4 5
    window [2, 2, 2] 0 1 | 1 2 | 3 4 | 4 5
+   window_add [2, 3] 0 2 2 | 3 8 5
+   shear [2, 4] 0 1 2 0 | 0 3 4 5
    concat [4, 3] 0 1 2 | 3 4 5 | 0 1 2 | 3 4 5
 */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows added up where they came from, without a scatter: position k of window w lies at w * stride + k * dilation,
+ * so with positions as rows, of which row k is shifted by k * dilation, an element of the result is the sum of a
+ * column.
+ */
+#include <inttypes.h>
+#include <weft/shape.h>
+#include "lib/composite/composite.h"
+
+/* x [.., windows, .., size] with its last axis in front of `axis`. */
+static weft_tensor put_last_first(weft_tensor x, size_t axis)
+{
+    size_t rank = weft_tensor_rank(x);
+    weft_axis_list order = weft_axis_range(0, rank);
+    for (size_t i = rank; i-- > axis + 1;) order.items[i] = (int64_t)i - 1;
+    order.items[axis] = (int64_t)rank - 1;
+    return weft_permute(x, weft_axis_list_ints(&order));
+}
+
+/* The sum of the rows along axis `along`, each shifted by `step` more along `axis`. */
+static weft_tensor add_rows(weft_tensor rows, size_t along, size_t axis, int64_t step, weft_extent extent)
+{
+    weft_tensor sheared = weft_shear(rows, (int64_t)axis, (int64_t)along, step, extent);
+    return weft_reduce_sum(sheared, WEFT_INTS((int64_t)along), false);
+}
+
+/* x with zeros after the elements of `axis`. */
+static weft_tensor pad_after(weft_tensor x, size_t axis, weft_extent count)
+{
+    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
+    size_t rank = weft_tensor_rank(x);
+    for (size_t i = 0; i < rank; i++) {
+        low[i] = weft_extent_of(0);
+        high[i] = i == axis ? count : weft_extent_of(0);
+    }
+    return weft_pad(x, weft_scalar_like(x, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
+}
+
+/*
+ * Rows [.., size, windows, ..] from `axis` on, in blocks of `stride` elements, of which windows begin at the first:
+ * position m * stride + r of window w is element r of block w + m. So blocks have rows of their own for each r. Where
+ * no window is longer than a block nothing is added.
+ */
+static weft_tensor add_blocks(weft_tensor rows, size_t axis, weft_extent extent, int64_t stride)
+{
+    int64_t at = (int64_t)axis;
+    weft_extent size = weft_tensor_extent(rows, at), length = weft_extent_of(stride);
+    weft_extent parts = weft_extent_ceil_div(size, stride), blocks = weft_extent_ceil_div(extent, stride);
+    weft_extent split[] = {parts, length};
+    weft_tensor whole = pad_after(rows, axis, weft_extent_sub(weft_extent_times(parts, stride), size));
+    weft_tensor sums;
+    if (weft_extent_is_value(parts, 1)) sums = weft_shear(whole, at + 1, at, 0, blocks);
+    else sums = add_rows(weft_composite_unravel(whole, axis, 2, split), axis, axis + 2, 1, blocks);
+    weft_tensor joined = weft_composite_ravel(weft_transpose(sums, at, at + 1), axis, axis + 2);
+    return weft_narrow(joined, at, weft_extent_of(0), extent);
+}
+
+/* x with stride - 1 zeros after each element of `axis`. */
+static weft_tensor spread(weft_tensor x, size_t axis, int64_t stride)
+{
+    weft_extent apart[] = {weft_tensor_extent(x, (int64_t)axis), weft_extent_of(1)};
+    weft_tensor column = weft_composite_unravel(x, axis, 2, apart);
+    return weft_composite_ravel(pad_after(column, axis + 1, weft_extent_of(stride - 1)), axis, axis + 2);
+}
+
+static bool check_steps(weft_tensor x, int64_t stride, int64_t dilation)
+{
+    if (stride >= 1 && dilation >= 1) return true;
+    weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "window_add", "the %s is %" PRId64 ", below 1",
+                    stride < 1 ? "stride" : "dilation", stride < 1 ? stride : dilation);
+    return false;
+}
+
+/* Whether `x` may be windows of an axis of that extent. */
+static bool check_windows(weft_tensor x, int64_t axis, weft_extent extent, int64_t stride, int64_t dilation)
+{
+    weft_extent size = weft_tensor_extent(x, -1), windows = weft_tensor_extent(x, axis);
+    if (!weft_composite_wants_count(x.graph, "window_add", "the extent", extent) ||
+        !weft_require_at_most(x.graph, weft_extent_of(1), size, "window_add: the size is %s, below 1",
+                              weft_extent_describe(size).text)) {
+        return false;
+    }
+    weft_extent count = weft_extent_windows(extent, size, stride, dilation);
+    return weft_require_equal(
+        x.graph, windows, count, "window_add: axis %" PRId64 " has %s windows but there are %s in an extent of %s",
+        axis, weft_extent_describe(windows).text, weft_extent_describe(count).text, weft_extent_describe(extent).text);
+}
+
+/* A step that leaves the extent at once is as good as one that leaves it just so, and needs less room. */
+static int64_t within(int64_t step, weft_extent extent)
+{
+    int64_t least, most;
+    weft_extent_range(extent, &least, &most);
+    if (step > most) step = most;
+    return step < 1 ? 1 : step;
+}
+
+static weft_tensor window_add(weft_tensor x, int64_t axis, weft_extent extent, int64_t stride, int64_t dilation)
+{
+    int64_t at;
+    if (!weft_composite_begin("window_add", 1, 1, &x) || !weft_composite_wants_number("window_add", "the operand", x) ||
+        !weft_composite_wants_rank("window_add", "the operand", x, 2) ||
+        !weft_axis_normalize(x.graph, "window_add", axis, weft_tensor_rank(x) - 1, &at) ||
+        !check_steps(x, stride, dilation) || !check_windows(x, at, extent, stride, dilation)) {
+        return weft_tensor_failed(x.graph);
+    }
+    bool is_one = weft_extent_is_value(weft_tensor_extent(x, -1), 1);
+    stride = within(stride, extent);
+    dilation = is_one ? 1 : within(dilation, extent);
+    size_t row = (size_t)at;
+    weft_tensor rows = put_last_first(x, row);
+    if (stride == 1 && !is_one) return add_rows(rows, row, row + 1, dilation, extent);
+    if (dilation == 1) return add_blocks(rows, row, extent, stride);
+    return add_rows(spread(rows, row + 1, stride), row, row + 1, dilation, extent);
+}
+
+weft_tensor weft_window_add(weft_tensor x, int64_t axis, weft_extent extent, int64_t stride, int64_t dilation)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = window_add(x, axis, extent, stride, dilation);
+    weft_guards_close(scope, 1, &result);
+    return result;
+}
