@@ -57,9 +57,66 @@ static void cut_reshapes(const weft_graph *graph, const uint8_t *live, uint8_t *
     }
 }
 
+/* The operand of a shear, without padding and what is done to that. */
+static uint32_t under_padding(const weft_graph *graph, uint32_t n)
+{
+    uint32_t found = n;
+    for (;;) {
+        const weft_node *node = weft_graph_node(graph, n);
+        weft_op_id id = weft_op_id_of(node->op);
+        if (id != WEFT_OP_pad && id != WEFT_OP_permute && id != WEFT_OP_reshape) return found;
+        n = node->inputs[0].node;
+        if (id == WEFT_OP_pad) found = n;
+    }
+}
+
+/* How a value is computed: of sheared rows, which another reshape may have interleaved. */
+enum { SHEARED = 1, INTERLEAVED = 2 };
+
+/* The marks of operands without memory of their own. */
+static uint8_t marks_of(const weft_node *node, const uint8_t *materialized, const uint8_t *marks)
+{
+    uint8_t all = 0;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (!materialized[node->inputs[i].node]) all |= marks[node->inputs[i].node];
+    return all;
+}
+
+/* Whether the node interleaves the rows of its operand: a reshape of a permuted value. */
+static bool interleaves(const weft_graph *graph, const weft_node *node)
+{
+    return weft_op_id_of(node->op) == WEFT_OP_reshape && !weft_reshape_keeps_axes(graph, node) &&
+           weft_op_id_of(weft_graph_node(graph, node->inputs[0].node)->op) == WEFT_OP_permute;
+}
+
+/* Ascending: memory between sums of sheared rows. Rows that are interleaved have more to read in a line by themselves;
+ * where they are sheared again after that, or their ends are known, two kernels have fewer bounds to check. */
+static void cut_sheared(const weft_graph *graph, const uint8_t *live, uint8_t *materialized, uint8_t *marks)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        if (!live[n]) continue;
+        const weft_node *node = weft_graph_node(graph, n);
+        weft_shape shape = node->types[0].shape;
+        bool passes = node->op->op_class == WEFT_CLASS_ELEMENTWISE || node->op->op_class == WEFT_CLASS_MOVEMENT;
+        uint8_t mark = passes ? marks_of(node, materialized, marks) : 0;
+        if (mark != 0 && interleaves(graph, node)) {
+            materialized[weft_graph_node(graph, node->inputs[0].node)->inputs[0].node] = 1;
+            mark |= INTERLEAVED;
+        }
+        if (weft_op_id_of(node->op) == WEFT_OP_shear && node->attrs[2].integer != 0) {
+            bool is_known = weft_extent_is_static(shape.extents[shape.rank - 1], NULL);
+            if (mark > SHEARED || (mark != 0 && is_known)) materialized[under_padding(graph, node->inputs[0].node)] = 1;
+            mark = SHEARED;
+        }
+        marks[n] = mark;
+    }
+}
+
 void weft_chains_cut(const weft_graph *graph, const uint8_t *live, uint8_t *materialized, uint8_t *room)
 {
     cut_joins(graph, live, materialized, room);
     memset(room, 0, graph->node_count);
     cut_reshapes(graph, live, materialized, room);
+    memset(room, 0, graph->node_count);
+    cut_sheared(graph, live, materialized, room);
 }

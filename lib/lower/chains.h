@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOWER_CHAINS_H
 #define WEFT_LIB_LOWER_CHAINS_H
-/* Chains of ops whose work in one kernel would grow with their product: concats of concats, reshapes of reshapes. */
+/* Chains of ops whose work in one kernel would grow with their product: concats of concats, reshapes of reshapes, sums
+ * of sheared rows. */
 #include "lib/graph/graph.h"
 
 /* Whether a reshape only adds and removes extents of one. */

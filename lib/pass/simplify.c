@@ -3,13 +3,15 @@
  * Algebra that keeps the bits.
  *
  * requires: nothing
- * maintains: the bits of every output except the payloads of NaNs, guards breaks: nothing
+ * maintains: the bits of every output except the payloads of NaNs, guards
+ * breaks: nothing
  *
  * These look equivalent but are not: x + 0 turns -0 into 0, and so does the sum of one element, which starts from 0; 0
  * * x is NaN for an infinite x; not (a < b) is true for a NaN where a >= b is false.
  */
 #include "lib/pass/pass.h"
 #include <string.h>
+#include "runtime/base/float_bits.h"
 
 enum { MOST_SWEEPS = 8 };
 
@@ -175,7 +177,7 @@ static weft_tensor select_not(const weft_rewrite_site *site)
     return weft_select(weft_tensor_operand(condition, 0), input_of(site, 2), input_of(site, 1));
 }
 
-/* ---- reductions of one element ---- */
+/* ---- reductions of one element, or a few ---- */
 
 static bool all_ones(weft_tensor x, weft_ints axes)
 {
@@ -192,6 +194,40 @@ static weft_tensor reduce_one(const weft_rewrite_site *site)
     bool rounds = computes && (kind_of(x) == WEFT_KIND_FLOAT || kind_of(x) == WEFT_KIND_COMPLEX);
     if (rounds || !all_ones(x, site->node->attrs[0].ints)) return weft_site_leave();
     return weft_reshape(x, site->node->types[0].shape);
+}
+
+/* Whether elements of the result lie closer together than those along `axis`: then a sum takes them in one by one. */
+static bool is_summed_in_order(weft_tensor x, int64_t axis)
+{
+    int64_t last = (int64_t)weft_tensor_rank(x) - 1;
+    while (last > axis && weft_extent_is(weft_tensor_extent(x, last), 1)) last--;
+    return last > axis;
+}
+
+/* Row k of a value along `axis`, which is gone. */
+static weft_tensor row_of(weft_tensor x, int64_t axis, int64_t k, weft_shape shape)
+{
+    return weft_reshape(weft_narrow(x, axis, weft_extent_of(k), weft_extent_of(1)), shape);
+}
+
+/* The sum of a few rows that a shear moves, row by row: where each begins and ends is known then. */
+static weft_tensor add_sheared(const weft_rewrite_site *site)
+{
+    enum { MOST_ROWS = 8 };
+    weft_tensor x = input_of(site, 0);
+    weft_ints axes = site->node->attrs[0].ints;
+    if (!weft_tensor_is_op(x, WEFT_OP_shear) || axes.count != 1) return weft_site_leave();
+    int64_t axis = axes.items[0], count;
+    if (axis != weft_tensor_node(x)->attrs[1].integer || !is_summed_in_order(x, axis)) return weft_site_leave();
+    if (!weft_extent_is_static(weft_tensor_extent(x, axis), &count) || count > MOST_ROWS) return weft_site_leave();
+    weft_dtype dtype = weft_tensor_dtype(x), wide = weft_accumulator_dtype(dtype);
+    weft_shape shape = site->node->types[0].shape;
+    weft_tensor sum = weft_full(site->graph, wide, 0.0, shape);
+    for (int64_t k = 0; k < count; k++) {
+        weft_tensor row = row_of(x, axis, k, shape);
+        sum = weft_add(sum, wide == dtype ? row : weft_cast(row, wide));
+    }
+    return wide == dtype ? sum : weft_cast(sum, dtype);
 }
 
 static weft_tensor arg_reduce_one(const weft_rewrite_site *site)
@@ -219,6 +255,7 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_select, select_same},
     {WEFT_OP_select, select_not},
     {WEFT_OP_reduce_sum, reduce_one},
+    {WEFT_OP_reduce_sum, add_sheared},
     {WEFT_OP_reduce_prod, reduce_one},
     {WEFT_OP_reduce_max, reduce_one},
     {WEFT_OP_reduce_min, reduce_one},
