@@ -138,6 +138,23 @@ static weft_status *vjp_pad(const weft_gradient_context *c, weft_tensor *out_val
     return NULL;
 }
 
+static weft_status *vjp_window(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    int64_t axis = c->attrs[0].integer;
+    weft_extent extent = weft_tensor_extent(c->inputs.items[0], axis);
+    out_values[0] = weft_window_add(c->given.items[0], axis, extent, c->attrs[2].integer, c->attrs[3].integer);
+    return NULL;
+}
+
+/* Slanted back. */
+static weft_status *vjp_shear(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    int64_t axis = c->attrs[0].integer;
+    weft_extent extent = weft_tensor_extent(c->inputs.items[0], axis);
+    out_values[0] = weft_shear(c->given.items[0], axis, c->attrs[1].integer, -c->attrs[2].integer, extent);
+    return NULL;
+}
+
 /* ---- concat ---- */
 
 static weft_status *vjp_concat(const weft_gradient_context *c, weft_tensor *out_values)
@@ -177,6 +194,8 @@ static const weft_gradient_row rows[] = {
     {WEFT_OP_slice, vjp_slice, jvp_again, NULL},
     {WEFT_OP_pad, vjp_pad, jvp_filled, NULL},
     {WEFT_OP_flip, vjp_flip, jvp_again, NULL},
+    {WEFT_OP_window, vjp_window, jvp_again, NULL},
+    {WEFT_OP_shear, vjp_shear, jvp_again, NULL},
     {WEFT_OP_concat, vjp_concat, jvp_filled, NULL},
     {WEFT_OP_extract_diagonal, vjp_extract, jvp_again, NULL},
     {WEFT_OP_embed_diagonal, vjp_embed, jvp_again, NULL},
