@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Derivatives of functions that are composed of ops, where those of the ops would be less accurate, or cost more. */
+#include <weft/elementwise.h>
 #include <weft/nn.h>
 #include "lib/composite/composite.h"
 #include "lib/grad/grad.h"
@@ -41,9 +42,18 @@ static weft_status *jvp_log_softmax(const weft_gradient_context *c, weft_tensor 
     return NULL;
 }
 
+/* The next one is the slope. */
+static weft_status *polygamma(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    weft_tensor slope = weft_polygamma(c->attrs[0].integer + 1, c->inputs.items[0]);
+    out_values[0] = weft_gradient_scale(c->given.items[0], slope);
+    return NULL;
+}
+
 static const weft_gradient_row rows[] = {
     {WEFT_COMPOSED_softmax, softmax, softmax, NULL},
     {WEFT_COMPOSED_log_softmax, vjp_log_softmax, jvp_log_softmax, NULL},
+    {WEFT_COMPOSED_polygamma, polygamma, polygamma, NULL},
 };
 
 const weft_gradient_family weft_gradient_composed = {sizeof rows / sizeof *rows, rows};

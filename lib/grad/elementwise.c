@@ -77,6 +77,7 @@ SLOPE(erf, times(weft_exp(weft_neg(weft_mul(x[0], x[0]))), M_2_SQRTPI))
 SLOPE(erfc, times(weft_exp(weft_neg(weft_mul(x[0], x[0]))), -M_2_SQRTPI))
 SLOPE(lgamma, weft_digamma(x[0]))
 SLOPE(tgamma, weft_mul(y, weft_digamma(x[0])))
+SLOPE(digamma, weft_polygamma(1, x[0]))
 SLOPE(copysign, weft_mul(weft_sign(x[0]), weft_copysign(number(x[1], 1), x[1])))
 
 /* Beyond sqrt(1 / epsilon) of the dtype 1 + x^2 is x^2, which may overflow. */
@@ -151,6 +152,7 @@ static const slope_row slopes[WEFT_OP_COUNT] = {
     [WEFT_OP_acosh] = {slope_acosh, SLOPE_GUARDED},    [WEFT_OP_atanh] = {slope_atanh, SLOPE_GUARDED},
     [WEFT_OP_erf] = {slope_erf, SLOPE_FINITE},         [WEFT_OP_erfc] = {slope_erfc, SLOPE_FINITE},
     [WEFT_OP_lgamma] = {slope_lgamma, SLOPE_GUARDED},  [WEFT_OP_tgamma] = {slope_tgamma, SLOPE_GUARDED},
+    [WEFT_OP_digamma] = {slope_digamma, SLOPE_GUARDED},
     [WEFT_OP_pow] = {slope_pow, SLOPE_GUARDED},        [WEFT_OP_copysign] = {slope_copysign, SLOPE_FINITE},
     [WEFT_OP_max] = {slope_max, SLOPE_FINITE},         [WEFT_OP_min] = {slope_min, SLOPE_FINITE},
     [WEFT_OP_atan2] = {slope_atan2, SLOPE_GUARDED},
@@ -437,6 +439,7 @@ static const weft_gradient_row rows[] = {
     SLOPED(erfc),
     SLOPED(lgamma),
     SLOPED(tgamma),
+    SLOPED(digamma),
     STEP(not ),
     STEP(population_count),
     {WEFT_OP_add, vjp_add, jvp_add, NULL},

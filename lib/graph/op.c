@@ -49,6 +49,7 @@ SCHEMA(window, {"axis", WEFT_ATTR_INT}, {"size", WEFT_ATTR_EXTENT}, {"stride", W
        {"dilation", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(shear, {"axis", WEFT_ATTR_INT}, {"along", WEFT_ATTR_INT}, {"step", WEFT_ATTR_INT}, {"extent", WEFT_ATTR_EXTENT},
        SCHEMA_END);
+SCHEMA(order, {"n", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(barrier, {"number", WEFT_ATTR_INT}, {"keep", WEFT_ATTR_BOOL}, SCHEMA_END);
 SCHEMA(axis, {"axis", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(gather, {"axes", WEFT_ATTR_INTS}, {"batch", WEFT_ATTR_INTS}, SCHEMA_END);
