@@ -10,13 +10,6 @@ static weft_contribution **uses_of(const weft_sweep_level *level, weft_tensor te
     return &level->uses[weft_sweep_value(level, (weft_value){tensor.node, tensor.output})];
 }
 
-static weft_tensor sum(const weft_contribution *uses)
-{
-    weft_tensor total = WEFT_NO_TENSOR;
-    for (; uses != NULL; uses = uses->next) total = weft_gradient_add(total, uses->tensor);
-    return total;
-}
-
 static weft_status *contribute(weft_sweep *sweep, const weft_sweep_level *level, weft_tensor use, weft_tensor tensor)
 {
     if (tensor.graph == NULL) return NULL;
@@ -31,10 +24,11 @@ static weft_status *contribute(weft_sweep *sweep, const weft_sweep_level *level,
 /* ---- a node ---- */
 
 /* The cotangents of its outputs are complete now. */
-static void sum_outputs(const weft_sweep_level *level, uint32_t number)
+static weft_status *sum_outputs(weft_sweep *sweep, const weft_sweep_level *level, uint32_t number)
 {
     for (size_t value = level->first[number]; value < level->first[number + 1]; value++)
-        level->values[value] = sum(level->uses[value]);
+        WEFT_TRY(weft_gradient_sum(sweep, level->uses[value], &level->values[value]));
+    return NULL;
 }
 
 /* The cotangents of the outputs that go on. False if there are none, or if other outputs of the same composed function
@@ -104,7 +98,8 @@ static weft_status *sum_inputs(weft_sweep *sweep, const weft_sweep_level *level,
     if (values == NULL || out_sums->continued == NULL) return weft_status_out_of_memory();
     bool wanted = weft_op_id_of(site->context.op) == WEFT_OP_fold;
     for (size_t i = 0; i < count && wanted; i++)
-        if (site->context.needs[i]) values[i] = sum(*uses_of(level, site->context.inputs.items[i]));
+        if (site->context.needs[i])
+            WEFT_TRY(weft_gradient_sum(sweep, *uses_of(level, site->context.inputs.items[i]), &values[i]));
     return NULL;
 }
 
@@ -142,7 +137,7 @@ static weft_status *visit(weft_sweep *sweep, const weft_sweep_level *level, uint
     for (size_t value = level->first[number]; value < level->first[number + 1]; value++)
         any = any || level->uses[value] != NULL;
     if (!any) return NULL;
-    sum_outputs(level, number);
+    WEFT_TRY(sum_outputs(sweep, level, number));
     WEFT_TRY(weft_sweep_site_of(sweep, level, number, true, &site));
     return apply(sweep, level, &site);
 }

@@ -42,12 +42,6 @@ bool weft_gradient_has(weft_dtype dtype)
 
 /* ---- for rules ---- */
 
-weft_tensor weft_gradient_add(weft_tensor a, weft_tensor b)
-{
-    if (a.graph == NULL) return b;
-    return b.graph == NULL ? a : weft_add(a, b);
-}
-
 weft_tensor weft_gradient_conj(weft_tensor x)
 {
     return weft_dtype_info_of(weft_tensor_dtype(x))->kind == WEFT_KIND_COMPLEX ? weft_conj(x) : x;

@@ -51,6 +51,8 @@ weft_tensor *weft_sweep_slot(const weft_sweep *sweep, weft_tensor tensor);
 
 /* In reverse mode: what the uses of a tensor of these graphs add to its cotangent. */
 const weft_contribution *weft_sweep_uses(const weft_sweep *sweep, weft_tensor tensor);
+/* The sum of what the uses of a value add to its cotangent; WEFT_NO_TENSOR without any. */
+weft_status *weft_gradient_sum(weft_sweep *sweep, const weft_contribution *uses, weft_tensor *out_sum) WEFT_MUST_USE;
 
 /* How node `number` is differentiated in one mode. */
 typedef struct weft_sweep_site {
