@@ -50,29 +50,33 @@ bool weft_graph_never_runs(const weft_graph *graph)
     return !may_count(graph->exprs, graph->when);
 }
 
-/* Equal for equivalent guards. */
+/* Equal for equivalent guards: of a <= b the difference counts, unless it overflows. */
 typedef struct guard_key {
     uint64_t kind, a, b;
 } guard_key;
 
-static guard_key key_of(const weft_guard *guard)
+static guard_key key_of(weft_expr_context *exprs, const weft_guard *guard)
 {
     bool swaps = guard->kind == WEFT_GUARD_EQUAL && guard->b < guard->a;
-    return (guard_key){guard->kind, swaps ? guard->b : guard->a, swaps ? guard->a : guard->b};
+    guard_key key = {guard->kind, swaps ? guard->b : guard->a, swaps ? guard->a : guard->b};
+    if (guard->kind == WEFT_GUARD_EQUAL) return key;
+    weft_expr difference = weft_expr_sub(exprs, guard->b, guard->a);
+    weft_status_destroy(weft_expr_context_take_error(exprs));
+    return difference == WEFT_EXPR_NONE ? key : (guard_key){guard->kind, WEFT_EXPR_NONE, difference};
 }
 
 /* Points to 1 + the number of the last guard with the same key, or to 0 if there is none now; NULL if there never was
  * one. */
 static size_t *last_find(const weft_graph *root, const weft_guard *guard)
 {
-    guard_key key = key_of(guard);
+    guard_key key = key_of(root->exprs, guard);
     return weft_map_find(&root->guards_between, &key, sizeof key);
 }
 
 /* The same, made where there is none; NULL when out of memory. */
 static size_t *last_create(weft_graph *root, const weft_guard *guard)
 {
-    guard_key key = key_of(guard);
+    guard_key key = key_of(root->exprs, guard);
     size_t *last = last_find(root, guard);
     if (last != NULL) return last;
     last = weft_arena_allocate(&root->arena, sizeof *last);
