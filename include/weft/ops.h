@@ -311,6 +311,13 @@ weft_tensor weft_cumprod(weft_tensor x, int64_t axis, bool reverse, bool exclusi
 /* Anything ordered; from the first NaN on the result is NaN. */
 weft_tensor weft_cummax(weft_tensor x, int64_t axis, bool reverse, bool exclusive);
 weft_tensor weft_cummin(weft_tensor x, int64_t axis, bool reverse, bool exclusive);
+/*
+ * The linear recurrence y[0] = b[0], y[i] = a[i] * y[i - 1] + b[i] along `axis`, or from the last element to the first
+ * with `reverse`: y[n - 1] = b[n - 1], y[i] = a[i] * y[i + 1] + b[i]. The first a takes no part, whatever it is. The
+ * operands broadcast. Any dtype but bool; integers wrap. Floats take a step with one rounding (fma); f16 and bf16 as
+ * above. Complex numbers take the products of a step one by one, which may lose the signs of zeros.
+ */
+weft_tensor weft_scan_linear(weft_tensor a, weft_tensor b, int64_t axis, bool reverse);
 
 /* ---- sorting: along `axis`, stable in both directions: equal elements keep their order, and so do -0 and +0, which
  * are equal. NaNs come last in both directions. Anything ordered, so no complex numbers. ---- */
@@ -449,6 +456,19 @@ static inline weft_tensor weft_pad_(weft_tensor x, weft_operand value, weft_shap
 #define weft_cumprod(...) WEFT_LOCATED_(cumprod, __VA_ARGS__)
 #define weft_cummax(...) WEFT_LOCATED_(cummax, __VA_ARGS__)
 #define weft_cummin(...) WEFT_LOCATED_(cummin, __VA_ARGS__)
+#if WEFT_TAKES_NUMBERS_
+static inline weft_tensor weft_scan_linear_(weft_operand a, weft_operand b, int64_t axis, bool reverse)
+{
+    weft_tensor operands[2];
+    weft_operands_fill("scan_linear", 0, 2, (weft_operand[]){a, b}, operands);
+    return weft_scan_linear(operands[0], operands[1], axis, reverse);
+}
+#define weft_scan_linear(...) WEFT_SCAN_LINEAR_(__VA_ARGS__)
+#define WEFT_SCAN_LINEAR_(a, b, ...)                                                                                   \
+    WEFT_LOCATED("scan_linear", weft_scan_linear_(WEFT_OPERAND_(a), WEFT_OPERAND_(b), __VA_ARGS__))
+#else
+#define weft_scan_linear(...) WEFT_LOCATED_(scan_linear, __VA_ARGS__)
+#endif
 #define weft_sort(...) WEFT_LOCATED_(sort, __VA_ARGS__)
 #define weft_argsort(...) WEFT_LOCATED_(argsort, __VA_ARGS__)
 #define weft_dot(...) WEFT_LOCATED_(dot, __VA_ARGS__)

@@ -51,6 +51,12 @@ weft_status *weft_infer_along_axis(const weft_infer_context *context, weft_type 
     return weft_infer_axis(context, "axis", context->attrs[0].integer, context->inputs[0].shape.rank);
 }
 
+weft_status *weft_infer_scan_linear(const weft_infer_context *context, weft_type *out_types)
+{
+    WEFT_TRY(weft_infer_same(context, out_types));
+    return weft_infer_axis(context, "axis", context->attrs[0].integer, out_types[0].shape.rank);
+}
+
 weft_status *weft_infer_argsort(const weft_infer_context *context, weft_type *out_types)
 {
     WEFT_TRY(weft_infer_along_axis(context, out_types));

@@ -56,6 +56,7 @@ SCHEMA(gather, {"axes", WEFT_ATTR_INTS}, {"batch", WEFT_ATTR_INTS}, SCHEMA_END);
 SCHEMA(scatter, {"axes", WEFT_ATTR_INTS}, {"batch", WEFT_ATTR_INTS}, {"mode", WEFT_ATTR_STRING}, SCHEMA_END);
 SCHEMA(dynamic_slice, {"axes", WEFT_ATTR_INTS}, {"sizes", WEFT_ATTR_EXTENTS}, SCHEMA_END);
 SCHEMA(scan, {"axis", WEFT_ATTR_INT}, {"reverse", WEFT_ATTR_BOOL}, {"exclusive", WEFT_ATTR_BOOL}, SCHEMA_END);
+SCHEMA(linear, {"axis", WEFT_ATTR_INT}, {"reverse", WEFT_ATTR_BOOL}, SCHEMA_END);
 SCHEMA(sort, {"axis", WEFT_ATTR_INT}, {"descending", WEFT_ATTR_BOOL}, SCHEMA_END);
 SCHEMA(diagonal, {"axis_a", WEFT_ATTR_INT}, {"axis_b", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(embed, {"axis", WEFT_ATTR_INT}, {"new_axis", WEFT_ATTR_INT}, SCHEMA_END);

@@ -51,7 +51,8 @@ weft_composed_id weft_composed_id_of(const weft_op_def *op);
  *  - gather: axes INTS, batch INTS  inputs: x, then i32 or i64 indices for each axis; see indexing.h
  *  - scatter: axes INTS, batch INTS, mode STRING  inputs: x, updates, then indices for each axis
  *  - dynamic_slice: axes INTS, sizes EXTENTS  inputs: x, then an i64[] start for each axis
- *  - scan: axis INT, reverse BOOL, exclusive BOOL  (scan_*)
+ *  - scan: axis INT, reverse BOOL, exclusive BOOL  (scan_sum, scan_prod, scan_max, scan_min)
+ *  - linear: axis INT, reverse BOOL  (scan_linear)
  *  - sort: axis INT, descending BOOL  (sort, argsort)
  *  - diagonal: axis_a INT, axis_b INT  (extract_diagonal)
  *  - embed: axis INT, new_axis INT  (embed_diagonal)

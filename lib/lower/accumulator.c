@@ -5,9 +5,10 @@
 #include "lib/graph/scalar.h"
 #include "lib/lower/lowerer.h"
 
-typedef enum start { ZERO, ONE, LEAST, GREATEST } start;
+typedef enum start { ZERO, ONE, LEAST, GREATEST, NOTHING } start;
 
-/* How a reduction or scan combines two values, and from which it starts. */
+/* How a reduction or scan combines two values, or what it does to a product that it takes in, and from which it starts:
+ * NOTHING is the zero that adds nothing, also to -0. */
 static const struct reduction_row {
     weft_scalar_op combine;
     start from;
@@ -26,6 +27,7 @@ static const struct reduction_row {
     [WEFT_OP_scan_prod] = {WEFT_SCALAR_mul, ONE, false},
     [WEFT_OP_scan_max] = {WEFT_SCALAR_max, LEAST, false},
     [WEFT_OP_scan_min] = {WEFT_SCALAR_min, GREATEST, false},
+    [WEFT_OP_scan_linear] = {WEFT_SCALAR_add, NOTHING, false},
 };
 
 /* A product of bools is whether any pair of them is true. */
@@ -40,7 +42,8 @@ static const struct reduction_row *row_of(const weft_graph *graph, uint32_t id)
 /* The bits of what a combination starts from: of floats, least and greatest are infinities. */
 static uint64_t start_bits(weft_dtype dtype, start from)
 {
-    static const double values[] = {[ZERO] = 0, [ONE] = 1, [LEAST] = -INFINITY, [GREATEST] = INFINITY};
+    static const double values[] = {
+        [ZERO] = 0, [ONE] = 1, [LEAST] = -INFINITY, [GREATEST] = INFINITY, [NOTHING] = -0.0};
     uint64_t bits = 0;
     bool is_false = dtype == WEFT_BOOL && from == LEAST;
     weft_scalar_store(dtype, is_false ? 0 : values[from], &bits);
@@ -165,6 +168,44 @@ static void step_complex(block *b, weft_dtype part, weft_combiner *out)
     out->outcomes[1] = append(b, WEFT_SCALAR_fma, part, 3, a_im, b_re, im);
 }
 
+/* a * y + b, of floats in one. */
+static void step_linear(block *b, weft_dtype dtype, weft_combiner *out)
+{
+    bool is_float = weft_dtype_info_of(dtype)->kind == WEFT_KIND_FLOAT;
+    weft_inst_id y = param(b, dtype, 0), factor = param(b, dtype, 1), term = param(b, dtype, 2);
+    if (is_float) {
+        out->outcomes[0] = append(b, WEFT_SCALAR_fma, dtype, 3, factor, y, term);
+        return;
+    }
+    weft_inst_id product = append(b, WEFT_SCALAR_mul, dtype, 2, factor, y, 0);
+    out->outcomes[0] = append(b, WEFT_SCALAR_add, dtype, 2, product, term, 0);
+}
+
+/* The same of complex numbers: the four products in the order of step_complex, added to b one by one. */
+static void step_linear_complex(block *b, weft_dtype part, weft_combiner *out)
+{
+    weft_inst_id y_re = param(b, part, 0), y_im = param(b, part, 1);
+    weft_inst_id a_re = param(b, part, 2), a_im = param(b, part, 3), b_re = param(b, part, 4), b_im = param(b, part, 5);
+    weft_inst_id minus = append(b, WEFT_SCALAR_neg, part, 1, y_im, 0, 0);
+    weft_inst_id re = append(b, WEFT_SCALAR_fma, part, 3, a_re, y_re, b_re);
+    weft_inst_id im = append(b, WEFT_SCALAR_fma, part, 3, a_re, y_im, b_im);
+    out->outcomes[0] = append(b, WEFT_SCALAR_fma, part, 3, a_im, minus, re);
+    out->outcomes[1] = append(b, WEFT_SCALAR_fma, part, 3, a_im, y_re, im);
+}
+
+/* The step of a reduction that takes in more values than it has components. */
+static void make_step(weft_op_id op, const weft_accumulator *accumulator, block *b, weft_combiner *out)
+{
+    weft_dtype dtype = accumulator->dtypes[0];
+    bool is_complex = accumulator->width == 2, is_linear = op == WEFT_OP_scan_linear;
+    if (is_linear && is_complex) step_linear_complex(b, dtype, out);
+    else if (is_linear) step_linear(b, dtype, out);
+    else if (is_complex) step_complex(b, dtype, out);
+    else step_product(b, dtype, out);
+    out->insts = b->insts;
+    out->count = b->count;
+}
+
 void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, uint32_t count, const weft_inst_id *values)
 {
     const struct reduction_row *row = row_of(low->graph, plan->node);
@@ -174,17 +215,14 @@ void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, uint32_t cou
     weft_dtype dtype = accumulator.dtypes[0];
     block b = {.count = 0}, step = {.count = 0};
     if (count > accumulator.width) {
-        if (accumulator.width == 2) step_complex(&step, dtype, &accumulator.step);
-        else step_product(&step, dtype, &accumulator.step);
-        accumulator.step.insts = step.insts;
-        accumulator.step.count = step.count;
+        make_step(weft_op_id_of(weft_graph_node(low->graph, plan->node)->op), &accumulator, &step, &accumulator.step);
     }
     accumulator.init[0] = start_bits(dtype, row->from);
     if (row->is_arg) {
         accumulator.init[1] = no_position(accumulator.dtypes[1]);
         combine_arg(&b, row->combine, &accumulator, &accumulator.combine);
     } else if (accumulator.width == 2) {
-        accumulator.init[1] = start_bits(dtype, ZERO);
+        accumulator.init[1] = start_bits(dtype, row->from == NOTHING ? NOTHING : ZERO);
         combine_complex(&b, row->combine, dtype, &accumulator.combine);
     } else {
         weft_inst_id left = param(&b, dtype, 0), right = param(&b, dtype, 1);
@@ -199,7 +237,8 @@ uint64_t weft_reduction_start(const weft_graph *graph, uint32_t id, uint32_t num
 {
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     weft_reduction_components(graph, id, dtypes);
-    return start_bits(dtypes[number], number == 0 ? row_of(graph, id)->from : ZERO);
+    start from = row_of(graph, id)->from;
+    return start_bits(dtypes[number], number == 0 || from == NOTHING ? from : ZERO);
 }
 
 /* Component `number` of the accumulator: `view` is result or running. */

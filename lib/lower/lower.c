@@ -164,7 +164,8 @@ static void store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id v
 
 /*
  * A scan is one stage that stores while it accumulates. `reverse` runs along the axis backwards; `exclusive` takes the
- * element one step back, and for the first the initial value.
+ * element one step back, and for the first the initial value. A linear one takes in pairs of elements, of the first
+ * only the term.
  */
 static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
 {
@@ -174,11 +175,13 @@ static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
     weft_expr step = low->variables[axis], extent = weft_space_extent(&low->space, node->types[0].shape.extents[axis]);
     weft_expr last = weft_expr_sub(x, extent, weft_expr_constant(x, 1));
     stage_plan plan = {.node = low->root};
-    weft_point read;
+    scanned operands[2];
     low->outer = all_axes(low) & ~(UINT64_C(1) << axis);
     low->outer_fixed = true;
-    if (!weft_lowerer_scan_operand(low, point, step, &read)) low->failed = true;
-    if (low->failed || !scan(low, &read)) return;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (!weft_lowerer_scan_operand(low, point, i, step, &operands[i])) low->failed = true;
+        if (low->failed || !scan(low, &operands[i].read)) return;
+    }
     if (node->attrs[1].integer != 0) point->index[axis] = weft_expr_sub(x, last, step);
     uint32_t buffer = weft_lowerer_buffer(low, target, true);
     make_ranges(low, low->outer);
@@ -187,7 +190,7 @@ static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
         weft_lowerer_accumulate(low, stage);
     }
     begin_stage(low);
-    weft_inst_id value = weft_lowerer_accumulate_scan(low, &plan, &read, step);
+    weft_inst_id value = weft_lowerer_accumulate_scan(low, &plan, node->input_count, operands, step);
     store(low, buffer, weft_lowerer_address(low, target, point->index), value);
 }
 

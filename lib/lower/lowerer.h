@@ -120,10 +120,17 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point);
 void weft_lowerer_split(lowerer *low, stage_plan *plan);
 /* Makes the reduced ranges and the accumulator of a stage, in the stage just begun. */
 void weft_lowerer_accumulate(lowerer *low, stage_plan *plan);
+/* An operand of a scan. */
+typedef struct scanned {
+    weft_point read;
+    weft_expr *counts; /* it counts where that is >= 0; NULL: everywhere */
+} scanned;
 /* Where a scan takes in its operand at position `step` of its axis, counted in the scan's direction. */
-bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, weft_expr step, weft_point *out_read);
+bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, size_t operand, weft_expr step,
+                               scanned *out_scanned);
 /* Makes the range of a scan and its accumulator, in the stage just begun; the result at each point. */
-weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const weft_point *read, weft_expr step);
+weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, size_t count, const scanned *operands,
+                                          weft_expr step);
 /* Makes the accumulator of a stage from what it takes in at each point. */
 void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, uint32_t count, const weft_inst_id *values);
 /* The bits from which component `number` starts. */

@@ -149,55 +149,70 @@ void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t fi
 
 /* ---- scans ---- */
 
-bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, weft_expr step, weft_point *out_read)
+bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, size_t operand, weft_expr step,
+                               scanned *out_scanned)
 {
     const weft_node *node = weft_graph_node(low->graph, low->root);
     weft_expr_context *x = low->exprs;
     size_t axis = (size_t)node->attrs[0].integer;
-    bool reverse = node->attrs[1].integer != 0, exclusive = node->attrs[2].integer != 0;
-    weft_expr one = weft_expr_constant(x, 1);
-    if (!weft_space_operand(&low->space, point, 0, NULL, out_read)) return false;
-    weft_expr position = exclusive ? weft_expr_sub(x, step, one) : step;
+    bool is_linear = weft_op_id_of(node->op) == WEFT_OP_scan_linear;
+    bool reverse = node->attrs[1].integer != 0, exclusive = !is_linear && node->attrs[2].integer != 0;
+    weft_expr one = weft_expr_constant(x, 1), before = weft_expr_sub(x, step, one);
+    weft_point *read = &out_scanned->read;
+    if (!weft_space_operand(&low->space, point, operand, NULL, read)) return false;
+    weft_expr position = exclusive ? before : step;
     weft_expr last = weft_expr_sub(x, weft_space_extent(&low->space, node->types[0].shape.extents[axis]), one);
-    out_read->index[axis] = reverse ? weft_expr_sub(x, last, position) : position;
-    if (!exclusive) return true;
-    out_read->predicates = weft_arena_copy(&low->arena, &position, sizeof position);
-    out_read->predicate_count = 1;
-    return out_read->predicates != NULL;
+    read->index[axis] = reverse ? weft_expr_sub(x, last, position) : position;
+    out_scanned->counts = NULL;
+    if (!exclusive && (!is_linear || operand != 0)) return true;
+    out_scanned->counts = weft_arena_copy(&low->arena, &before, sizeof before);
+    if (exclusive) {
+        read->predicates = out_scanned->counts;
+        read->predicate_count = 1;
+    }
+    return out_scanned->counts != NULL;
 }
 
-/* A component of the operand, and where there is none what the scan begins with. */
-static weft_inst_id scanned_value(lowerer *low, const weft_point *read, weft_inst_id value, weft_dtype dtype,
-                                  uint64_t start)
+/* A component of the operand, and `otherwise` where it does not count. */
+static weft_inst_id counted_value(lowerer *low, const scanned *operand, weft_inst_id value, weft_dtype dtype,
+                                  uint64_t otherwise)
 {
-    if (read->predicate_count == 0) return value;
-    weft_inst inside = {.op = WEFT_SCALAR_inside,
-                        .dtype = WEFT_BOOL,
-                        .predicate_count = read->predicate_count,
-                        .predicates = read->predicates};
+    if (operand->counts == NULL) return value;
+    weft_inst inside = {
+        .op = WEFT_SCALAR_inside, .dtype = WEFT_BOOL, .predicate_count = 1, .predicates = operand->counts};
     weft_inst pick = {.op = WEFT_SCALAR_select, .dtype = dtype, .arg_count = 3};
     pick.args[0] = weft_kernel_builder_inst(low->builder, &inside);
     pick.args[1] = value;
-    pick.args[2] = weft_lowerer_constant(low, dtype, start);
+    pick.args[2] = weft_lowerer_constant(low, dtype, otherwise);
     return weft_kernel_builder_inst(low->builder, &pick);
 }
 
-weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const weft_point *read, weft_expr step)
+/* The components of an operand; how many there are. What takes the place of one that does not count is what the scan
+ * begins with, or a factor of zero. */
+static uint32_t scanned_values(lowerer *low, const stage_plan *plan, const scanned *operand, weft_inst_id *out_values)
 {
+    weft_op_id op = weft_op_id_of(weft_graph_node(low->graph, plan->node)->op);
     weft_dtype dtypes[WEFT_MAX_COMPONENTS], dtype = weft_graph_node(low->graph, plan->node)->types[0].dtype;
-    weft_inst_id values[WEFT_MAX_COMPONENTS];
-    int64_t only;
     uint32_t width = weft_reduction_components(low->graph, plan->node, dtypes);
+    weft_inst_id value = weft_lowerer_value(low, &operand->read);
+    out_values[0] = weft_lowerer_cast(low, value, dtype, weft_accumulator_dtype(dtype));
+    split_value(low, dtype, out_values);
+    for (uint32_t i = 0; i < width; i++) {
+        uint64_t otherwise = op == WEFT_OP_scan_linear ? 0 : weft_reduction_start(low->graph, plan->node, i);
+        out_values[i] = counted_value(low, operand, out_values[i], dtypes[i], otherwise);
+    }
+    return width;
+}
+
+weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, size_t count, const scanned *operands,
+                                          weft_expr step)
+{
+    weft_inst_id values[WEFT_MAX_COMPONENTS];
+    uint32_t taken = 0;
+    int64_t only;
     if (!weft_expr_is_constant(low->exprs, step, &only))
         reduced_range(low, &plan->reduction, 0, step, weft_expr_bound(low->exprs, step));
-    weft_inst_id value = weft_lowerer_value(low, read);
-    value = weft_lowerer_cast(low, value, dtype, weft_accumulator_dtype(dtype));
-    values[0] = width == 2 ? weft_lowerer_part(low, WEFT_SCALAR_real, dtype, value) : value;
-    values[0] = scanned_value(low, read, values[0], dtypes[0], weft_reduction_start(low->graph, plan->node, 0));
-    if (width == 2) {
-        values[1] = weft_lowerer_part(low, WEFT_SCALAR_imag, dtype, value);
-        values[1] = scanned_value(low, read, values[1], dtypes[1], weft_reduction_start(low->graph, plan->node, 1));
-    }
-    weft_lowerer_accumulate_values(low, plan, width, values);
+    for (size_t i = 0; i < count; i++) taken += scanned_values(low, plan, &operands[i], &values[taken]);
+    weft_lowerer_accumulate_values(low, plan, taken, values);
     return weft_lowerer_running(low, plan);
 }

@@ -350,6 +350,19 @@ SCAN(prod)
 SCAN(max)
 SCAN(min)
 
+weft_tensor weft_scan_linear(weft_tensor a, weft_tensor b, int64_t axis, bool reverse)
+{
+    weft_tensor operands[] = {a, b};
+    weft_attr attrs[] = {{.integer = axis}, {.integer = reverse}};
+    weft_graph *graph = weft_trace_graph((weft_tensors){2, operands});
+    if (graph == NULL || !weft_trace_enter(graph, "scan_linear", 2, operands) ||
+        !weft_trace_broadcast(WEFT_OP_scan_linear, 0, 2, operands) ||
+        !weft_axis_normalize(graph, "scan_linear", axis, weft_tensor_rank(operands[0]), &attrs[0].integer)) {
+        return weft_tensor_failed(graph);
+    }
+    return weft_trace_op(graph, WEFT_OP_scan_linear, (weft_tensors){2, operands}, attrs);
+}
+
 static weft_tensor sorted(weft_op_id op, weft_tensor x, int64_t axis, bool descending)
 {
     weft_attr attrs[] = {{.integer = axis}, {.integer = descending}};

@@ -174,6 +174,36 @@ def running_extreme(function, identity):
     return cases
 
 
+def recur(a, b, axis, reverse):
+    """y[i] = a[i] y[i - 1] + b[i], from y[0] = b[0] on."""
+    a, b = (numpy.moveaxis(numpy.flip(x, axis) if reverse else x, axis, 0) for x in (a, b))
+    y = b.copy()
+    for i in range(1, len(y)):
+        y[i] = a[i] * y[i - 1] + b[i]
+    y = numpy.moveaxis(y, 0, axis)
+    return numpy.flip(y, axis) if reverse else y
+
+
+def recurrences(draw, dtype):
+    """Factors of size one or less, so that errors do not grow; of the first one nothing comes through."""
+    for b, exact in addends(draw, dtype, lambda: draw.shape(1, 3)):
+        axis, reverse = draw.randrange(b.ndim), draw.random() < 0.5
+        a = draw.values.choice([-1, 0, 1, 1], b.shape)
+        if not exact and is_inexact(dtype):
+            a = draw.values.uniform(-1, 1, b.shape)
+        a = narrow(a if is_inexact(dtype) else a.astype(numpy.int64), dtype)
+        if kind_of(dtype) == "f" and b.shape[axis] > 0:
+            numpy.moveaxis(a, axis, 0)[-1 if reverse else 0] = narrow(draw.choice(POISON), dtype)
+        if kind_of(dtype) in "iu" and draw.random() < 0.5:
+            a = draw.any(dtype, b.shape)
+        a, b = (draw.strided(x, 0.1) for x in (a, b))
+        values = wide(a), wide(b)
+        sizes = [numpy.where(numpy.isfinite(abs(x)), abs(x), 0) for x in values]
+        yield Case([a, b], recur(*values, axis, reverse), dtype,
+                   {"axis": axis, "reverse": reverse}, zeros=kind_of(dtype) != "c",
+                   **({} if exact else tolerance(dtype, 2 * b.shape[axis], recur(*sizes, axis, reverse))))
+
+
 # ---- sorting --------------------------------------------------------------------------------------------------------
 
 def order(values, axis, descending):
@@ -264,6 +294,7 @@ ENTRIES = {
     "scan_prod": running_total(numpy.multiply, factors, product_of_sizes),
     "scan_max": running_extreme(numpy.maximum, least),
     "scan_min": running_extreme(numpy.minimum, greatest),
+    "scan_linear": recurrences,
     "sort": sorts(False),
     "argsort": sorts(True),
     "dot": dots,

@@ -402,7 +402,22 @@ static bound reduction(const weft_graph *graph, const weft_node *node, bound a, 
     }
 }
 
-static bound scanned(const weft_graph *graph, const weft_node *node, bound a)
+/* `most` steps of y = a y + b. What is off in one grows like what is added in it. */
+static bound recurrence(weft_dtype dtype, double most, bound a, bound b)
+{
+    weft_dtype wide = weft_accumulator_dtype(dtype);
+    double factor = (is_complex(dtype) ? 2 : 1) * (size_of(a) + a.error);
+    double growth = factor > 1.001 ? (pow(factor, most) - 1) / (factor - 1) : most * pow(fmax(factor, 1), most);
+    double size = (size_of(b) + b.error) * fmax(growth, 1);
+    if (is_exact(dtype)) return between(-size, size, true, 0);
+    if (!(size < size_limit(wide))) return unknown;
+    bool exact = a.error == 0 && b.error == 0 && a.integral && b.integral && size <= count_limit(wide);
+    double step = b.error + a.error * size + 4 * (epsilon_of(wide) * size + tiny(wide));
+    bound result = between(-size, size, exact, exact ? 0 : step * fmax(growth, 1));
+    return wide == dtype ? result : rounded(dtype, result);
+}
+
+static bound scanned(const weft_graph *graph, const weft_node *node, bound a, bound b)
 {
     int64_t low, high;
     weft_dtype dtype = node->types[0].dtype;
@@ -410,6 +425,7 @@ static bound scanned(const weft_graph *graph, const weft_node *node, bound a)
     switch (weft_op_id_of(node->op)) {
     case WEFT_OP_scan_sum: return sum(weft_accumulator_dtype(dtype), dtype, (double)high, a);
     case WEFT_OP_scan_prod: return power(dtype, (double)high, a);
+    case WEFT_OP_scan_linear: return recurrence(dtype, (double)high, a, b);
     default: return a;
     }
 }
@@ -644,7 +660,7 @@ static bound find(const survey *of, const weft_node *node, const bound *seen)
         if (node->op->op_class == WEFT_CLASS_PRODUCT && (is_open_product(a, b) || is_open_product(b, a)))
             return unknown;
         return reduction(graph, node, a, b);
-    case WEFT_CLASS_SCAN: return scanned(graph, node, a);
+    case WEFT_CLASS_SCAN: return scanned(graph, node, a, b);
     case WEFT_CLASS_SORT: return sorted(graph, node, a);
     case WEFT_CLASS_ELEMENTWISE: return elementwise(of, node, from, seen);
     default: return a;

@@ -59,6 +59,7 @@ MAKE(flip);
 MAKE(name);
 MAKE(window);
 MAKE(window_add);
+MAKE(scan_linear);
 MAKE(shear);
 MAKE(concat);
 MAKE(extract_diagonal);

@@ -27,6 +27,22 @@ MAKE(scan)
                                                                               draw_chance(g, 3));
 }
 
+/* With a factor for all, for each place along the last axis, or for each element. */
+MAKE(scan_linear)
+{
+    UNUSED;
+    static const double factors[] = {1, 0, 2, 0.5, -1};
+    int64_t axis = draw_axis(g, x);
+    bool reverse = draw_chance(g, 2);
+    drawn_shape shape = draw_shape_of(x);
+    switch (draw_below(g, 4)) {
+    case 0: return weft_scan_linear(draw_filled(x, factors[draw_below(g, 5)]), x, axis, reverse);
+    case 1: return weft_scan_linear(x, draw_filled(x, 1), axis, reverse);
+    case 2: return weft_scan_linear(x, x, axis, reverse);
+    default: return weft_scan_linear(draw_like(g, weft_tensor_dtype(x), SHAPE(shape), false), x, axis, reverse);
+    }
+}
+
 MAKE(sort)
 {
     return ((weft_tensor(*)(weft_tensor, int64_t, bool))call->function)(x, draw_axis(g, x), draw_chance(g, 2));

@@ -607,6 +607,24 @@ static void scans_run_in_order(void **state)
          sums);
 }
 
+static void recurrences_run_in_order(void **state)
+{
+    struct world *world = *state;
+    weft_tensor a = F32S(WEFT_INTS(2, 3), NAN, 2, 3, INFINITY, 0.5, -1), b = F32S(WEFT_INTS(2, 3), 1, 1, 1, 4, 0, 7);
+    WANT_F32S(weft_scan_linear(a, b, 1, false), WEFT_INTS(2, 3), 1, 3, 10, 4, 2, 5);
+    weft_tensor c = F32S(WEFT_INTS(2, 3), 3, 2, NAN, -1, 0.5, INFINITY);
+    WANT_F32S(weft_scan_linear(c, b, 1, true), WEFT_INTS(2, 3), 10, 3, 1, 0.5, 3.5, 7);
+    WANT_F32S(weft_scan_linear(b, b, 0, false), WEFT_INTS(2, 3), 1, 1, 1, 8, 0, 14);
+    weft_tensor y = I32S(WEFT_INTS(3), 1, INT32_MAX, 5);
+    WANT_I32S(weft_scan_linear(3, y, 0, false), WEFT_INTS(3), 1, INT32_MIN + 2, INT32_MIN + 11);
+    /* -0 stays. */
+    weft_tensor zero = F32S(WEFT_INTS(1), -0.0f);
+    WANT_F32S(weft_copysign(weft_add(zero, 1), weft_scan_linear(1, zero, 0, false)), WEFT_INTS(1), -1);
+    const uint16_t parts[] = {0x4580, 0x4100, 0x4100, 0x4100}, sums[] = {0x4580, 0x4580, 0x4580, 0x4581};
+    want(world, weft_scan_linear(1, given(world, WEFT_BF16, WEFT_INTS(4), parts), 0, false), WEFT_BF16, WEFT_INTS(4),
+         sums);
+}
+
 static void sorting_is_stable(void **state)
 {
     struct world *world = *state;
@@ -1034,6 +1052,7 @@ int main(void)
         IN_WORLD(windows_are_added),
         IN_WORLD(windows_slide),
         IN_WORLD(scans_run_in_order),
+        IN_WORLD(recurrences_run_in_order),
         IN_WORLD(sorting_is_stable),
         IN_WORLD(reductions_combine),
         IN_WORLD(sums_of_u32),

@@ -517,6 +517,15 @@ static void scans(void **state)
     expect_error(weft_cumsum(weft_eq(f.y, f.y), 0, false, false), WEFT_DTYPE_MISMATCH,
                  "cumsum: operand 0 has dtype bool but the op takes u8, i32, u32, i64, bf16, f16, f32, f64, c64, "
                  "c128");
+    expect_type(weft_scan_linear(f.v, weft_unsqueeze(f.v, 1), -1, false), "f32[3, 3]");
+    expect_type(weft_scan_linear(0.5, f.x, 0, true), "f32[n, 4]");
+    expect_type(weft_scan_linear(f.y, 1, 1, true), "f32[3, 4]");
+    expect_error(weft_scan_linear(f.x, f.y, 2, false), WEFT_OUT_OF_RANGE,
+                 "scan_linear: axis 2 is out of range for rank 2");
+    expect_error(weft_scan_linear(f.y, f.d, 0, false), WEFT_DTYPE_MISMATCH,
+                 "scan_linear: operand 1 has dtype f64 but operand 0 has f32; cast explicitly");
+    expect_error(weft_scan_linear(f.v, f.y, 0, false), WEFT_SHAPE_MISMATCH,
+                 "scan_linear: axis 0 of operand 0 has extent 3 but axis 1 of operand 1 has 4");
     assert_int_equal(f.graph->guard_count, 0);
 }
 

@@ -10,6 +10,7 @@ int main(void)
     example_show("reverse", weft_cumsum(x, 0, true, false));
     example_show("cumprod", weft_cumprod(x, 0, false, false));
     example_show("cummax", weft_cummax(x, 0, false, false));
+    example_show("scan_linear", weft_scan_linear(2, x, 0, false));
     return example_end(graph);
 }
 
@@ -19,4 +20,5 @@ int main(void)
    reverse [5] 15 13 12 8 5
    cumprod [5] 2 2 8 24 120
    cummax [5] 2 2 4 4 5
+   scan_linear [5] 2 5 14 31 67
 */
