@@ -16,8 +16,8 @@ static const weft_gradient_row *find(const weft_gradient_family *family, unsigne
 static const weft_gradient_row *find_op(weft_op_id id)
 {
     const weft_gradient_family *const families[] = {&weft_gradient_elementwise, &weft_gradient_movement,
-                                                    &weft_gradient_reduce, &weft_gradient_scan,
-                                                    &weft_gradient_region};
+                                                    &weft_gradient_index,       &weft_gradient_reduce,
+                                                    &weft_gradient_scan,        &weft_gradient_region};
     const weft_gradient_row *row = NULL;
     for (size_t i = 0; row == NULL && i < sizeof families / sizeof *families; i++) row = find(families[i], id);
     return row;

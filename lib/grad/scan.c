@@ -49,6 +49,32 @@ static weft_status *jvp_sum(const weft_gradient_context *c, weft_tensor *out_val
     return NULL;
 }
 
+/* ---- products: without a division, so that factors may be 0 ---- */
+
+/* What was multiplied before element i is L_i, and what comes of it after that R_i = g_i + x_(i+1) R_(i+1). */
+static weft_status *vjp_prod(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    scan_way way = way_of(c);
+    weft_tensor x = weft_gradient_conj(weft_composite_widen(c->inputs.items[0]));
+    weft_tensor g = weft_composite_widen(c->given.items[0]);
+    if (way.exclusive) g = move(g, way, true);
+    weft_tensor before = weft_cumprod(x, way.axis, way.reverse, true);
+    weft_tensor after = weft_scan_linear(move(x, way, true), g, way.axis, !way.reverse);
+    out_values[0] = narrow_back(weft_mul(before, after), c->inputs.items[0]);
+    return NULL;
+}
+
+/* dy_i = x_i dy_(i-1) + y_(i-1) dx_i */
+static weft_status *jvp_prod(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    scan_way way = way_of(c);
+    weft_tensor x = weft_composite_widen(c->inputs.items[0]), dx = weft_composite_widen(c->given.items[0]);
+    weft_tensor before = weft_cumprod(x, way.axis, way.reverse, true);
+    weft_tensor dy = weft_scan_linear(x, weft_mul(before, dx), way.axis, way.reverse);
+    out_values[0] = narrow_back(way.exclusive ? move(dy, way, false) : dy, c->inputs.items[0]);
+    return NULL;
+}
+
 /* ---- max, min: the first element that had the value ---- */
 
 /* Where along the axis the value of the inclusive scan comes from. */
@@ -84,6 +110,36 @@ static weft_status *jvp_extreme(const weft_gradient_context *c, weft_tensor *out
     return NULL;
 }
 
+/* ---- linear recurrences: y_i = a_i y_(i-1) + b_i ---- */
+
+static scan_way linear_way(const weft_gradient_context *c)
+{
+    return (scan_way){c->attrs[0].integer, c->attrs[1].integer != 0, false};
+}
+
+/* The cotangents of b are h_i = g_i + a_(i+1) h_(i+1), those of a are h_i y_(i-1): that product is what is moved, so
+ * that the first one is 0 whatever h is. */
+static weft_status *vjp_linear(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    scan_way way = linear_way(c);
+    weft_tensor a = weft_gradient_conj(c->inputs.items[0]), y = weft_gradient_conj(c->outputs.items[0]);
+    weft_tensor h = weft_scan_linear(move(a, way, true), c->given.items[0], way.axis, !way.reverse);
+    if (c->needs[0]) out_values[0] = move(weft_mul(move(h, way, true), y), way, false);
+    if (c->needs[1]) out_values[1] = h;
+    return NULL;
+}
+
+static weft_status *jvp_linear(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    scan_way way = linear_way(c);
+    weft_tensor by_a = WEFT_NO_TENSOR;
+    if (weft_gradient_given(c, 0))
+        by_a = move(weft_mul(move(c->given.items[0], way, true), c->outputs.items[0]), way, false);
+    weft_tensor added = weft_gradient_add(by_a, c->given.items[1]);
+    out_values[0] = weft_scan_linear(c->inputs.items[0], added, way.axis, way.reverse);
+    return NULL;
+}
+
 /* ---- sorting ---- */
 
 static weft_tensor order_of(const weft_gradient_context *c)
@@ -107,8 +163,10 @@ static weft_status *jvp_sort(const weft_gradient_context *c, weft_tensor *out_va
 
 static const weft_gradient_row rows[] = {
     {WEFT_OP_scan_sum, vjp_sum, jvp_sum, NULL},
+    {WEFT_OP_scan_prod, vjp_prod, jvp_prod, NULL},
     {WEFT_OP_scan_max, vjp_extreme, jvp_extreme, NULL},
     {WEFT_OP_scan_min, vjp_extreme, jvp_extreme, NULL},
+    {WEFT_OP_scan_linear, vjp_linear, jvp_linear, NULL},
     {WEFT_OP_sort, vjp_sort, jvp_sort, NULL},
     {WEFT_OP_argsort, NULL, NULL, NULL},
 };
