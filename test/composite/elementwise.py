@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of <weft/elementwise.h>."""
+import math
+
 from binding import numpy
 from oracle import NUMBERS
 
@@ -38,6 +40,24 @@ def is_close(draw):
     relative, absolute = float(dtype(relative)), float(dtype(absolute))
     return draw.trial(lambda t, x, y: [t.is_close(x, y, relative, absolute), t.is_close(x, x, 0.0, 0.0)],
                       numpy.isclose(a, b, relative, absolute), ~numpy.isnan(a))
+
+
+def polygamma_of(n, x):
+    """The sum of (x + k)^-(n+1), the first 60 terms one by one, and the rest by Euler and Maclaurin."""
+    x = numpy.where(x == numpy.round(x), numpy.where(x > 0, x, numpy.nan), x).astype(numpy.longdouble)
+    s, w = n + 1, x + 60
+    rest = w ** -n / n + w ** -s / 2
+    for j, number in enumerate((1 / 12, -1 / 720, 1 / 30240)):
+        rest += number * math.prod(range(s, s + 2 * j + 1)) * w ** -(s + 2 * j + 1)
+    terms = sum((x + k) ** -s for k in range(60))
+    return (-1) ** s * math.factorial(n) * (terms + rest)
+
+
+@case
+def polygamma(draw):
+    (x,) = operands(draw, 1, draw.float(), low=-20.0, high=20.0)
+    return draw.trial(lambda t, x: [t.polygamma(1, x), t.polygamma(2, x), t.polygamma(3, x)],
+                      *(polygamma_of(n, x) for n in (1, 2, 3)), scale=24)
 
 
 @case

@@ -48,6 +48,7 @@ MAKE(bitcast);
 MAKE(clamp);
 MAKE(lerp);
 MAKE(is_close);
+MAKE(polygamma);
 MAKE(reshape);
 MAKE(permute);
 MAKE(broadcast);

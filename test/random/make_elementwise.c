@@ -86,6 +86,12 @@ MAKE(is_close)
     return weft_is_close(x, draw_partner(g, x), fabs(draw_number(g)), fabs(draw_number(g)));
 }
 
+MAKE(polygamma)
+{
+    UNUSED;
+    return weft_polygamma((int64_t)draw_below(g, 4), x);
+}
+
 /* ---- leaves ---- */
 
 MAKE(input)

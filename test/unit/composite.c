@@ -209,6 +209,22 @@ static void resizing_meets_whole_coordinates(void **state)
     EXPECT(weft_index(weft_resize(F32((2), 0, 1), WEFT_SHAPE(98), &scaled), middle), (2), 0, 1);
 }
 
+/* pi^2 / 6 and so on; below zero by polygamma(n, x + 1) = polygamma(n, x) + (-1)^n n! / x^(n+1). */
+static void polygammas_have_known_values(void **state)
+{
+    (void)state;
+    weft_tensor x = weft_constant(f.graph, WEFT_F64, WEFT_INTS(4), (double[]){1, 0.5, -0.5, 1e200});
+    EXPECT_NEAR(weft_polygamma(0, x), (4), 1e-12, -0.57721566490153286, -1.9635100260214235, 0.036489973978576520,
+                460.51701859880914);
+    EXPECT_NEAR(weft_polygamma(1, x), (4), 1e-14, 1.6449340668482264, 4.9348022005446793, 8.9348022005446793, 0);
+    EXPECT_NEAR(weft_polygamma(2, x), (4), 1e-14, -2.4041138063191886, -16.828796644234320, -0.82879664423432000, 0);
+    EXPECT_NEAR(weft_polygamma(3, x), (4), 1e-13, 6.4939394022668291, 97.409091034002437, 193.40909103400244, 0);
+    weft_tensor poles = F32((4), 0, -0.0, -1, INFINITY);
+    EXPECT(weft_polygamma(1, poles), (4), INFINITY, INFINITY, NAN, 0);
+    EXPECT(weft_polygamma(2, poles), (4), -INFINITY, INFINITY, NAN, -0.0);
+    EXPECT(weft_polygamma(1, F16((3), -INFINITY, NAN, 2)), (3), NAN, NAN, 0.64501953125);
+}
+
 static void depthwise_convolution_adds_in_f32(void **state)
 {
     (void)state;
@@ -334,6 +350,8 @@ static void errors_name_arguments_of_losses_and_norms(void **state)
     REFUSED(weft_clamp(c, c, c), DTYPE_MISMATCH, "clamp: x has dtype c64, which has no order");
     REFUSED(weft_lerp(f.y, f.y, u), SHAPE_MISMATCH, "lerp: axis 0 of t has extent 5 but axis 1 of a has 4");
     REFUSED(weft_lerp(b, b, b), DTYPE_MISMATCH, "lerp: a has dtype bool, which is not numeric");
+    REFUSED(weft_polygamma(-1, f.y), OUT_OF_RANGE, "polygamma: n is -1, not from 0 to 20");
+    REFUSED(weft_polygamma(21, f.y), OUT_OF_RANGE, "polygamma: n is 21, not from 0 to 20");
     REFUSED(weft_is_close(f.y, u, 0, 0), SHAPE_MISMATCH, "is_close: axis 0 of b has extent 5 but axis 1 of a has 4");
     REFUSED(weft_logical_or(f.i, f.y), SHAPE_MISMATCH, "logical_or: axis 1 of b has extent 4 but axis 0 of a has 3");
     REFUSED(weft_mse_loss(f.y, u, WEFT_REDUCTION_MEAN), SHAPE_MISMATCH,
@@ -1148,6 +1166,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(queries_that_see_nothing_give_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ends_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(resizing_meets_whole_coordinates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(polygammas_have_known_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(depthwise_convolution_adds_in_f32, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filling_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shapes_refuse, set_up, tear_down),

@@ -9,6 +9,7 @@ int main(void)
     example_show("clamp", weft_clamp(x, low, high));
     example_show("lerp", weft_lerp(low, x, weft_scalar(graph, WEFT_F32, 0.5)));
     example_show("is_close", weft_is_close(x, weft_add(x, weft_scalar(graph, WEFT_F32, 1e-6)), 1e-5, 1e-8));
+    example_show("polygamma", weft_polygamma(1, weft_abs(x)));
     return example_end(graph);
 }
 
@@ -16,4 +17,5 @@ int main(void)
    clamp [3] 0 0.5 1
    lerp [3] -0.5 0.25 2
    is_close [3] 1 1 1
+   polygamma [3] 1.6449 4.9348 0.28382
 */
