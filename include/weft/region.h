@@ -61,6 +61,12 @@ typedef void (*weft_while_body)(void *context, const weft_tensor *carried, weft_
 weft_tensor weft_while(weft_tensors initial, weft_while_condition condition, weft_while_body body, void *context,
                        weft_tensor *out_results);
 
+/* weft_while as a fold of `most` iterations that do nothing once the condition is false: it has derivatives in reverse
+ * mode, which weft_while has not, and its results have at most 63 axes. A run in which the condition still holds after
+ * `most` iterations is WEFT_DATA_ERROR. `condition` is called twice. */
+weft_tensor weft_while_at_most(weft_extent most, weft_tensors initial, weft_while_condition condition,
+                               weft_while_body body, void *context, weft_tensor *out_results);
+
 /* Fills in `result_count` results, as passed to weft_cond. */
 typedef void (*weft_branch)(void *context, weft_tensor *out_results);
 
@@ -76,6 +82,7 @@ weft_tensor weft_cond(weft_tensor predicate, size_t result_count, weft_branch th
 #define weft_fold(...) WEFT_LOCATED_(fold, __VA_ARGS__)
 #define weft_fold_in_segments(...) WEFT_LOCATED_(fold_in_segments, __VA_ARGS__)
 #define weft_while(...) WEFT_LOCATED_(while, __VA_ARGS__)
+#define weft_while_at_most(...) WEFT_LOCATED_(while_at_most, __VA_ARGS__)
 #define weft_cond(...) WEFT_LOCATED_(cond, __VA_ARGS__)
 #endif
 

@@ -310,7 +310,7 @@ static weft_status *jvp_cond(const weft_gradient_context *c, weft_tensor *out_va
 static const weft_gradient_row rows[] = {
     {WEFT_OP_fold, weft_gradient_pull_fold, push_any_loop, NULL},
     {WEFT_OP_while, NULL, push_any_loop,
-     "the number of its iterations is not known; use weft_fold, or weft_stop_gradient on what it is given"},
+     "the number of its iterations is not known; use weft_fold, a bound (weft_while_at_most), or weft_stop_gradient on what it is given"},
     {WEFT_OP_cond, vjp_cond, jvp_cond, NULL},
 };
 

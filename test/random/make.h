@@ -112,6 +112,7 @@ MAKE(bce_with_logits);
 MAKE(fold);
 MAKE(fold_in_segments);
 MAKE(while);
+MAKE(while_at_most);
 MAKE(cond);
 MAKE(grad);
 MAKE(vjp);

@@ -127,9 +127,8 @@ static void while_body(void *context, const weft_tensor *carried, weft_tensor *o
     out_next[0] = weft_add(carried[0], weft_scalar(carried[0].graph, WEFT_I64, 1));
 }
 
-MAKE(while)
+static weft_tensor make_search(generator *g, weft_tensor x, bool bounded)
 {
-    UNUSED;
     body b = {.g = g};
     weft_tensor carried[4] = {weft_scalar(g->graph, WEFT_I64, 0)}, results[4];
     if (g->depth >= 2) return WEFT_NO_TENSOR;
@@ -142,10 +141,25 @@ MAKE(while)
         b.limit = weft_remainder(weft_reduce_max(from, INTS(axes), false), weft_scalar(g->graph, WEFT_I64, 4));
     }
     g->depth++;
-    weft_tensor made = weft_while((weft_tensors){b.count, carried}, goes_on, while_body, &b, results);
+    weft_tensors initial = {b.count, carried};
+    weft_tensor made = bounded ? weft_while_at_most(weft_extent_of(draw_mistake(g) ? 1 : 4), initial, goes_on, while_body,
+                                                    &b, results)
+                               : weft_while(initial, goes_on, while_body, &b, results);
     g->depth--;
     if (weft_tensor_is_valid(made)) keep_results(g, b.count, results);
     return made;
+}
+
+MAKE(while)
+{
+    UNUSED;
+    return make_search(g, x, false);
+}
+
+MAKE(while_at_most)
+{
+    UNUSED;
+    return make_search(g, x, true);
 }
 
 static void branch(void *context, weft_tensor *out_results)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops in segments. */
+/* Loops composed of others. */
 #include <weft/region.h>
 #include <math.h>
 #include "lib/composite/composite.h"
@@ -80,6 +80,75 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_fold_in_segments,
     segmented_fold f = {{body, context, length, WEFT_NO_TENSOR}, initial.count};
     weft_tensor first = trace(&f, trips, initial, results);
     for (size_t i = 0; out_results != NULL && i < initial.count; i++) out_results[i] = results[i];
+    weft_free(graph->allocator, results, (initial.count + 1) * sizeof *results);
+    return first;
+}
+
+/* ---- loops that may end early ---- */
+
+/* One iteration where the condition holds, nothing otherwise. */
+typedef struct bounded_while {
+    size_t count;
+    weft_while_condition condition;
+    weft_while_body body;
+    void *context;
+    const weft_tensor *carried; /* of the iteration that is traced */
+} bounded_while;
+
+static void go_on(void *context, weft_tensor *out_results)
+{
+    const bounded_while *w = context;
+    w->body(w->context, w->carried, out_results);
+}
+
+static void stay(void *context, weft_tensor *out_results)
+{
+    const bounded_while *w = context;
+    for (size_t i = 0; i < w->count; i++) out_results[i] = w->carried[i];
+}
+
+static void maybe_go_on(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    bounded_while *w = context;
+    (void)index;
+    w->carried = carried;
+    weft_cond(w->condition(w->context, carried), w->count, go_on, stay, w, out_next);
+}
+
+/* `x`, which is an error of the run where `again` is true: then there is no element of that number. */
+static weft_tensor ended(weft_tensor x, weft_tensor again)
+{
+    weft_shape shape = weft_tensor_shape(x);
+    weft_extent extents[WEFT_MAX_RANK + 1] = {weft_extent_of(1)};
+    for (size_t i = 0; i < shape.rank; i++) extents[1 + i] = shape.extents[i];
+    weft_tensor only = weft_reshape(x, (weft_shape){1 + shape.rank, extents});
+    weft_tensor start = weft_cast(again, WEFT_I64);
+    return weft_reshape(weft_dynamic_slice(only, WEFT_TENSORS(start), WEFT_INTS(0), WEFT_SHAPE(1)), shape);
+}
+
+weft_tensor weft_while_at_most(weft_extent most, weft_tensors initial, weft_while_condition condition,
+                               weft_while_body body, void *context, weft_tensor *out_results)
+{
+    weft_graph *graph = weft_trace_graph(initial);
+    if (graph == NULL) return fail(NULL, initial.count, out_results);
+    if (condition == NULL || body == NULL) {
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "while_at_most", "the %s is NULL",
+                        condition == NULL ? "condition" : "body");
+        return fail(graph, initial.count, out_results);
+    }
+    weft_tensor *results = weft_allocate(graph->allocator, (initial.count + 1) * sizeof *results);
+    if (results == NULL) {
+        weft_graph_fail(graph, weft_status_out_of_memory());
+        return fail(graph, initial.count, out_results);
+    }
+    bounded_while w = {initial.count, condition, body, context, NULL};
+    weft_tensor first = weft_fold(most, initial, maybe_go_on, &w, results);
+    weft_tensor again = weft_tensor_is_valid(first) ? condition(context, results) : first;
+    for (size_t i = 0; i < initial.count; i++) {
+        results[i] = weft_tensor_is_valid(first) ? ended(results[i], again) : weft_tensor_failed(graph);
+        if (out_results != NULL) out_results[i] = results[i];
+    }
+    if (initial.count > 0) first = results[0];
     weft_free(graph->allocator, results, (initial.count + 1) * sizeof *results);
     return first;
 }
