@@ -42,7 +42,8 @@ static weft_tensor hard_sigmoid(weft_tensor x, double slope, double offset)
 weft_tensor weft_relu(weft_tensor x)
 {
     if (!weft_tensor_is_valid(x)) return weft_tensor_failed(x.graph);
-    return weft_max(x, weft_scalar_like(x, 0));
+    weft_tensor zero = weft_scalar_like(x, 0);
+    return weft_select(weft_le(x, zero), zero, x);
 }
 
 static weft_tensor leak(weft_tensor x, weft_tensor slope)
@@ -106,10 +107,16 @@ weft_tensor weft_gelu_tanh(weft_tensor x)
     return end(weft_mul(times(wide, 0.5), plus(weft_tanh(inner), 1)), x);
 }
 
+weft_tensor weft_composite_softplus(weft_tensor x, weft_tensor size)
+{
+    weft_tensor rest = weft_log1p(weft_exp(weft_neg(size)));
+    weft_tensor y = weft_add(weft_max(x, weft_scalar_like(x, 0)), rest);
+    return weft_composite_as(WEFT_COMPOSED_softplus, WEFT_TENSORS(x), NULL, y);
+}
+
 static weft_tensor softplus(weft_tensor x)
 {
-    weft_tensor rest = weft_log1p(weft_exp(weft_neg(weft_abs(x))));
-    return weft_add(weft_max(x, weft_scalar_like(x, 0)), rest);
+    return weft_composite_softplus(x, weft_abs(x));
 }
 
 /* x from 0 on, factor * (exp(x / divisor) - 1) below. */

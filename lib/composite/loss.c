@@ -74,8 +74,9 @@ weft_tensor weft_kl_divergence(weft_tensor x, weft_tensor target, weft_reduction
     weft_dtype dtype = weft_tensor_dtype(x);
     if (!begin("kl_divergence", &x, &target)) return weft_trace_failed(WEFT_TENSORS(x, target));
     weft_tensor zero = weft_scalar_like(x, 0);
-    weft_tensor loss = weft_mul(target, weft_sub(weft_log(target), x));
-    return end("kl_divergence", weft_select(weft_eq(target, zero), zero, loss), reduction, dtype);
+    weft_tensor is_zero = weft_eq(target, zero), inside = weft_select(is_zero, weft_scalar_like(x, 1), target);
+    weft_tensor loss = weft_mul(target, weft_sub(weft_log(inside), x));
+    return end("kl_divergence", weft_select(is_zero, zero, loss), reduction, dtype);
 }
 
 weft_tensor weft_bce_with_logits(weft_tensor x, weft_tensor target, weft_tensor positive, weft_reduction_kind reduction)
@@ -94,11 +95,10 @@ weft_tensor weft_bce_with_logits(weft_tensor x, weft_tensor target, weft_tensor 
          !weft_composite_wants_broadcast("bce_with_logits", weights, (weft_named){"the target", target}))) {
         return weft_tensor_failed(x.graph);
     }
-    weft_tensor zero = weft_scalar_like(x, 0), one = weft_scalar_like(x, 1);
+    weft_tensor one = weft_scalar_like(x, 1), size = weft_abs(x);
     /* -log(sigmoid(x)) and -log(1 - sigmoid(x)), each a sum without cancellation, share a term. */
-    weft_tensor tail = weft_log1p(weft_exp(weft_neg(weft_abs(x))));
-    weft_tensor if_positive = weft_add(tail, weft_max(weft_neg(x), zero));
-    weft_tensor if_negative = weft_add(tail, weft_max(x, zero));
+    weft_tensor if_positive = weft_composite_softplus(weft_neg(x), size);
+    weft_tensor if_negative = weft_composite_softplus(x, size);
     weft_tensor share = weft_composite_is_absent(positive) ? target : weft_mul(positive, target);
     weft_tensor loss = weft_add(weft_mul(share, if_positive), weft_mul(weft_sub(one, target), if_negative));
     return end("bce_with_logits", loss, reduction, dtype);
@@ -254,7 +254,9 @@ static weft_tensor cross_entropy(weft_tensor x, weft_tensor targets, int64_t axi
     weft_tensor greatest = weft_reduce_max(c.x, WEFT_INTS(-1), false);
     weft_tensor powers = weft_exp(weft_sub(c.x, weft_unsqueeze(greatest, -1)));
     weft_tensor sum = weft_reduce_sum(powers, WEFT_INTS(-1), false);
-    return end_classes("cross_entropy", &c, weft_sub(weft_log(sum), weft_sub(pick(&c), greatest)));
+    weft_tensor loss = weft_sub(weft_log(sum), weft_sub(pick(&c), greatest));
+    loss = weft_composite_as(WEFT_COMPOSED_cross_entropy, WEFT_TENSORS(c.x, c.classes), NULL, loss);
+    return end_classes("cross_entropy", &c, loss);
 }
 
 weft_tensor weft_cross_entropy(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options)

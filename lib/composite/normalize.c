@@ -53,6 +53,21 @@ static weft_tensor inverse_root(weft_tensor variance, double epsilon)
     return weft_div(weft_scalar_like(variance, 1), root);
 }
 
+weft_normal weft_composite_normal(weft_tensor x, weft_ints axes, double epsilon, bool centers)
+{
+    weft_tensor centered = centers ? weft_sub(x, weft_mean(x, axes, true)) : x;
+    weft_tensor square = centers ? weft_variance(x, axes, 0, true) : weft_mean(weft_mul(x, x), axes, true);
+    return (weft_normal){centered, inverse_root(square, epsilon)};
+}
+
+weft_tensor weft_composite_normalize(weft_tensor x, weft_ints axes, double epsilon, bool centers)
+{
+    weft_normal normal = weft_composite_normal(x, axes, epsilon, centers);
+    const weft_attr attrs[] = {{.ints = axes}, {.real = epsilon}, {.integer = centers}};
+    weft_tensor y = weft_mul(normal.centered, normal.factor);
+    return weft_composite_as(WEFT_COMPOSED_normalize, WEFT_TENSORS(x), attrs, y);
+}
+
 /* y * scale + bias, in the dtype of `like`. Scale and bias have axis `first` of y and following ones. */
 static weft_tensor finish(weft_tensor y, const weft_norm_options *options, size_t first, weft_tensor like)
 {
@@ -103,10 +118,7 @@ weft_tensor weft_layer_norm(weft_tensor x, int64_t axis, const weft_norm_options
     weft_norm_options o;
     weft_axis_list axes;
     if (!begin_behind("layer_norm", x, axis, options, &wide, &o, &axes)) return failed(x, &o);
-    weft_ints along = weft_axis_list_ints(&axes);
-    weft_tensor centered = weft_sub(wide, weft_mean(wide, along, true));
-    weft_tensor factor = inverse_root(weft_variance(wide, along, 0, true), o.epsilon);
-    return finish_behind(weft_mul(centered, factor), &o, x);
+    return finish_behind(weft_composite_normalize(wide, weft_axis_list_ints(&axes), o.epsilon, true), &o, x);
 }
 
 weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *options)
@@ -115,8 +127,7 @@ weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *
     weft_norm_options o;
     weft_axis_list axes;
     if (!begin_behind("rms_norm", x, axis, options, &wide, &o, &axes)) return failed(x, &o);
-    weft_tensor square = weft_mean(weft_mul(wide, wide), weft_axis_list_ints(&axes), true);
-    return finish_behind(weft_mul(wide, inverse_root(square, o.epsilon)), &o, x);
+    return finish_behind(weft_composite_normalize(wide, weft_axis_list_ints(&axes), o.epsilon, false), &o, x);
 }
 
 /* ---- by channel ---- */
@@ -161,9 +172,7 @@ static weft_tensor group_norm(weft_tensor x, int64_t groups, const weft_norm_opt
     weft_extent split[] = {count, weft_extent_div(channels, count)};
     weft_tensor grouped = weft_composite_unravel(wide, 1, 2, split);
     weft_axis_list axes = weft_axis_range(2, weft_tensor_rank(x) + 1);
-    weft_ints along = weft_axis_list_ints(&axes);
-    weft_tensor centered = weft_sub(grouped, weft_mean(grouped, along, true));
-    weft_tensor normal = weft_mul(centered, inverse_root(weft_variance(grouped, along, 0, true), o.epsilon));
+    weft_tensor normal = weft_composite_normalize(grouped, weft_axis_list_ints(&axes), o.epsilon, true);
     return finish(weft_tensor_is_valid(normal) ? weft_reshape(normal, weft_tensor_shape(x)) : normal, &o, 1, x);
 }
 
@@ -173,13 +182,6 @@ weft_tensor weft_group_norm(weft_tensor x, int64_t groups, const weft_norm_optio
     weft_tensor result = group_norm(x, groups, options);
     weft_guards_close(scope, 1, &result);
     return result;
-}
-
-/* With statistics of the shape of a channel, aligned with x. */
-static weft_tensor normalize_channels(weft_tensor wide, weft_tensor mean, weft_tensor variance,
-                                      const weft_norm_options *options, weft_tensor like)
-{
-    return finish(weft_mul(weft_sub(wide, mean), inverse_root(variance, options->epsilon)), options, 1, like);
 }
 
 static weft_tensor batch_norm(weft_tensor x, weft_tensor mean, weft_tensor variance, const weft_norm_options *options)
@@ -197,8 +199,9 @@ static weft_tensor batch_norm(weft_tensor x, weft_tensor mean, weft_tensor varia
         return weft_trace_failed(WEFT_TENSORS(x, mean, variance));
     }
     size_t rank = weft_tensor_rank(x);
-    return normalize_channels(wide, weft_composite_align(mean, 1, rank), weft_composite_align(variance, 1, rank), &o,
-                              x);
+    weft_tensor centered = weft_sub(wide, weft_composite_align(mean, 1, rank));
+    weft_tensor factor = inverse_root(weft_composite_align(variance, 1, rank), o.epsilon);
+    return finish(weft_mul(centered, factor), &o, 1, x);
 }
 
 weft_tensor weft_batch_norm(weft_tensor x, weft_tensor mean, weft_tensor variance, const weft_norm_options *options)
@@ -222,7 +225,7 @@ static weft_tensor batch_norm_train(weft_tensor x, const weft_norm_options *opti
     weft_dtype dtype = weft_tensor_dtype(x);
     *out_mean = weft_composite_cast(weft_mean(wide, along, false), dtype);
     *out_variance = weft_composite_cast(weft_variance(wide, along, 0, false), dtype);
-    return normalize_channels(wide, weft_mean(wide, along, true), weft_variance(wide, along, 0, true), &o, x);
+    return finish(weft_composite_normalize(wide, along, o.epsilon, true), &o, 1, x);
 }
 
 weft_tensor weft_batch_norm_train(weft_tensor x, const weft_norm_options *options, weft_tensor *out_mean,

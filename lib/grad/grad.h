@@ -28,7 +28,9 @@ extern const weft_gradient_family weft_gradient_reduce; /* and products */
 extern const weft_gradient_family weft_gradient_scan; /* and sorting */
 extern const weft_gradient_family weft_gradient_region;
 /* Of functions that are composed. */
-extern const weft_gradient_family weft_gradient_composed;
+extern const weft_gradient_family weft_gradient_activation;
+extern const weft_gradient_family weft_gradient_normalize;
+extern const weft_gradient_family weft_gradient_loss;
 
 /* What `host` of the context of a vjp points to: the cotangents of the inputs so far, from uses after the node. A rule
  * may go on from one and return the new sum, where it says so. */

@@ -23,12 +23,21 @@ static const weft_gradient_row *find_op(weft_op_id id)
     return row;
 }
 
+static const weft_gradient_row *find_composed(weft_composed_id id)
+{
+    const weft_gradient_family *const families[] = {&weft_gradient_activation, &weft_gradient_normalize,
+                                                    &weft_gradient_loss};
+    const weft_gradient_row *row = NULL;
+    for (size_t i = 0; row == NULL && i < sizeof families / sizeof *families; i++) row = find(families[i], id);
+    return row;
+}
+
 const weft_gradient_row *weft_gradient_row_of(const weft_op_def *op, weft_gradient_row *out_own)
 {
     weft_op_id id = weft_op_id_of(op);
     weft_composed_id composed = weft_composed_id_of(op);
     if (id != WEFT_OP_EXTENSION) return find_op(id);
-    if (composed != WEFT_COMPOSED_COUNT) return find(&weft_gradient_composed, composed);
+    if (composed != WEFT_COMPOSED_COUNT) return find_composed(composed);
     if (!weft_op_knows_gradients(op) || (op->vjp == NULL && op->jvp == NULL)) return NULL;
     *out_own = (weft_gradient_row){.vjp = op->vjp, .jvp = op->jvp};
     return out_own;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Derivatives of functions that are composed of ops, where those of the ops would be less accurate, or cost more. */
+/* Derivatives of activations that those of their ops would give less accurately, or at more cost. */
 #include <weft/elementwise.h>
 #include <weft/nn.h>
+#include <math.h>
 #include "lib/composite/composite.h"
 #include "lib/grad/grad.h"
 
@@ -42,6 +43,40 @@ static weft_status *jvp_log_softmax(const weft_gradient_context *c, weft_tensor 
     return NULL;
 }
 
+/* g sigmoid(x) */
+static weft_status *softplus(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    out_values[0] = weft_mul(c->given.items[0], weft_sigmoid(c->inputs.items[0]));
+    return NULL;
+}
+
+/*
+ * The shares exp(x - y) of x in y = logsumexp(x). Where y is infinite, those that are share it equally, as they would
+ * the greatest; of nothing but -inf none has any.
+ */
+static weft_tensor shares_of(const weft_gradient_context *c)
+{
+    weft_ints axes = c->attrs[0].ints;
+    weft_tensor x = c->inputs.items[0], y = c->outputs.items[0], zero = weft_scalar_like(x, 0);
+    weft_tensor count = weft_composite_sum_of_powers(x, weft_reduce_max(x, axes, true), axes);
+    weft_tensor is_least = weft_eq(y, weft_scalar_like(y, -INFINITY)), is_most = weft_eq(y, weft_scalar_like(y, INFINITY));
+    weft_tensor each = weft_select(is_least, zero, weft_div(weft_scalar_like(x, 1), count));
+    weft_tensor infinite = weft_select(weft_eq(x, y), weft_stop_gradient(each), zero);
+    return weft_select(weft_or(is_least, is_most), infinite, weft_exp(weft_sub(x, y)));
+}
+
+static weft_status *vjp_logsumexp(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    out_values[0] = weft_mul(shares_of(c), c->given.items[0]);
+    return NULL;
+}
+
+static weft_status *jvp_logsumexp(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    out_values[0] = weft_reduce_sum(weft_mul(shares_of(c), c->given.items[0]), c->attrs[0].ints, true);
+    return NULL;
+}
+
 /* The next one is the slope. */
 static weft_status *polygamma(const weft_gradient_context *c, weft_tensor *out_values)
 {
@@ -53,7 +88,9 @@ static weft_status *polygamma(const weft_gradient_context *c, weft_tensor *out_v
 static const weft_gradient_row rows[] = {
     {WEFT_COMPOSED_softmax, softmax, softmax, NULL},
     {WEFT_COMPOSED_log_softmax, vjp_log_softmax, jvp_log_softmax, NULL},
+    {WEFT_COMPOSED_softplus, softplus, softplus, NULL},
+    {WEFT_COMPOSED_logsumexp, vjp_logsumexp, jvp_logsumexp, NULL},
     {WEFT_COMPOSED_polygamma, polygamma, polygamma, NULL},
 };
 
-const weft_gradient_family weft_gradient_composed = {sizeof rows / sizeof *rows, rows};
+const weft_gradient_family weft_gradient_activation = {sizeof rows / sizeof *rows, rows};
