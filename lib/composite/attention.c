@@ -3,7 +3,7 @@
 #include <weft/nn.h>
 #include <inttypes.h>
 #include <math.h>
-#include "lib/composite/composite.h"
+#include "lib/composite/attention.h"
 #include "runtime/base/float_mode.h"
 
 /*
@@ -46,8 +46,7 @@ static weft_tensor split_mask(weft_tensor mask, const heads *h)
     return weft_composite_unravel(mask, rank - 3, 2, repeats ? ones : h->extents);
 }
 
-/* Batch axes are all axes of b but the last two. */
-static weft_tensor product(weft_tensor a, weft_tensor b, int64_t contract_b)
+weft_tensor weft_attention_product(weft_tensor a, weft_tensor b, int64_t contract_b)
 {
     weft_axis_list batch = weft_axis_range(0, weft_tensor_rank(b) - 2);
     weft_ints paired = weft_axis_list_ints(&batch);
@@ -60,19 +59,18 @@ static weft_tensor forbid(weft_tensor scores, weft_tensor allowed)
     return weft_select(allowed, scores, weft_scalar_like(scores, -INFINITY));
 }
 
-static weft_tensor mask_scores(weft_tensor scores, const weft_attention_options *options, const heads *h)
+static weft_tensor mask_scores(weft_tensor scores, const weft_attention_core *core)
 {
-    weft_tensor mask = options->mask;
-    if (!weft_composite_is_absent(mask)) {
-        bool additive = weft_tensor_dtype(mask) != WEFT_BOOL;
-        mask = split_mask(mask, h);
-        scores = additive ? weft_add(scores, mask) : forbid(scores, mask);
+    if (!weft_composite_is_absent(core->mask)) {
+        bool additive = weft_tensor_dtype(core->mask) != WEFT_BOOL;
+        scores = additive ? weft_add(scores, core->mask) : forbid(scores, core->mask);
     }
-    if (!options->causal || !weft_tensor_is_valid(scores)) return scores;
+    if (!core->causal || !weft_tensor_is_valid(scores)) return scores;
     size_t rank = weft_tensor_rank(scores);
     weft_tensor query = weft_composite_positions(scores, rank - 2), key = weft_composite_positions(scores, rank - 1);
+    if (!weft_composite_is_absent(core->first)) query = weft_add(query, core->first);
     /* So that the sum does not overflow. */
-    weft_extent offset = weft_extent_min(options->causal_offset, weft_tensor_extent(scores, -1));
+    weft_extent offset = weft_extent_min(core->offset, weft_tensor_extent(scores, -1));
     return forbid(scores, weft_le(key, weft_add(query, weft_extent_like(query, offset))));
 }
 
@@ -84,7 +82,24 @@ static weft_tensor weigh(weft_tensor scores)
     weft_tensor is_empty = weft_eq(greatest, weft_scalar_like(scores, -INFINITY));
     weft_tensor powers = weft_exp(weft_sub(scores, weft_select(is_empty, zero, greatest)));
     weft_tensor sum = weft_reduce_sum(powers, WEFT_INTS(-1), true);
-    return weft_div(powers, weft_select(is_empty, weft_scalar_like(scores, 1), sum));
+    weft_tensor weights = weft_div(powers, weft_select(is_empty, weft_scalar_like(scores, 1), sum));
+    if (!weft_tensor_is_valid(weights)) return weights;
+    const weft_attr last = {.integer = (int64_t)weft_tensor_rank(weights) - 1};
+    return weft_composite_as(WEFT_COMPOSED_softmax, WEFT_TENSORS(scores), &last, weights);
+}
+
+weft_tensor weft_attention_weights(const weft_attention_core *core)
+{
+    weft_tensor scores = weft_composite_widen(weft_attention_product(core->q, core->k, -1));
+    return weft_tensor_is_valid(scores) ? weigh(mask_scores(scores, core)) : scores;
+}
+
+static weft_tensor attend(const weft_attention_core *core)
+{
+    weft_tensor weights = weft_composite_cast(weft_attention_weights(core), weft_tensor_dtype(core->v));
+    const weft_attr attrs[] = {{.integer = core->causal}, {.extents = {1, &core->offset}}};
+    return weft_composite_as(WEFT_COMPOSED_attention, WEFT_TENSORS(core->q, core->k, core->v, core->mask), attrs,
+                             weft_attention_product(weights, core->v, -2));
 }
 
 /* Whether the shapes are [..., h, l, d], [..., g, s, d] and [..., g, s, e]; find_heads checks h and g. */
@@ -161,10 +176,8 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_attention,
     /* Scaled before the product, so that scores of 16-bit floats stay in their range. */
     weft_tensor scaled = weft_composite_cast(weft_mul(weft_composite_widen(q), scale_of(q, o.scale)), dtype);
     if (h.split) scaled = weft_composite_unravel(scaled, h.axis, 2, h.extents);
-    weft_tensor scores = weft_composite_widen(product(scaled, k, -1));
-    if (!weft_tensor_is_valid(scores)) return scores;
-    weft_tensor weights = weigh(mask_scores(scores, &o, &h));
-    weft_tensor result = product(weft_composite_cast(weights, dtype), v, -2);
+    weft_tensor mask = weft_composite_is_absent(o.mask) ? o.mask : split_mask(o.mask, &h);
+    weft_tensor result = attend(&(weft_attention_core){scaled, k, v, mask, o.causal, o.causal_offset, WEFT_NO_TENSOR});
     return h.split && weft_tensor_is_valid(result) ? weft_composite_ravel(result, h.axis, h.axis + 2) : result;
 }
 

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cotangents of attention. With P the weights, o the result and g its cotangent,
+ *   dS = P (g v^T - sum(g o)),  dq = dS k,  dk = dS^T q,  dv = P^T g.
+ * P is computed again, for so many rows of q at a time that memory is linear in the number of rows and of keys.
+ * Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness", 2022.
+ */
+#include <weft/region.h>
+#include <weft/shape.h>
+#include "lib/composite/attention.h"
+#include "lib/grad/grad.h"
+
+enum {
+    ROWS = 64 /* of a block */
+};
+
+enum { OF_Q, OF_K, OF_V, OF_MASK, OPERANDS };
+
+/* Some rows of q, and what belongs to them. */
+typedef struct rows {
+    weft_attention_core core;
+    weft_tensor g;     /* of the result, [b..., r..., l, e] */
+    weft_tensor along; /* its sum along the result, wide, [b..., r..., l, 1] */
+} rows;
+
+/* ---- the cotangents of some rows ---- */
+
+/* The sum of a times b over the axes of query heads and rows: [b..., r..., l, s] and [b..., r..., l, d] give [b..., s, d]. */
+static weft_tensor sum_rows(weft_tensor a, weft_tensor b, size_t batch)
+{
+    weft_axis_list batches = weft_axis_range(0, batch), rows_of = weft_axis_range(batch, weft_tensor_rank(a) - 1);
+    weft_ints paired = weft_axis_list_ints(&batches), summed = weft_axis_list_ints(&rows_of);
+    return weft_dot(a, b, (weft_dot_axes){paired, paired, summed, summed});
+}
+
+/* x summed over the axes along which `like` was broadcast to it. */
+static weft_tensor sum_to(weft_tensor x, weft_tensor like)
+{
+    weft_shape shape = weft_tensor_shape(like);
+    size_t more = weft_tensor_rank(x) - shape.rank;
+    weft_axis_list axes = weft_axis_range(0, more);
+    for (size_t i = 0; i < shape.rank; i++)
+        if (weft_extent_is_value(shape.extents[i], 1)) axes.items[axes.count++] = (int64_t)(more + i);
+    weft_tensor sum = axes.count == 0 ? x : weft_reduce_sum(x, weft_axis_list_ints(&axes), false);
+    return axes.count == more ? sum : weft_reshape(sum, shape);
+}
+
+static weft_tensor slope_of_scores(const rows *r, weft_tensor weights)
+{
+    weft_tensor slope = weft_composite_widen(weft_attention_product(r->g, r->core.v, -1));
+    return weft_mul(weights, weft_sub(slope, r->along));
+}
+
+static void pull_rows(const rows *r, const bool *needs, weft_tensor *out_values)
+{
+    const weft_attention_core *core = &r->core;
+    size_t batch = weft_tensor_rank(core->k) - 2;
+    weft_dtype dtype = weft_tensor_dtype(core->v);
+    weft_tensor weights = weft_attention_weights(core);
+    if (!weft_tensor_is_valid(weights)) return;
+    if (needs[OF_V]) out_values[OF_V] = sum_rows(weft_composite_cast(weights, dtype), r->g, batch);
+    if (!needs[OF_Q] && !needs[OF_K] && !needs[OF_MASK]) return;
+    weft_tensor slope = slope_of_scores(r, weights), narrow = weft_composite_cast(slope, dtype);
+    if (!weft_tensor_is_valid(narrow)) return;
+    if (needs[OF_Q]) out_values[OF_Q] = weft_attention_product(narrow, core->k, -2);
+    if (needs[OF_K]) out_values[OF_K] = sum_rows(narrow, core->q, batch);
+    if (needs[OF_MASK]) out_values[OF_MASK] = sum_to(slope, core->mask);
+}
+
+/* ---- block by block ---- */
+
+typedef struct blocks {
+    rows all; /* with zeros after them, up to a multiple of ROWS */
+    size_t axis;
+    const bool *needs;
+} blocks;
+
+static bool masks_rows(const blocks *b)
+{
+    weft_tensor mask = b->all.core.mask;
+    return !weft_composite_is_absent(mask) && weft_tensor_rank(mask) >= 2 &&
+           !weft_extent_is_value(weft_tensor_extent(mask, -2), 1);
+}
+
+/* ROWS of the rows that x has along its last axis but one. */
+static weft_tensor take(weft_tensor x, weft_tensor start)
+{
+    return weft_dynamic_slice(x, WEFT_TENSORS(start), WEFT_INTS(-2), WEFT_SHAPE(ROWS));
+}
+
+static rows rows_at(const blocks *b, weft_tensor start)
+{
+    rows r = b->all;
+    r.core.q = take(r.core.q, start);
+    r.g = take(r.g, start);
+    r.along = take(r.along, start);
+    if (masks_rows(b)) r.core.mask = take(r.core.mask, start);
+    r.core.first = start;
+    return r;
+}
+
+static void pull_block(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const blocks *b = context;
+    weft_tensor start = weft_mul(index, weft_scalar_like(index, ROWS)), made[OPERANDS] = {WEFT_NO_TENSOR};
+    rows r = rows_at(b, start);
+    size_t next = 0;
+    pull_rows(&r, b->needs, made);
+    if (b->needs[OF_Q]) {
+        out_next[next] = weft_dynamic_update_slice(carried[next], made[OF_Q], WEFT_TENSORS(start), WEFT_INTS(-2));
+        next++;
+    }
+    for (size_t i = OF_K; i <= OF_V; i++) {
+        if (!b->needs[i]) continue;
+        out_next[next] = weft_add(carried[next], weft_composite_widen(made[i]));
+        next++;
+    }
+}
+
+static weft_tensor pad_rows(weft_tensor x, weft_extent more)
+{
+    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
+    size_t rank = weft_tensor_rank(x);
+    if (!weft_tensor_is_valid(x)) return x;
+    for (size_t i = 0; i < rank; i++) low[i] = high[i] = weft_extent_of(0);
+    high[rank - 2] = more;
+    return weft_pad(x, weft_scalar_like(x, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
+}
+
+static blocks blocks_of(const rows *r, const bool *needs)
+{
+    blocks b = {.all = *r, .axis = weft_tensor_rank(r->core.q) - 2, .needs = needs};
+    weft_extent count = weft_tensor_extent(r->core.q, -2);
+    weft_extent more = weft_extent_mod(weft_extent_sub(weft_extent_of(0), count), weft_extent_of(ROWS));
+    b.all.core.q = pad_rows(r->core.q, more);
+    b.all.g = pad_rows(r->g, more);
+    b.all.along = pad_rows(r->along, more);
+    if (masks_rows(&b)) b.all.core.mask = pad_rows(r->core.mask, more);
+    return b;
+}
+
+static void pull_blocks(const rows *r, const bool *needs, weft_tensor *out_values)
+{
+    weft_tensor initial[OPERANDS], results[OPERANDS];
+    blocks b = blocks_of(r, needs);
+    weft_extent count = weft_tensor_extent(r->core.q, -2);
+    const weft_tensor operands[] = {b.all.core.q, r->core.k, r->core.v};
+    size_t carried = 0, next = 0;
+    for (size_t i = OF_Q; i <= OF_V; i++)
+        if (needs[i]) initial[carried++] = weft_gradient_zeros(i == OF_Q ? operands[i] : weft_composite_widen(operands[i]));
+    weft_fold(weft_extent_ceil_div(count, ROWS), (weft_tensors){carried, initial}, pull_block, &b, results);
+    for (size_t i = OF_Q; i <= OF_V; i++)
+        if (needs[i]) out_values[i] = weft_composite_cast(results[next++], weft_tensor_dtype(operands[i]));
+    if (needs[OF_Q]) out_values[OF_Q] = weft_narrow(out_values[OF_Q], (int64_t)b.axis, weft_extent_of(0), count);
+}
+
+/* ---- the rule ---- */
+
+/* That of a mask may be as large as the scores are, and few rows are a single block. */
+static bool has_blocks(const weft_gradient_context *c)
+{
+    int64_t least, most;
+    weft_extent_range(weft_tensor_extent(c->inputs.items[OF_Q], -2), &least, &most);
+    return most > ROWS && !c->needs[OF_MASK];
+}
+
+static weft_status *vjp_attention(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    const weft_tensor *x = c->inputs.items;
+    weft_tensor g = c->given.items[0];
+    weft_tensor along = weft_mul(weft_composite_widen(g), weft_composite_widen(c->outputs.items[0]));
+    rows r = {.core = {x[OF_Q], x[OF_K], x[OF_V], x[OF_MASK], c->attrs[0].integer != 0, c->attrs[1].extents.extents[0],
+                       WEFT_NO_TENSOR},
+              .g = g,
+              .along = weft_reduce_sum(along, WEFT_INTS(-1), true)};
+    if (has_blocks(c)) pull_blocks(&r, c->needs, out_values);
+    else pull_rows(&r, c->needs, out_values);
+    return NULL;
+}
+
+static const weft_gradient_row rows_of_table[] = {
+    {WEFT_COMPOSED_attention, vjp_attention, NULL, NULL},
+};
+
+const weft_gradient_family weft_gradient_attention = {sizeof rows_of_table / sizeof *rows_of_table, rows_of_table};
