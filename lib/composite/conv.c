@@ -141,11 +141,28 @@ static weft_tensor multiply_groups(const convolution *c, weft_tensor padded)
     return batch == 1 ? result : weft_composite_ravel(result, 1, 3);
 }
 
+/* `result`, with a rule of its own where the kernel has known sizes. */
+static weft_tensor convolution_as(const convolution *c, weft_tensor result)
+{
+    int64_t size, groups;
+    const weft_spatial *s = &c->spatial;
+    bool known = weft_extent_is_static(c->groups, &groups);
+    for (size_t i = 0; i < s->count; i++) known = known && weft_extent_is_static(c->sizes[i], &size);
+    if (!known) return result;
+    const weft_attr attrs[] = {{.ints = {s->count, s->stride}},
+                               {.ints = {s->count, s->dilation}},
+                               {.ints = {s->count, s->low}},
+                               {.ints = {s->count, s->high}},
+                               {.integer = groups}};
+    return weft_composite_as(WEFT_COMPOSED_conv, WEFT_TENSORS(c->x, c->w), attrs, result);
+}
+
 static weft_tensor convolve(const convolution *c, weft_tensor bias)
 {
     weft_tensor padded = weft_spatial_pad(c->x, weft_scalar_like(c->x, 0), &c->spatial, NULL);
     bool depthwise = weft_extent_is_value(c->in, 1) && weft_extent_is_value(c->out, 1);
     weft_tensor result = depthwise ? multiply_depthwise(c, padded) : multiply_groups(c, padded);
+    result = convolution_as(c, result);
     if (weft_composite_is_absent(bias)) return result;
     return weft_add(result, weft_composite_align(bias, 1, weft_tensor_rank(result)));
 }
@@ -178,22 +195,16 @@ weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *opt
 
 /* ---- transposed ---- */
 
-/* Axis `axis` with stride - 1 zeros between neighbours. */
-static weft_tensor spread(weft_tensor x, size_t axis, int64_t stride)
+weft_tensor weft_conv_turn(weft_tensor w, int64_t groups)
 {
-    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK], extent = weft_tensor_extent(x, (int64_t)axis);
-    if (stride == 1 || !weft_tensor_is_valid(x)) return x;
-    weft_extent apart[] = {extent, weft_extent_of(1)};
-    weft_tensor column = weft_composite_unravel(x, axis, 2, apart);
-    size_t rank = weft_tensor_rank(column);
-    for (size_t i = 0; i < rank; i++) {
-        low[i] = weft_extent_of(0);
-        high[i] = weft_extent_of(i == axis + 1 ? stride - 1 : 0);
-    }
-    weft_tensor padded = weft_pad(column, weft_scalar_like(x, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
-    weft_extent last = weft_extent_plus(weft_extent_times(extent, stride), 1 - stride);
-    return weft_narrow(weft_composite_ravel(padded, axis, axis + 2), (int64_t)axis, weft_extent_of(0),
-                       weft_extent_max(last, weft_extent_of(0)));
+    size_t rank = weft_tensor_rank(w);
+    if (!weft_tensor_is_valid(w)) return w;
+    weft_axis_list axes = weft_axis_range(2, rank), order = weft_axis_range(0, rank + 1);
+    weft_extent count = weft_extent_of(groups), split[] = {count, weft_extent_div(weft_tensor_extent(w, 0), count)};
+    weft_tensor turned = weft_composite_unravel(weft_flip(w, weft_axis_list_ints(&axes)), 0, 2, split);
+    order.items[1] = 2;
+    order.items[2] = 1;
+    return weft_composite_ravel(weft_permute(turned, weft_axis_list_ints(&order)), 0, 2);
 }
 
 /* Along a spatial axis: how far the kernel reaches, what output_padding adds, and the padding of the convolution that
@@ -235,18 +246,6 @@ static weft_tensor cut(const convolution *c, size_t i, const turned_axis *turned
     return weft_narrow(c->x, (int64_t)axis, weft_extent_of(before), weft_extent_max(left, weft_extent_of(0)));
 }
 
-/* The kernel [c, o / groups, k...] as one of a convolution, [o, c / groups, k...], from its other end. */
-static weft_tensor turn_kernel(const convolution *c)
-{
-    weft_axis_list axes = weft_axis_range(2, 2 + c->spatial.count);
-    weft_extent split[] = {c->groups, c->in};
-    weft_tensor turned = weft_composite_unravel(weft_flip(c->w, weft_axis_list_ints(&axes)), 0, 2, split);
-    weft_axis_list order = weft_axis_range(0, c->spatial.count + 3);
-    order.items[1] = 2;
-    order.items[2] = 1;
-    return weft_composite_ravel(weft_permute(turned, weft_axis_list_ints(&order)), 0, 2);
-}
-
 static bool turn_axis(const convolution *c, size_t i, int64_t size, int64_t more, turned_axis *out_turned)
 {
     const weft_spatial *s = &c->spatial;
@@ -278,7 +277,7 @@ static bool turn_operand(convolution *c, const int64_t *more)
             return false;
         }
         if (!turn_axis(c, i, size, more[i], &turned)) return false;
-        c->x = spread(c->x, i + 2, s->stride[i]);
+        c->x = weft_spatial_spread(c->x, i + 2, s->stride[i]);
         c->x = cut(c, i, &turned);
         s->low[i] = turned.low < 0 ? 0 : turned.low;
         s->high[i] = turned.high < 0 ? 0 : turned.high;
@@ -307,7 +306,7 @@ static weft_tensor conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_
         !turn_operand(&c, more)) {
         return weft_tensor_failed(x.graph);
     }
-    c.w = turn_kernel(&c);
+    c.w = weft_conv_turn(w, o.groups);
     return convolve(&c, o.bias);
 }
 

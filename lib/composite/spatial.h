@@ -30,4 +30,9 @@ weft_tensor weft_spatial_windows(weft_tensor x, const weft_extent *sizes, const 
 /* The same with the windows' own axes in front of the places, so that what runs over windows has the places innermost.
  */
 weft_tensor weft_spatial_windows_first(weft_tensor x, const weft_extent *sizes, const weft_spatial *spatial);
+/* `x` with stride - 1 zeros between neighbours along `axis`. */
+weft_tensor weft_spatial_spread(weft_tensor x, size_t axis, int64_t stride);
+/* The kernel [c, o / groups, k...] of a transposed convolution as one of a convolution, [o, c / groups, k...], from its
+ * other end. */
+weft_tensor weft_conv_turn(weft_tensor w, int64_t groups);
 #endif

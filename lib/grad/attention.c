@@ -11,7 +11,7 @@
 #include "lib/grad/grad.h"
 
 enum {
-    ROWS = 64 /* of a block */
+    ROWS = 128 /* of a block */
 };
 
 enum { OF_Q, OF_K, OF_V, OF_MASK, OPERANDS };

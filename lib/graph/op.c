@@ -65,6 +65,8 @@ SCHEMA(dot, {"batch_a", WEFT_ATTR_INTS}, {"batch_b", WEFT_ATTR_INTS}, {"contract
 SCHEMA(fold, {"trips", WEFT_ATTR_EXTENT}, {"body", WEFT_ATTR_REGION}, {"carried", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(while, {"carried", WEFT_ATTR_INT}, {"condition", WEFT_ATTR_REGION}, {"body", WEFT_ATTR_REGION}, SCHEMA_END);
 SCHEMA(attention, {"causal", WEFT_ATTR_BOOL}, {"offset", WEFT_ATTR_EXTENT}, SCHEMA_END);
+SCHEMA(conv, {"stride", WEFT_ATTR_INTS}, {"dilation", WEFT_ATTR_INTS}, {"low", WEFT_ATTR_INTS},
+       {"high", WEFT_ATTR_INTS}, {"groups", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(moment, {"axes", WEFT_ATTR_INTS}, {"correction", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(norm, {"axes", WEFT_ATTR_INTS}, {"order", WEFT_ATTR_FLOAT}, SCHEMA_END);
 SCHEMA(normalize, {"axes", WEFT_ATTR_INTS}, {"epsilon", WEFT_ATTR_FLOAT}, {"centered", WEFT_ATTR_BOOL}, SCHEMA_END);
