@@ -525,6 +525,16 @@ static void materialize_operands(weft_fusion *fusion, uint32_t n)
     if (is_costly && !fusion->fused_row[source]) fusion->materialized[source] = 1;
 }
 
+/* Whether several kernels would read the elements of a broadcast from memory only because what is broadcast is costly:
+ * then that is stored instead, which has fewer elements. */
+static bool stores_operand(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    if (weft_op_id_of(node->op) != WEFT_OP_broadcast || fusion->materialized[n]) return false;
+    return weft_value_type(graph, node->inputs[0])->shape.rank > 0 && !fusion->materialized[node->inputs[0].node];
+}
+
 /* From the last node to the first. Returns whether nothing was materialized that the weights do not reflect. */
 static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
 {
@@ -536,6 +546,11 @@ static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
         if (role == WEFT_ROLE_STAGE && fusion->inner[n] != 0) {
             role = WEFT_ROLE_KERNEL;
             fusion->materialized[n] = 1;
+            settled = false;
+        }
+        if (role == WEFT_ROLE_KERNEL && stores_operand(fusion, n)) {
+            role = WEFT_ROLE_INLINE;
+            fusion->materialized[weft_graph_node(graph, n)->inputs[0].node] = 1;
             settled = false;
         }
         fusion->roles[n] = (uint8_t)role;
