@@ -11,7 +11,8 @@
 #include "lib/grad/grad.h"
 
 enum {
-    ROWS = 128 /* of a block */
+    ROWS = 128, /* of a block */
+    PARTS = 4   /* that rows under a causal mask are divided into */
 };
 
 enum { OF_Q, OF_K, OF_V, OF_MASK, OPERANDS };
@@ -75,11 +76,11 @@ typedef struct blocks {
     const bool *needs;
 } blocks;
 
-static bool masks_rows(const blocks *b)
+/* Whether a mask differs along axis -1, the keys, or -2, the rows. */
+static bool masks_along(weft_tensor mask, int64_t axis)
 {
-    weft_tensor mask = b->all.core.mask;
-    return !weft_composite_is_absent(mask) && weft_tensor_rank(mask) >= 2 &&
-           !weft_extent_is_value(weft_tensor_extent(mask, -2), 1);
+    return !weft_composite_is_absent(mask) && (int64_t)weft_tensor_rank(mask) >= -axis &&
+           !weft_extent_is_value(weft_tensor_extent(mask, axis), 1);
 }
 
 /* ROWS of the rows that x has along its last axis but one. */
@@ -94,8 +95,8 @@ static rows rows_at(const blocks *b, weft_tensor start)
     r.core.q = take(r.core.q, start);
     r.g = take(r.g, start);
     r.along = take(r.along, start);
-    if (masks_rows(b)) r.core.mask = take(r.core.mask, start);
-    r.core.first = start;
+    if (masks_along(r.core.mask, -2)) r.core.mask = take(r.core.mask, start);
+    r.core.first = weft_composite_is_absent(r.core.first) ? start : weft_add(r.core.first, start);
     return r;
 }
 
@@ -135,7 +136,7 @@ static blocks blocks_of(const rows *r, const bool *needs)
     b.all.core.q = pad_rows(r->core.q, more);
     b.all.g = pad_rows(r->g, more);
     b.all.along = pad_rows(r->along, more);
-    if (masks_rows(&b)) b.all.core.mask = pad_rows(r->core.mask, more);
+    if (masks_along(r->core.mask, -2)) b.all.core.mask = pad_rows(r->core.mask, more);
     return b;
 }
 
@@ -154,15 +155,86 @@ static void pull_blocks(const rows *r, const bool *needs, weft_tensor *out_value
     if (needs[OF_Q]) out_values[OF_Q] = weft_narrow(out_values[OF_Q], (int64_t)b.axis, weft_extent_of(0), count);
 }
 
-/* ---- the rule ---- */
-
-/* That of a mask may be as large as the scores are, and few rows are a single block. */
-static bool has_blocks(const weft_gradient_context *c)
+/* A few rows are a single block. */
+static void pull_some(const rows *r, const bool *needs, weft_tensor *out_values)
 {
     int64_t least, most;
-    weft_extent_range(weft_tensor_extent(c->inputs.items[OF_Q], -2), &least, &most);
-    return most > ROWS && !c->needs[OF_MASK];
+    weft_extent_range(weft_tensor_extent(r->core.q, -2), &least, &most);
+    if (most > ROWS) pull_blocks(r, needs, out_values);
+    else pull_rows(r, needs, out_values);
 }
+
+/* ---- under a causal mask ---- */
+
+/* The rows in some parts of them, each with the keys that its last row sees. */
+typedef struct parts {
+    const rows *all;
+    const bool *needs;
+    int64_t rows, keys, offset, size; /* size: rows of a part, but for the last */
+} parts;
+
+/* Whether all extents are known, and the rows so many that it pays. */
+static bool fill_parts(const rows *r, const bool *needs, parts *out_parts)
+{
+    *out_parts = (parts){.all = r, .needs = needs};
+    bool known = r->core.causal && weft_extent_is_static(weft_tensor_extent(r->core.q, -2), &out_parts->rows) &&
+                 weft_extent_is_static(weft_tensor_extent(r->core.k, -2), &out_parts->keys) &&
+                 weft_extent_is_static(r->core.offset, &out_parts->offset);
+    if (!known || out_parts->keys == 0 || out_parts->offset >= out_parts->keys) return false;
+    int64_t blocks = (out_parts->rows + ROWS - 1) / ROWS;
+    out_parts->size = (blocks + PARTS - 1) / PARTS * ROWS;
+    return out_parts->size < out_parts->rows;
+}
+
+static weft_tensor take_part(weft_tensor x, int64_t axis, int64_t start, int64_t count)
+{
+    return weft_narrow(x, axis, weft_extent_of(start), weft_extent_of(count));
+}
+
+/* Of a part: how many rows it has, and how many keys these see, at least one. */
+static void measure_part(const parts *p, int64_t start, int64_t *out_rows, int64_t *out_keys)
+{
+    int64_t end = start + p->size < p->rows ? start + p->size : p->rows, seen;
+    if (__builtin_add_overflow(end, p->offset, &seen) || seen < 1) seen = 1;
+    *out_rows = end - start;
+    *out_keys = seen < p->keys ? seen : p->keys;
+}
+
+static rows part_at(const parts *p, int64_t start)
+{
+    int64_t count, keys;
+    rows r = *p->all;
+    measure_part(p, start, &count, &keys);
+    r.core.q = take_part(r.core.q, -2, start, count);
+    r.g = take_part(r.g, -2, start, count);
+    r.along = take_part(r.along, -2, start, count);
+    r.core.k = take_part(r.core.k, -2, 0, keys);
+    r.core.v = take_part(r.core.v, -2, 0, keys);
+    if (masks_along(r.core.mask, -2)) r.core.mask = take_part(r.core.mask, -2, start, count);
+    if (masks_along(r.core.mask, -1)) r.core.mask = take_part(r.core.mask, -1, 0, keys);
+    r.core.first = weft_constant(r.g.graph, WEFT_I64, (weft_ints){0, NULL}, &start);
+    return r;
+}
+
+static void pull_parts(const parts *p, weft_tensor *out_values)
+{
+    weft_tensor pieces[PARTS], made[OPERANDS];
+    size_t count = 0;
+    for (int64_t start = 0; start < p->rows; start += p->size, count++) {
+        rows r = part_at(p, start);
+        int64_t keys = 0, unused;
+        measure_part(p, start, &unused, &keys);
+        for (size_t i = 0; i < OPERANDS; i++) made[i] = WEFT_NO_TENSOR;
+        pull_some(&r, p->needs, made);
+        pieces[count] = made[OF_Q];
+        for (size_t i = OF_K; i <= OF_V; i++)
+            if (p->needs[i])
+                out_values[i] = weft_gradient_add(out_values[i], pad_rows(made[i], weft_extent_of(p->keys - keys)));
+    }
+    if (p->needs[OF_Q]) out_values[OF_Q] = weft_concat((weft_tensors){count, pieces}, -2);
+}
+
+/* ---- the rule ---- */
 
 static weft_status *vjp_attention(const weft_gradient_context *c, weft_tensor *out_values)
 {
@@ -173,8 +245,11 @@ static weft_status *vjp_attention(const weft_gradient_context *c, weft_tensor *o
                        WEFT_NO_TENSOR},
               .g = g,
               .along = weft_reduce_sum(along, WEFT_INTS(-1), true)};
-    if (has_blocks(c)) pull_blocks(&r, c->needs, out_values);
-    else pull_rows(&r, c->needs, out_values);
+    parts p;
+    /* The cotangent of a mask may be as large as the scores are. */
+    if (c->needs[OF_MASK]) pull_rows(&r, c->needs, out_values);
+    else if (fill_parts(&r, c->needs, &p)) pull_parts(&p, out_values);
+    else pull_some(&r, c->needs, out_values);
     return NULL;
 }
 
