@@ -41,7 +41,8 @@ static weft_tensor hard_sigmoid(weft_tensor x, double slope, double offset)
 
 weft_tensor weft_relu(weft_tensor x)
 {
-    if (!weft_tensor_is_valid(x)) return weft_tensor_failed(x.graph);
+    if (!weft_composite_begin("relu", 1, 1, &x) || !weft_composite_wants_order("relu", "the operand", x))
+        return weft_tensor_failed(x.graph);
     weft_tensor zero = weft_scalar_like(x, 0);
     return weft_select(weft_le(x, zero), zero, x);
 }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+#include <weft/conv.h>
+#include <weft/executor.h>
+#include <weft/gradient.h>
+#include <weft/nn.h>
+#include <weft/operand.h>
+#include <weft/program.h>
+#include "test/support.h"
+
+/*
+ * Rules that work by parts, or otherwise than through the ops, on operands that are large enough for it: reverse mode is
+ * the adjoint of forward mode, which goes through the ops where it can: sum(g (J t)) = sum((J* g) t).
+ */
+
+enum { MOST_OPERANDS = 4 };
+
+typedef struct function_case {
+    const char *name;
+    size_t rank, count; /* of each of so many operands */
+    int64_t shapes[MOST_OPERANDS][4]; /* 0: symbol n */
+    int64_t n;
+    weft_tensor (*trace)(const weft_tensor *x);
+} function_case;
+
+/* ---- functions ---- */
+
+static weft_tensor attend(const weft_tensor *x)
+{
+    return weft_attention(x[0], x[1], x[2], NULL);
+}
+
+static weft_tensor attend_before(const weft_tensor *x)
+{
+    return weft_attention(x[0], x[1], x[2], &(weft_attention_options){.causal = true});
+}
+
+static weft_tensor attend_far(const weft_tensor *x)
+{
+    weft_attention_options options = {.causal = true, .causal_offset = weft_extent_of(-140), .scale = 2};
+    return weft_attention(x[0], x[1], x[2], &options);
+}
+
+static weft_tensor attend_where(const weft_tensor *x)
+{
+    weft_attention_options options = {.mask = weft_gt(x[3], 0), .causal = true, .causal_offset = weft_extent_of(9)};
+    return weft_attention(x[0], x[1], x[2], &options);
+}
+
+static weft_tensor attend_with_bias(const weft_tensor *x)
+{
+    return weft_attention(x[0], x[1], x[2], &(weft_attention_options){.mask = x[3]});
+}
+
+static weft_tensor convolve(const weft_tensor *x)
+{
+    weft_conv_options options = {.stride = WEFT_INTS(2, 3), .low = WEFT_INTS(1, 3), .high = WEFT_INTS(0, 4)};
+    return weft_conv(x[0], x[1], &options);
+}
+
+static weft_tensor convolve_groups(const weft_tensor *x)
+{
+    return weft_conv(x[0], x[1], &(weft_conv_options){.groups = 3, .dilation = WEFT_INTS(2, 1)});
+}
+
+static weft_tensor convolve_deep(const weft_tensor *x)
+{
+    return weft_conv(x[0], x[1], &(weft_conv_options){.groups = 6, .stride = WEFT_INTS(1, 2), .low = WEFT_INTS(2, 0)});
+}
+
+static weft_tensor transpose(const weft_tensor *x)
+{
+    weft_conv_options options = {.stride = WEFT_INTS(2, 2), .low = WEFT_INTS(1, 0), .output_padding = WEFT_INTS(1, 0)};
+    return weft_conv_transpose(x[0], x[1], &options);
+}
+
+static const function_case cases[] = {
+    {"blocks of rows", 3, 3, {{2, 300, 8}, {2, 70, 8}, {2, 70, 5}}, 0, attend},
+    {"blocks of n rows", 3, 3, {{2, 0, 8}, {2, 70, 8}, {2, 70, 5}}, 259, attend},
+    {"one of n rows", 3, 3, {{2, 0, 8}, {2, 70, 8}, {2, 70, 5}}, 1, attend},
+    {"shared keys", 3, 3, {{6, 150, 8}, {2, 70, 8}, {2, 70, 5}}, 0, attend},
+    {"causal", 3, 3, {{2, 300, 8}, {2, 300, 8}, {2, 300, 5}}, 0, attend_before},
+    {"causal, many rows", 2, 3, {{1100, 8}, {90, 8}, {90, 5}}, 0, attend_before},
+    {"causal, n rows", 2, 3, {{0, 8}, {90, 8}, {90, 5}}, 270, attend_before},
+    {"causal, rows that see nothing", 2, 3, {{400, 8}, {300, 8}, {300, 5}}, 0, attend_far},
+    {"causal and a mask", 3, 4, {{4, 270, 8}, {2, 280, 8}, {2, 280, 5}, {4, 270, 280}}, 0, attend_where},
+    {"a mask for all rows", 2, 4, {{270, 8}, {200, 8}, {200, 5}, {1, 200}}, 0, attend_where},
+    {"bias", 3, 4, {{2, 150, 8}, {2, 40, 8}, {2, 40, 5}, {1, 150, 40}}, 0, attend_with_bias},
+    {"strides with a rest", 4, 2, {{2, 3, 12, 13}, {4, 3, 3, 2}}, 0, convolve},
+    {"n images", 4, 2, {{0, 3, 12, 0}, {4, 3, 3, 2}}, 17, convolve},
+    {"groups, dilated", 4, 2, {{2, 6, 9, 8}, {9, 2, 3, 4}}, 0, convolve_groups},
+    {"depthwise", 4, 2, {{3, 6, 9, 8}, {6, 1, 3, 4}}, 0, convolve_deep},
+    {"transposed", 4, 2, {{2, 3, 7, 6}, {3, 4, 3, 4}}, 0, transpose},
+};
+
+/* ---- products ---- */
+
+/* Numbers in [-1, 1] without a pattern. */
+static weft_tensor numbers(weft_graph *graph, weft_shape shape, double seed)
+{
+    weft_tensor phase = weft_scalar(graph, WEFT_F64, seed);
+    for (size_t axis = 0; axis < shape.rank; axis++) {
+        weft_tensor place = weft_iota(graph, WEFT_F64, shape, (int64_t)axis);
+        phase = weft_add(phase, weft_mul(place, 12.9 + 7.3 * (double)axis));
+    }
+    return weft_sin(phase);
+}
+
+static weft_tensor inner_product(weft_tensor a, weft_tensor b)
+{
+    int64_t axes[WEFT_MAX_RANK];
+    size_t rank = weft_tensor_rank(a);
+    for (size_t i = 0; i < rank; i++) axes[i] = (int64_t)i;
+    return weft_reduce_sum(weft_mul(a, b), (weft_ints){rank, axes}, false);
+}
+
+/* sum(g (J t)) and sum((J* g) t). */
+static void trace_products(weft_graph *graph, const function_case *c, weft_tensor *out_products)
+{
+    weft_tensor x[MOST_OPERANDS], t[MOST_OPERANDS], back[MOST_OPERANDS], forth;
+    weft_extent n = weft_symbol(graph, "n", 1, 1 << 20);
+    for (size_t i = 0; i < c->count; i++) {
+        weft_extent extents[4];
+        for (size_t axis = 0; axis < c->rank; axis++)
+            extents[axis] = c->shapes[i][axis] == 0 ? n : weft_extent_of(c->shapes[i][axis]);
+        x[i] = numbers(graph, (weft_shape){c->rank, extents}, (double)i);
+        t[i] = numbers(graph, (weft_shape){c->rank, extents}, (double)i + 0.5);
+    }
+    weft_tensor y = c->trace(x), g = numbers(graph, weft_tensor_shape(y), 0.3);
+    weft_jvp((weft_tensors){1, &y}, (weft_tensors){c->count, x}, (weft_tensors){c->count, t}, &forth);
+    weft_vjp((weft_tensors){1, &y}, (weft_tensors){1, &g}, (weft_tensors){c->count, x}, back);
+    out_products[0] = inner_product(g, forth);
+    out_products[1] = inner_product(back[0], t[0]);
+    for (size_t i = 1; i < c->count; i++) out_products[1] = weft_add(out_products[1], inner_product(back[i], t[i]));
+}
+
+static void check_case(weft_executor *executor, const char *runtime, const function_case *c)
+{
+    weft_graph *graph;
+    weft_program *program;
+    weft_tensor products[2];
+    weft_array *outputs[2] = {NULL, NULL};
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    trace_products(graph, c, products);
+    weft_test_ok(weft_compile(graph, (weft_tensors){2, products}, NULL, &program));
+    weft_graph_destroy(graph);
+    const weft_binding extents[] = {{"n", c->n}};
+    bool bound = c->n > 0;
+    weft_run run = {.runtime = runtime, .output_count = 2, .outputs = outputs, .extent_count = bound, .extents = extents};
+    weft_test_ok(weft_executor_run(executor, program, &run));
+    double forth = *(const double *)weft_array_data(outputs[0]), back = *(const double *)weft_array_data(outputs[1]);
+    if (!(fabs(forth) > 1e-6) || !(fabs(forth - back) <= 1e-11 * fabs(forth)))
+        fail_msg("%s on %s: %.17g forth, %.17g back", c->name, runtime, forth, back);
+    weft_array_release(outputs[0]);
+    weft_array_release(outputs[1]);
+    weft_program_release(program);
+}
+
+static const char *runtime_name;
+
+static void reverse_mode_is_the_adjoint(void **state)
+{
+    weft_executor *executor;
+    (void)state;
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(executor, runtime_name, &cases[i]);
+    weft_executor_destroy(executor);
+}
+
+int main(int argc, char **argv)
+{
+    int failed = 0;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reverse_mode_is_the_adjoint)};
+    for (int i = 1; i < argc; i++) {
+        runtime_name = argv[i];
+        failed |= cmocka_run_group_tests_name(argv[i], tests, NULL, NULL);
+    }
+    return failed;
+}
