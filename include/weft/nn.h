@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* ---- activations ---- */
-/* max(x, 0); integers too. */
+/* max(x, 0), with slope 0 at 0; integers too. */
 weft_tensor weft_relu(weft_tensor x);
 /* x for x >= 0, slope * x below. A slope that is NaN is INVALID_ARGUMENT. */
 weft_tensor weft_leaky_relu(weft_tensor x, double slope);

@@ -26,7 +26,7 @@ typedef struct rows {
 
 /* ---- the cotangents of some rows ---- */
 
-/* The sum of a times b over the axes of query heads and rows: [b..., r..., l, s] and [b..., r..., l, d] give [b..., s, d]. */
+/* The sum over query heads and rows of a, [b..., r..., l, s], times b, [b..., r..., l, d]: [b..., s, d]. */
 static weft_tensor sum_rows(weft_tensor a, weft_tensor b, size_t batch)
 {
     weft_axis_list batches = weft_axis_range(0, batch), rows_of = weft_axis_range(batch, weft_tensor_rank(a) - 1);
@@ -148,7 +148,8 @@ static void pull_blocks(const rows *r, const bool *needs, weft_tensor *out_value
     const weft_tensor operands[] = {b.all.core.q, r->core.k, r->core.v};
     size_t carried = 0, next = 0;
     for (size_t i = OF_Q; i <= OF_V; i++)
-        if (needs[i]) initial[carried++] = weft_gradient_zeros(i == OF_Q ? operands[i] : weft_composite_widen(operands[i]));
+        if (needs[i])
+            initial[carried++] = weft_gradient_zeros(i == OF_Q ? operands[i] : weft_composite_widen(operands[i]));
     weft_fold(weft_extent_ceil_div(count, ROWS), (weft_tensors){carried, initial}, pull_block, &b, results);
     for (size_t i = OF_Q; i <= OF_V; i++)
         if (needs[i]) out_values[i] = weft_composite_cast(results[next++], weft_tensor_dtype(operands[i]));
@@ -180,7 +181,8 @@ static bool fill_parts(const rows *r, const bool *needs, parts *out_parts)
     bool known = r->core.causal && weft_extent_is_static(weft_tensor_extent(r->core.q, -2), &out_parts->rows) &&
                  weft_extent_is_static(weft_tensor_extent(r->core.k, -2), &out_parts->keys) &&
                  weft_extent_is_static(r->core.offset, &out_parts->offset);
-    if (!known || out_parts->keys == 0 || out_parts->offset >= out_parts->keys) return false;
+    bool fits = out_parts->rows < INT64_C(1) << 40 && out_parts->keys > 0 && out_parts->offset < out_parts->keys;
+    if (!known || !fits) return false;
     int64_t blocks = (out_parts->rows + ROWS - 1) / ROWS;
     out_parts->size = (blocks + PARTS - 1) / PARTS * ROWS;
     return out_parts->size < out_parts->rows;

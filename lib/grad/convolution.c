@@ -55,8 +55,9 @@ static weft_tensor resize_ends(weft_tensor x, size_t axis, int64_t low, weft_ext
 }
 
 /*
- * The convolution of g, with stride - 1 zeros between its elements, with the kernel from its other end. The zeros around
- * it are so many that each element of x has its window, also those at the end that no window of the forward one reached.
+ * The convolution of g, with stride - 1 zeros between its elements, with the kernel from its other end. The zeros
+ * around it are so many that each element of x has its window, also those at the end that no window of the forward one
+ * reached.
  */
 static weft_tensor pull_operand(const convolution *c)
 {
@@ -107,7 +108,8 @@ static weft_tensor multiply_depthwise(const convolution *c)
     return weft_composite_cast(sum, weft_tensor_dtype(c->w));
 }
 
-/* The product of g, [n, groups, out, places...], with windows, [n, groups, in, places..., k...], over images and places. */
+/* The product over images and places of g, [n, groups, out, places...], with windows, [n, groups, in, places..., k...].
+ */
 static weft_tensor multiply_groups(const convolution *c)
 {
     weft_tensor g = c->g, windows = windows_of(c, false);
@@ -132,7 +134,8 @@ static weft_tensor pull_kernel(const convolution *c)
     bool depthwise = weft_extent_is_value(shape.extents[0], c->groups) && weft_extent_is_value(shape.extents[1], 1);
     weft_tensor kernel = depthwise ? multiply_depthwise(c) : multiply_groups(c);
     if (!weft_tensor_is_valid(kernel)) return kernel;
-    return weft_composite_as(WEFT_COMPOSED_conv_kernel, WEFT_TENSORS(c->x, c->g), c->attrs, weft_reshape(kernel, shape));
+    return weft_composite_as(WEFT_COMPOSED_conv_kernel, WEFT_TENSORS(c->x, c->g), c->attrs,
+                             weft_reshape(kernel, shape));
 }
 
 /* ---- the rules: both are linear in each of their operands ---- */

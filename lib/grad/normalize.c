@@ -55,7 +55,8 @@ static weft_status *jvp_moment(const weft_gradient_context *c, weft_tensor *out_
 /* sign(x) (|x| / y)^(p - 1), which does not overflow; 0 at 0. */
 static weft_tensor slope_of_order(const weft_gradient_context *c)
 {
-    weft_tensor x = c->inputs.items[0], share = weft_div(weft_abs(x), c->outputs.items[0]), zero = weft_scalar_like(x, 0);
+    weft_tensor x = c->inputs.items[0], share = weft_div(weft_abs(x), c->outputs.items[0]),
+                zero = weft_scalar_like(x, 0);
     weft_tensor power = weft_pow(share, weft_scalar_like(x, c->attrs[1].real - 1));
     return weft_select(weft_eq(x, zero), zero, weft_mul(weft_sign(x), power));
 }

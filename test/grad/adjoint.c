@@ -10,15 +10,15 @@
 #include "test/support.h"
 
 /*
- * Rules that work by parts, or otherwise than through the ops, on operands that are large enough for it: reverse mode is
- * the adjoint of forward mode, which goes through the ops where it can: sum(g (J t)) = sum((J* g) t).
+ * Rules that work by parts, or otherwise than through the ops, on operands that are large enough for it: reverse mode
+ * is the adjoint of forward mode, which goes through the ops where it can: sum(g (J t)) = sum((J* g) t).
  */
 
 enum { MOST_OPERANDS = 4 };
 
 typedef struct function_case {
     const char *name;
-    size_t rank, count; /* of each of so many operands */
+    size_t rank, count;               /* of each of so many operands */
     int64_t shapes[MOST_OPERANDS][4]; /* 0: symbol n */
     int64_t n;
     weft_tensor (*trace)(const weft_tensor *x);
@@ -147,7 +147,8 @@ static void check_case(weft_executor *executor, const char *runtime, const funct
     weft_graph_destroy(graph);
     const weft_binding extents[] = {{"n", c->n}};
     bool bound = c->n > 0;
-    weft_run run = {.runtime = runtime, .output_count = 2, .outputs = outputs, .extent_count = bound, .extents = extents};
+    weft_run run = {
+        .runtime = runtime, .output_count = 2, .outputs = outputs, .extent_count = bound, .extents = extents};
     weft_test_ok(weft_executor_run(executor, program, &run));
     double forth = *(const double *)weft_array_data(outputs[0]), back = *(const double *)weft_array_data(outputs[1]);
     if (!(fabs(forth) > 1e-6) || !(fabs(forth - back) <= 1e-11 * fabs(forth)))
