@@ -183,8 +183,8 @@ static bool fill_parts(const rows *r, const bool *needs, parts *out_parts)
                  weft_extent_is_static(r->core.offset, &out_parts->offset);
     bool fits = out_parts->rows < INT64_C(1) << 40 && out_parts->keys > 0 && out_parts->offset < out_parts->keys;
     if (!known || !fits) return false;
-    int64_t blocks = (out_parts->rows + ROWS - 1) / ROWS;
-    out_parts->size = (blocks + PARTS - 1) / PARTS * ROWS;
+    int64_t block_count = (out_parts->rows + ROWS - 1) / ROWS;
+    out_parts->size = (block_count + PARTS - 1) / PARTS * ROWS;
     return out_parts->size < out_parts->rows;
 }
 
