@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cases of gradients.json: gradients.py BUILD [--group G] [--case NAME] [--mode MODE] [--shard I/N] [-v].
+
+Each is traced and run in f64 and f32, with numbers and with symbols for extents, on generated code and, with no pass run
+over the graph, on the reference. Compared are the values, vjp, jvp, the gradient of a loss, and the product of its Hessian
+with the tangents, which is found in three ways. In f32 the expected numbers are those of f64 at the same inputs. What
+fails is printed with -v, and counted by group without.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import sys
+
+FOLDER = pathlib.Path(__file__).parent
+sys.path.insert(0, str(FOLDER.parent))
+from binding import Failure, shard
+from compare import difference, narrow, narrow_tolerance
+from declared import Declared
+from trial import Case, Library, Trial
+import training
+
+# Groups whose rules are to come: of these only the values are compared.
+PENDING = set()
+# Cases whose numbers or slopes leave the range of f32.
+WIDE_ONLY = set()
+
+
+class Mode:
+    """One way to run a case."""
+
+    def __init__(self, is_narrow, symbolic):
+        self.is_narrow, self.symbolic = is_narrow, symbolic
+        self.words = ["f32" if is_narrow else "f64", "symbols" if symbolic else "numbers"]
+
+
+class Runner:
+    def __init__(self, build, wanted, verbose):
+        self.library, self.verbose = Library(build), verbose
+        root = FOLDER.parent.parent
+        self.declared = Declared([*sorted((root / "include/weft").glob("*.h")),
+                                  root / "extensions/einsum/include/weft/einsum.h"])
+        self.modes = [mode for mode in (Mode(bool(i & 1), bool(i & 2)) for i in range(4))
+                      if wanted <= {*mode.words, "ref", "llvm"}]
+        self.runtimes = [runtime for runtime in ("ref", "llvm") if not wanted & {"ref", "llvm"} - {runtime}]
+        self.has_gradients = hasattr(self.library.library, "weft_vjp")
+        self.failed = collections.defaultdict(set)
+
+    def trial(self, case, is_narrow, symbolic):
+        return Trial(self.library, self.declared, case, is_narrow, symbolic, self.has_gradients and case.group not in PENDING)
+
+    def run(self, case):
+        for mode in self.modes:
+            if not mode.is_narrow or case.name not in WIDE_ONLY:
+                self.run_mode(case, mode)
+
+    def run_mode(self, case, mode):
+        trial = self.trial(case, mode.is_narrow, mode.symbolic)
+        operands = [narrow(array) for array in trial.operands] if mode.is_narrow else trial.operands
+        expected = self.wide_results(case, operands, mode.symbolic) if mode.is_narrow else {}
+        tolerance = narrow_tolerance(case.tolerance) if mode.is_narrow else case.tolerance
+        for runtime in self.runtimes:
+            results = trial.run(runtime, operands)
+            title = ", ".join([runtime, *mode.words])
+            for section, failure in trial.failures.items():
+                self.fail(case.group, case.name, f"{title}: {section}: {failure}")
+            for section, arrays in results.items():
+                right = expected.get(section, []) if mode.is_narrow else case.expected(section, trial.dtypes[section])
+                self.compare(case, f"{title}: {section}", arrays, right, tolerance)
+        trial.close()
+
+    def wide_results(self, case, operands, symbolic):
+        """What f64 gives on the reference at inputs that f32 can hold."""
+        trial = self.trial(case, False, symbolic)
+        wide = [array.astype(exact.dtype) for array, exact in zip(operands, trial.operands)]
+        results = trial.run("ref", wide)
+        trial.close()
+        return results
+
+    def compare(self, case, title, arrays, expected, tolerance):
+        for number, (array, right) in enumerate(zip(arrays, expected)):
+            problem = difference(array, right, tolerance)
+            if problem:
+                self.fail(case.group, case.name, f"{title} {number}: {problem}")
+
+    def train(self, row):
+        for runtime in self.runtimes:
+            for symbolic in (False, True):
+                try:
+                    found = training.problems(self.library, row, runtime, symbolic)
+                except Failure as failure:
+                    found = [str(failure)]
+                for problem in found:
+                    self.fail("training", row["name"], f"{runtime}: {problem}")
+
+    def fail(self, group, name, text):
+        self.failed[group].add(name)
+        if self.verbose:
+            print(f"{group}/{name}: {text}")
+
+
+def chosen(rows, group, options):
+    return [row for row in rows if (not options.group or row.get("group", group) in options.group) and
+            (not options.case or row["name"] in options.case)][options.shard]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--group", action="append")
+    parser.add_argument("--case", action="append")
+    parser.add_argument("--mode", help="of ref or llvm, f64 or f32, numbers or symbols: those wanted, with commas")
+    parser.add_argument("--shard", type=shard, default=slice(None))
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args()
+    content = json.loads((FOLDER / "gradients.json").read_text())
+    cases = chosen(content["cases"], None, options)
+    runs = chosen(content["training"], "training", options)
+    runner = Runner(options.build, set(options.mode.split(",")) if options.mode else set(), options.verbose)
+    for row in cases:
+        runner.run(Case(row))
+    for row in runs if runner.has_gradients else []:
+        runner.train(row)
+    for group, names in sorted(runner.failed.items()):
+        print(f"{group}: {len(names)} wrong: {', '.join(sorted(names))}")
+    print(f"{len(cases)} cases and {len(runs)} training runs, {sum(map(len, runner.failed.values()))} of them wrong")
+    runner.library.executor_destroy(runner.library.executor)
+    sys.exit(bool(runner.failed))
+
+
+if __name__ == "__main__":
+    main()
