@@ -19,6 +19,11 @@ static double draw(uint64_t *state)
     return (double)(next(state) >> 11) * 0x1p-53;
 }
 
+void weft_random_fill(uint64_t *state, double low, double high, size_t count, double *out_numbers)
+{
+    for (size_t i = 0; i < count; i++) out_numbers[i] = low + (high - low) * draw(state);
+}
+
 static weft_element draw_element(weft_dtype dtype, double scale, uint64_t *state)
 {
     switch (weft_dtype_info_of(dtype)->kind) {

@@ -13,6 +13,9 @@
 weft_status *weft_random_create(weft_dtype dtype, weft_ints shape, double scale, uint64_t seed,
                                 weft_array **out_array) WEFT_MUST_USE;
 
+/* Numbers drawn from [low, high); `*state` begins as a seed. */
+void weft_random_fill(uint64_t *state, double low, double high, size_t count, double *out_numbers);
+
 /* Sum of all elements. */
 void weft_array_sum(const weft_array *array, double *out_re, double *out_im);
 /* The largest difference of two elements relative to the larger one, NaN if there is one; of dtypes that are exact 1 if

@@ -6,6 +6,7 @@
 #include <weft/inspect.h>
 #include "../npz.h"
 #include "../output.h"
+#include "binding.h"
 #include "command.h"
 #include "draw.h"
 #include "file.h"
@@ -87,18 +88,6 @@ static bool is_option(const weft_option_value *value, const char *name)
     return strcmp(value->option->name, name) == 0;
 }
 
-/* Splits "n=5". */
-static weft_status *parse_extent(const char *text, weft_binding *out_binding)
-{
-    int64_t value;
-    const char *equals = strrchr(text, '='), *at = equals == NULL ? NULL : equals + 1;
-    if (at == NULL || equals == text || !weft_option_read_integer(&at, true, &value) || *at != 0)
-        return weft_misuse("--set takes SYMBOL=INTEGER such as n=5, not '%s'", text);
-    char *name = strndup(text, (size_t)(equals - text));
-    *out_binding = (weft_binding){name, value};
-    return name == NULL ? weft_status_out_of_memory() : NULL;
-}
-
 /* The value that an earlier --set gives the symbol, or NULL. */
 static const weft_binding *find_extent(const weft_session *session, const char *name)
 {
@@ -145,7 +134,7 @@ static weft_status *fill_extents(const weft_arguments *arguments, weft_graph *gr
     for (size_t i = 0; i < arguments->value_count; i++) {
         if (!is_option(&arguments->values[i], "--set")) continue;
         weft_binding *extent = &session->extents[session->extent_count];
-        WEFT_TRY(parse_extent(arguments->values[i].text, extent));
+        WEFT_TRY(weft_binding_parse(arguments->values[i].text, extent));
         const weft_binding *former = find_extent(session, extent->name);
         session->extent_count++;
         if (!is_needed(session->program, extent->name)) WEFT_TRY(check_unneeded(graph, extent));

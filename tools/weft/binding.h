@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TOOLS_BINDING_H
+#define WEFT_TOOLS_BINDING_H
+/* Values of symbols on a command line. */
+#include <weft/program.h>
+#include "options.h"
+
+/* Splits "n=5"; the name is to be freed. */
+weft_status *weft_binding_parse(const char *text, weft_binding *out_binding) WEFT_MUST_USE;
+#endif

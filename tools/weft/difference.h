@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TOOLS_DIFFERENCE_H
+#define WEFT_TOOLS_DIFFERENCE_H
+/* Derivatives of functions that can only be evaluated. */
+#include <weft/base.h>
+
+/* Writes the values of the function at `step`. */
+typedef weft_status *(*weft_difference_function)(void *context, double step, double *out_values);
+
+/*
+ * The derivatives of `size` values with respect to the step, at step 0, and estimates of their errors; where a value is
+ * not finite nearby, the error is infinite. Central differences of fourth order (Abramowitz and Stegun, "Handbook of
+ * mathematical functions", 25.3.24), for steps from 1/4 on, each half of the one before; for each value the pair of
+ * neighbours is taken that differ least, and that difference is the estimate: where a kink lies between, larger steps
+ * do not agree, and where only rounding is left, smaller ones do not. `rounding` is the relative error of a value,
+ * which is part of the estimate.
+ */
+weft_status *weft_difference_find(weft_difference_function function, void *context, size_t size, double rounding,
+                                  double *out_slopes, double *out_errors) WEFT_MUST_USE;
+#endif
