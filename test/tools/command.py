@@ -22,7 +22,7 @@ class General(Command):
     def test_help(self):
         _, out, _ = self.weft("help")
         commands = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
-        self.assertEqual(commands, ["einsum", "run", "compile", "opt", "view", "info"])
+        self.assertEqual(commands, ["einsum", "run", "compile", "opt", "view", "check-gradients", "info"])
         for more in ["help", "--help", "-h"]:
             self.prints(out, "help", more)
         for name in commands:
@@ -68,7 +68,7 @@ class General(Command):
         """Each may be given once, except those whose help says how often."""
         self.assertIn("An option may be given once unless", self.weft("help")[1])
         lists = set()
-        for name in ["einsum", "run", "compile", "opt", "view", "info"]:
+        for name in ["einsum", "run", "compile", "opt", "view", "check-gradients", "info"]:
             text = self.weft("help", name)[1].split("\n\n")[2]
             for option, value, told in re.findall(r"^  (-\S+) (\S*)\s+(\S.*)$", text, re.M):
                 if "may be repeated" in told:
@@ -79,8 +79,9 @@ class General(Command):
                 tail = f", with '{one}' and '{two}'" if value else ""
                 with self.subTest(name, option=option):
                     self.refuses(MISUSED, f"{name}: {option} is given twice{tail}", name, *words)
-        plugins = {(name, "--plugin") for name in ["run", "compile", "opt", "view", "info"]}
-        self.assertEqual(lists, {("run", "-o"), ("run", "--set"), ("opt", "--schedule")} | plugins)
+        plugins = {(name, "--plugin") for name in ["run", "compile", "opt", "view", "check-gradients", "info"]}
+        others = {("run", "-o"), ("run", "--set"), ("check-gradients", "--set"), ("opt", "--schedule")}
+        self.assertEqual(lists, others | plugins)
 
     def test_names_that_are_empty(self):
         (self.folder / "row.weft").write_text(ROW)

@@ -15,7 +15,7 @@ typedef struct weft_command {
 } weft_command;
 
 extern const weft_command weft_command_einsum, weft_command_run, weft_command_compile, weft_command_opt,
-    weft_command_view, weft_command_info;
+    weft_command_view, weft_command_check_gradients, weft_command_info;
 
 #define WEFT_OPTIONS(table)                                                                                            \
     {                                                                                                                  \

@@ -12,8 +12,8 @@
 enum { FAILED = 1, MISUSED = 2, OPTION_WIDTH = 48 };
 
 static const weft_command *const commands[] = {
-    &weft_command_einsum, &weft_command_run,  &weft_command_compile,
-    &weft_command_opt,    &weft_command_view, &weft_command_info,
+    &weft_command_einsum, &weft_command_run,  &weft_command_compile, &weft_command_opt, &weft_command_view,
+    &weft_command_check_gradients, &weft_command_info,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
@@ -32,7 +32,7 @@ static bool asks_for_help(const char *argument)
 static void print_commands(FILE *file)
 {
     fprintf(file, "weft compiles and runs tensor programs.\n\nusage: weft COMMAND ...\n\n");
-    for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(file, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(file, "  %-15s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(file,
             "\n'weft help COMMAND' describes one of them, 'weft --version' prints the version. Defaults are in ( ).\n"
             "An option may be given once unless its help says otherwise. No result overwrites a file that is read.\n");

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft check-gradients` on small graphs: gradients.py WEFT."""
+import re
+
+from support import FAILED, MISUSED, OK, Command, main
+
+SMOOTH = """weft 0.1
+symbol n in [1, 16]
+symbol m in [1, 16]
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [n, m]}
+  %w = input() {name = "w", dtype = f16, shape = [m, 3]}
+  %i = input() {name = "i", dtype = i64, shape = [n]}
+  %0 = tanh(%x)
+  %1 = cast(%w) {dtype = f32}
+  %2 = dot(%0, %1) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [0]}
+  %3 = log(%x)
+  return y = %2, "its log" = %3, i = %i
+}
+"""
+COMPLEX = """weft 0.1
+graph {
+  %z = input() {name = "z", dtype = c64, shape = [3]}
+  %0 = exp(%z)
+  %1 = mul(%0, %z)
+  %2 = abs(%1)
+  return w = %1, size = %2
+}
+"""
+RELU = """weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f64, shape = [8]}
+  %0 = constant() {dtype = f64, shape = [], data = [0]}
+  %1 = broadcast(%0) {shape = [8], axes = []}
+  %2 = le(%x, %1)
+  %3 = select(%2, %1, %x)
+  return y = %3
+}
+"""
+BITS = """weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [8]}
+  %0 = bitcast(%x) {dtype = i32}
+  %1 = bitcast(%0) {dtype = f32}
+  %2 = exp(%x)
+  %3 = add(%1, %2)
+  return y = %3
+}
+"""
+INDICES = """weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f64, shape = [2]}
+  %i = input() {name = "i", dtype = i64, shape = [3]}
+  %0 = gather(%x, %i) {axes = [0], batch = []}
+  %1 = sin(%0)
+  return y = %1
+}
+"""
+
+class Gradients(Command):
+    def setUp(self):
+        super().setUp()
+        for name, text in [("smooth", SMOOTH), ("complex", COMPLEX), ("relu", RELU), ("bits", BITS), ("indices", INDICES)]:
+            (self.folder / f"{name}.weft").write_text(text)
+
+    def lines(self, status, *arguments):
+        """What each line says of an output and an input."""
+        found, out, error = self.weft("check-gradients", *arguments)
+        self.assertEqual(found, status, out + error)
+        return dict(line.split(": ", 1) for line in out.splitlines())
+
+    def is_small(self, line):
+        jvp, vjp = map(float, re.fullmatch(r"jvp (\S+), vjp (\S+)( \(\d+ of \d+ numbers skipped\))?", line).groups()[:2])
+        self.assertLess(jvp, 1e-8)
+        self.assertLess(vjp, 1e-13)
+
+    def test_every_pair_has_a_line(self):
+        """In f64, whatever the dtypes of the graph are."""
+        lines = self.lines(OK, "smooth.weft")
+        self.assertEqual(list(lines), ["y by x", "its log by x", "y by w", "its log by w"])
+        for line in lines.values():
+            self.is_small(line)
+
+    def test_second_order(self):
+        lines = self.lines(OK, "smooth.weft", "--order", "2", "--set", "n=2", "--points", "1")
+        self.assertEqual(list(lines)[4:], [f"gradient of {one} by {other}" for other in "xw" for one in "xw"])
+        for line in lines.values():
+            self.is_small(line)
+
+    def test_complex(self):
+        for line in self.lines(OK, "complex.weft", "--order", "2").values():
+            self.is_small(line)
+
+    def test_seed(self):
+        """Repeats a check; another draws other points."""
+        first, again, other = (self.weft("check-gradients", "smooth.weft", "--seed", seed) for seed in "112")
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, other)
+
+    def test_kinks(self):
+        """Between points they are avoided; at one, differences give the middle."""
+        self.is_small(self.lines(OK, "relu.weft")["y by x"])
+        self.save("x.npy", (8,), [0.5, -1, 0, 2, 3, 4, 5, 6], "<f8")
+        status, out, error = self.weft("check-gradients", "relu.weft", "x=x.npy")
+        self.assertEqual((status, error), (FAILED, "weft check-gradients: 1 of 1 derivatives are wrong\n"))
+        self.assertRegex(out, r"^y by x: wrong: number 2 of jvp is 0, differences give -?\d\.\d+\n$")
+
+    def test_own_dtypes(self):
+        status, out, _ = self.weft("check-gradients", "bits.weft")
+        first, line = out.splitlines()
+        self.assertRegex(first, "^in its own dtypes, with tolerances to match, since it is no graph in f64: bits.weft:")
+        self.assertEqual(status, FAILED)  # the chain of bitcasts has no slope, but differences see one
+        self.assertIn("y by x: wrong", line)
+
+    def test_indices(self):
+        """Drawn from 0 to 3, unless a file has them."""
+        self.save("i.npy", (3,), [0, 1, 1], "<i8")
+        self.is_small(self.lines(OK, "indices.weft", "i=i.npy")["y by x"])
+        status, _, error = self.weft("check-gradients", "indices.weft", "--points", "9")
+        self.assertEqual(status, FAILED)
+        self.assertIn("out of range", error)
+
+    def test_misuse(self):
+        for sentence, *words in [
+                ("'x.npy' does not begin with the name of an input and '='", "relu.weft", "x.npy"),
+                ("'w=x.npy' does not begin with the name of an input and '='", "relu.weft", "w=x.npy"),
+                ("the graph has no symbol 'k'", "smooth.weft", "--set", "k=2"),
+                ("--set gives 'n' twice", "smooth.weft", "--set", "n=2", "--set", "n=3")]:
+            self.refuses(MISUSED, f"check-gradients: {sentence}", "check-gradients", *words)
+        self.weft("opt", "relu.weft", "--save", "relu.saved")
+        self.refuses(MISUSED, "check-gradients: 'relu.saved' is a saved program; gradients are those of a graph",
+                     "check-gradients", "relu.saved")
+        (self.folder / "whole.weft").write_text(RELU.replace("f64", "i64"))
+        self.refuses(MISUSED, "check-gradients: the graph has no gradient: it takes an input and an output of a float dtype",
+                     "check-gradients", "whole.weft")
+
+
+if __name__ == "__main__":
+    main()
