@@ -56,8 +56,9 @@ class Case:
 
     def expected(self, section, dtypes):
         """The arrays that a section must give, of the dtypes."""
-        rows = self.row[{"values": "values", "vjp": "vjp", "grad": "vjp", "jvp": "jvp"}.get(section, "hvp")]
-        if section not in ("values", "jvp"):
+        kind = section.split(",")[0]
+        rows = self.row[kind]
+        if kind in ("vjp", "hvp"):
             rows = [rows[i] for i in self.wrt]
         return [elements(row, dtype) for row, dtype in zip(rows, dtypes)]
 
@@ -114,15 +115,38 @@ class Trial:
         cotangents = self.beside(outputs, [elements(row, numpy.dtype(kind)) for row, kind in
                                            zip(self.case.row["cotangents"], kinds)])
         tangents = self.beside(wrt, self.case.tangents())
-        self.trace("vjp", lambda: weft.several("vjp", count, outputs, cotangents, wrt))
-        self.trace("jvp", lambda: weft.several("jvp", len(outputs), outputs, wrt, tangents))
         loss = self.loss(outputs, cotangents)
-        self.trace("grad", lambda: weft.several("grad", count, loss, wrt))
-        if "hvp" in self.case.row and "vjp" in self.sections:
-            gradient = self.sections["vjp"]
-            self.trace("hvp", lambda: weft.several("hvp", count, loss, wrt, tangents))
+        self.trace("vjp", lambda: weft.several("vjp", count, outputs, cotangents, wrt))
+        self.trace("vjp, each input alone",
+                   lambda: [weft.several("vjp", 1, outputs, cotangents, [x])[0] for x in wrt])
+        self.trace("vjp, each output alone", lambda: self.by_output(outputs, cotangents, wrt))
+        self.trace("vjp, of the loss", lambda: weft.several("grad", count, loss, wrt))
+        self.trace("jvp", lambda: weft.several("jvp", len(outputs), outputs, wrt, tangents))
+        if "jvp" in self.sections:
+            self.trace("vjp, of jvp by the tangents",
+                       lambda: weft.several("vjp", count, self.sections["jvp"], cotangents, tangents))
+        if "hvp" in self.case.row:
+            self.trace_products(outputs, cotangents, wrt, tangents, loss)
+
+    def by_output(self, outputs, cotangents, wrt):
+        """The sum of what each output gives where the others have no cotangent."""
+        total = None
+        for number, cotangent in enumerate(cotangents):
+            given = [Tensor()] * len(outputs)
+            given[number] = cotangent
+            terms = self.weft.several("vjp", len(wrt), outputs, given, wrt)
+            total = terms if total is None else [self.weft.trace("add", *pair) for pair in zip(total, terms)]
+        return total
+
+    def trace_products(self, outputs, cotangents, wrt, tangents, loss):
+        weft, count = self.weft, len(wrt)
+        gradient, slopes = self.sections.get("vjp"), self.sections.get("jvp")
+        self.trace("hvp", lambda: weft.several("hvp", count, loss, wrt, tangents))
+        if gradient:
             self.trace("hvp, forward over reverse", lambda: weft.several("jvp", count, gradient, wrt, tangents))
             self.trace("hvp, reverse over reverse", lambda: weft.several("vjp", count, gradient, tangents, wrt))
+        if slopes:
+            self.trace("hvp, reverse over forward", lambda: weft.several("vjp", count, slopes, cotangents, wrt))
 
     def loss(self, outputs, cotangents):
         """The inner product of the outputs with their cotangents."""
