@@ -47,15 +47,23 @@ static bool refuse(call *c, weft_code code, const char *kind, size_t i, const ch
     return false;
 }
 
+/* Whether the tensor is known where the call is. */
+static bool check_place(call *c, const char *kind, size_t i, weft_tensor tensor)
+{
+    if (weft_graph_root(tensor.graph) != weft_graph_root(c->graph))
+        return refuse(c, WEFT_INVALID_ARGUMENT, kind, i, "belongs to another graph");
+    if (tensor.graph->sealed)
+        return refuse(c, WEFT_INVALID_ARGUMENT, kind, i, "was made in the body of a region and is known only there");
+    return true;
+}
+
 /* Whether all are valid tensors of one root. A failed one needs no second error. */
 static bool check_tensors(call *c, const char *kind, weft_tensors list)
 {
     bool valid = weft_trace_wants_list(c->function, kind, c->graph, list.count, list.items);
     for (size_t i = 0; i < list.count && valid; i++) {
         if (list.items[i].graph == NULL) return refuse(c, WEFT_INVALID_ARGUMENT, kind, i, "is missing");
-        if (weft_graph_root(list.items[i].graph) != weft_graph_root(c->graph))
-            return refuse(c, WEFT_INVALID_ARGUMENT, kind, i, "belongs to another graph");
-        valid = weft_tensor_is_valid(list.items[i]);
+        valid = check_place(c, kind, i, list.items[i]) && weft_tensor_is_valid(list.items[i]);
     }
     return valid;
 }
@@ -96,7 +104,7 @@ static bool check_loss(call *c, weft_tensor loss)
 static bool check_given(call *c, const char *kind, const char *of_kind, size_t i, weft_tensor given, weft_tensor of)
 {
     if (given.graph == NULL) return true;
-    if (!weft_tensor_is_valid(given)) return false;
+    if (!check_place(c, kind, i, given) || !weft_tensor_is_valid(given)) return false;
     weft_type type = {weft_tensor_dtype(given), weft_tensor_shape(given)};
     weft_type wanted = {weft_tensor_dtype(of), weft_tensor_shape(of)};
     bool fits = type.dtype == wanted.dtype && type.shape.rank == wanted.shape.rank && weft_gradient_has(wanted.dtype);

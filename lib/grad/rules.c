@@ -54,7 +54,8 @@ bool weft_gradient_has(weft_dtype dtype)
 
 weft_tensor weft_gradient_conj(weft_tensor x)
 {
-    return weft_dtype_info_of(weft_tensor_dtype(x))->kind == WEFT_KIND_COMPLEX ? weft_conj(x) : x;
+    bool is_complex = weft_tensor_is_valid(x) && weft_dtype_info_of(weft_tensor_dtype(x))->kind == WEFT_KIND_COMPLEX;
+    return is_complex ? weft_conj(x) : x;
 }
 
 weft_tensor weft_gradient_scale(weft_tensor g, weft_tensor d)

@@ -207,26 +207,7 @@ static void tensors_inside_of_a_region(void **state)
     weft_graph *graph = graph_create();
     weft_tensor x = vector(graph, "x", WEFT_F64), g = vector(graph, "g", WEFT_F64), inside;
     weft_tensor y = weft_fold(weft_extent_of(3), WEFT_TENSORS(x), keep_inside, &inside, NULL);
-    REFUSED(graph, vjp(y, g, inside), WEFT_INVALID_ARGUMENT, "vjp", "region");
-    weft_graph_destroy(graph);
-}
-
-/* ---- runs ---- */
-
-/* An index that is out of range is reported by the gather of the forward part. */
-static void indices_out_of_range(void **state)
-{
-    (void)state;
-    weft_graph *graph = graph_create();
-    weft_tensor x = vector(graph, "x", WEFT_F64), i = weft_constant(graph, WEFT_I64, WEFT_INTS(2), (int64_t[]){0, 7});
-    weft_tensor loss = weft_reduce_sum(weft_exp(weft_gather(x, i, 0)), WEFT_INTS(0), false), result;
-    weft_program *program = NULL;
-    weft_array *array = create_array(3);
-    weft_grad(loss, WEFT_TENSORS(x), &result);
-    weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &program));
-    weft_test_fails(run_on(program, 1, &array), WEFT_DATA_ERROR, "gather");
-    weft_array_release(array);
-    weft_program_release(program);
+    REFUSED(graph, vjp(y, g, inside), WEFT_INVALID_ARGUMENT, "vjp", "wrt 0", "region");
     weft_graph_destroy(graph);
 }
 
@@ -240,13 +221,14 @@ static weft_status *trace_gradients(const weft_allocator *allocator, void *conte
     WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
     weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(4, 3)), w = vector(graph, "w", WEFT_F64), result[2];
     weft_tensor y = weft_softmax(weft_tanh(weft_mul(x, w)), 1);
-    weft_tensor loss = weft_reduce_sum(weft_mul(y, weft_sort(x, 0, false)), WEFT_INTS(0, 1), false);
+    weft_tensor loss = weft_reduce_sum(weft_mul(y, weft_sqrt(x)), WEFT_INTS(0, 1), false);
     weft_grad(loss, WEFT_TENSORS(x, w), result);
-    if (weft_graph_error(graph) != NULL) { /* the graph stays usable */
-        weft_graph_clear_error(graph);
-        weft_status *status = weft_status_create(NULL, WEFT_OUT_OF_MEMORY, "test", "while tracing");
+    weft_status *failed = weft_status_clone(NULL, weft_graph_error(graph));
+    weft_graph_clear_error(graph); /* it stays usable */
+    if (failed != NULL) {
+        weft_scalar(graph, WEFT_F64, 1);
         weft_graph_destroy(graph);
-        return status;
+        return failed;
     }
     weft_status *status = weft_compile(graph, WEFT_TENSORS(result[0], result[1]), NULL, &program);
     weft_graph_destroy(graph);
@@ -267,7 +249,6 @@ int main(void)
         cmocka_unit_test(outputs_without_cotangents), cmocka_unit_test(losses_that_are_no_number),
         cmocka_unit_test(cotangents_of_another_type), cmocka_unit_test(cotangents_of_a_symbolic_shape),
         cmocka_unit_test(tensors_of_another_graph),   cmocka_unit_test(inputs_that_do_not_matter),
-        cmocka_unit_test(tensors_inside_of_a_region), cmocka_unit_test(indices_out_of_range),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

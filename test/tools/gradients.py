@@ -112,14 +112,6 @@ class Gradients(Command):
         self.assertEqual(status, FAILED)  # the chain of bitcasts has no slope, but differences see one
         self.assertIn("y by x: wrong", line)
 
-    def test_indices(self):
-        """Drawn from 0 to 3, unless a file has them."""
-        self.save("i.npy", (3,), [0, 1, 1], "<i8")
-        self.is_small(self.lines(OK, "indices.weft", "i=i.npy")["y by x"])
-        status, _, error = self.weft("check-gradients", "indices.weft", "--points", "9")
-        self.assertEqual(status, FAILED)
-        self.assertIn("out of range", error)
-
     def test_misuse(self):
         for sentence, *words in [
                 ("'x.npy' does not begin with the name of an input and '='", "relu.weft", "x.npy"),

@@ -226,17 +226,19 @@ static void compare_jvp(const weft_slope_check *check, const level *l, size_t ou
     }
 }
 
-/* <cotangent, jvp> = <vjp, tangent>. */
-static void compare_vjp(const weft_slope_check *check, const weft_slope_input *x, size_t size, const double *cotangent,
-                        const double *jvp, const double *vjp, verdict *found)
+/* <cotangent, jvp> = <vjp, tangent>, but for rounding of terms that cancel: these are about 1, or as large as the
+ * values.
+ */
+static void compare_vjp(const weft_slope_check *check, const weft_slope_input *x, size_t size, double largest,
+                        const double *cotangent, const double *jvp, const double *vjp, verdict *found)
 {
     double left = weft_vector_dot(size, cotangent, jvp), right = weft_vector_dot(x->size, vjp, x->direction);
-    double scale = 0, tolerance = fmin(0.1, 1e5 * check->rounding);
+    double scale = 0, tolerance = fmin(0.1, 1e5 * check->rounding), noise = 100 * check->rounding * (1 + largest);
     for (size_t i = 0; i < size; i++) scale += fabs(cotangent[i] * jvp[i]);
     for (size_t i = 0; i < x->size; i++) scale += fabs(vjp[i] * x->direction[i]);
-    double relative = scale == 0 ? 0 : fabs(left - right) / scale;
+    double difference = fabs(left - right);
     if (isnan(left) && isnan(right)) return;
-    if (relative <= tolerance) found->vjp = fmax(found->vjp, relative);
+    if (difference <= tolerance * scale + noise) found->vjp = fmax(found->vjp, scale == 0 ? 0 : difference / scale);
     else if (found->problem[0] == 0)
         snprintf(found->problem, sizeof found->problem, "<cotangent, jvp> is %.15g, <vjp, tangent> %.15g", left, right);
 }
@@ -258,7 +260,7 @@ static weft_status *compare(weft_slope_check *check, size_t order, level *l, siz
         weft_vector_read(l->slope_arrays[output], jvp);
         weft_vector_read(l->slope_arrays[l->outputs.count + input], vjp);
         compare_jvp(check, l, output, jvp, found);
-        compare_vjp(check, x, size, memory, jvp, vjp, found);
+        compare_vjp(check, x, size, l->sizes[output], memory, jvp, vjp, found);
     }
     weft_vector_write(cotangent, NULL);
     free(memory);
