@@ -249,7 +249,7 @@ int main(void)
         cmocka_unit_test(outputs_without_cotangents), cmocka_unit_test(losses_that_are_no_number),
         cmocka_unit_test(cotangents_of_another_type), cmocka_unit_test(cotangents_of_a_symbolic_shape),
         cmocka_unit_test(tensors_of_another_graph),   cmocka_unit_test(inputs_that_do_not_matter),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(tensors_inside_of_a_region), cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
