@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { STEPS = 20 };
+enum { STEPS = 16 };
 
 /* f(step) - f(-step). */
 static weft_status *find_odd(weft_difference_function function, void *context, double step, size_t size, double *out,
@@ -15,30 +15,35 @@ static weft_status *find_odd(weft_difference_function function, void *context, d
     return NULL;
 }
 
-/* Takes a slope that is nearer to the one before than those so far; `noise` is what rounding does to it. */
-static void take(double slope, double noise, double *last, double *out_slope, double *out_error)
+/* What is known of one derivative. */
+typedef struct estimate {
+    double slope, change; /* of the last step, and what it changed */
+} estimate;
+
+/* Takes a slope that is nearer to the one before than those so far; `noise` is what rounding does to it. Where both
+ * agree by chance, the one before did not agree with its own: it is to be 16 times as far away, no more. */
+static void take(double slope, double noise, estimate *last, double *out_slope, double *out_error)
 {
-    double error = fabs(slope - *last) + noise;
+    double change = fabs(slope - last->slope), error = change + last->change / 16 + noise;
     if (error < *out_error) {
         *out_error = error;
         *out_slope = slope;
     }
-    *last = slope;
+    *last = (estimate){slope, change};
 }
 
-static weft_status *find(weft_difference_function function, void *context, size_t size, double rounding, double *memory,
-                         double *out_slopes, double *out_errors)
+/* `memory` has three times `size` numbers. */
+static weft_status *find(weft_difference_function function, void *context, size_t size, double rounding,
+                         estimate *estimates, double *memory, double *out_slopes, double *out_errors)
 {
-    double step = 0.5, *wide = memory, *odd = memory + size, *last = memory + 2 * size, *temporary = memory + 3 * size;
+    double step = 1.0 / 16, *wide = memory, *odd = memory + size, *temporary = memory + 2 * size;
     WEFT_TRY(find_odd(function, context, step, size, wide, temporary));
     for (size_t k = 0; k < STEPS; k++) {
         step /= 2;
         WEFT_TRY(find_odd(function, context, step, size, odd, temporary));
-        for (size_t i = 0; i < size; i++) {
-            double slope = (8 * odd[i] - wide[i]) / (12 * step);
-            if (k == 0) last[i] = slope;
-            else take(slope, rounding * fabs(temporary[i]) / step, &last[i], &out_slopes[i], &out_errors[i]);
-        }
+        for (size_t i = 0; i < size; i++)
+            take((8 * odd[i] - wide[i]) / (12 * step), rounding * fabs(temporary[i]) / step, &estimates[i],
+                 &out_slopes[i], &out_errors[i]);
         double *swapped = wide;
         wide = odd;
         odd = swapped;
@@ -49,13 +54,16 @@ static weft_status *find(weft_difference_function function, void *context, size_
 weft_status *weft_difference_find(weft_difference_function function, void *context, size_t size, double rounding,
                                   double *out_slopes, double *out_errors)
 {
-    double *memory = calloc(4 * size + 1, sizeof *memory);
-    if (memory == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < size; i++) {
+    double *memory = calloc(3 * size + 1, sizeof *memory);
+    estimate *estimates = calloc(size + 1, sizeof *estimates);
+    weft_status *status = memory == NULL || estimates == NULL ? weft_status_out_of_memory() : NULL;
+    for (size_t i = 0; i < size && status == NULL; i++) {
+        estimates[i] = (estimate){INFINITY, INFINITY};
         out_slopes[i] = 0;
         out_errors[i] = INFINITY;
     }
-    weft_status *status = find(function, context, size, rounding, memory, out_slopes, out_errors);
+    if (status == NULL) status = find(function, context, size, rounding, estimates, memory, out_slopes, out_errors);
     free(memory);
+    free(estimates);
     return status;
 }

@@ -10,8 +10,8 @@ typedef weft_status *(*weft_difference_function)(void *context, double step, dou
 /*
  * The derivatives of `size` values with respect to the step, at step 0, and estimates of their errors; where a value is
  * not finite nearby, the error is infinite. Central differences of fourth order (Abramowitz and Stegun, "Handbook of
- * mathematical functions", 25.3.24), for steps from 1/4 on, each half of the one before; for each value the pair of
- * neighbours is taken that differ least, and that difference is the estimate: where a kink lies between, larger steps
+ * mathematical functions", 25.3.24), for steps from 1/32 on, each half of the one before; for each value that one is
+ * taken which is nearest to the one before, and its distance is the estimate: where a kink lies between, larger steps
  * do not agree, and where only rounding is left, smaller ones do not. `rounding` is the relative error of a value,
  * which is part of the estimate.
  */

@@ -161,9 +161,10 @@ static double find_tolerance(const weft_slope_check *check)
  * differences cannot tell from zero, to the values. */
 static double find_slack(const weft_slope_check *check, const level *l, size_t output)
 {
-    size_t start = l->starts[output], size = l->starts[output + 1] - start;
-    double tolerance = find_tolerance(check), slope = weft_vector_largest(size, l->differences + start);
-    return tolerance * (slope + tolerance * l->sizes[output]);
+    double tolerance = find_tolerance(check), largest = 0;
+    for (size_t i = l->starts[output]; i < l->starts[output + 1]; i++)
+        if (l->errors[i] < fabs(l->differences[i]) / 100) largest = fmax(largest, fabs(l->differences[i]));
+    return tolerance * (largest + tolerance * l->sizes[output]);
 }
 
 /* Whether the difference is so good that it can tell. */
@@ -200,6 +201,7 @@ static weft_status *find_point(weft_slope_check *check, size_t order, const leve
         WEFT_TRY(draw_point(check, order, l, ranges[attempt % (sizeof ranges / sizeof *ranges)]));
         WEFT_TRY(find_differences(check, l, input));
         for (size_t k = 0; k < l->outputs.count; k++) converging += count_converging(check, l, k);
+        check->is_smooth = converging == size;
         if (2 * converging >= size) return NULL;
     }
     return NULL;
@@ -237,7 +239,7 @@ static void compare_vjp(const weft_slope_check *check, const weft_slope_input *x
     for (size_t i = 0; i < size; i++) scale += fabs(cotangent[i] * jvp[i]);
     for (size_t i = 0; i < x->size; i++) scale += fabs(vjp[i] * x->direction[i]);
     double difference = fabs(left - right);
-    if (found->skipped > 0 && !isfinite(difference)) return; /* so are values where something was skipped */
+    if (!check->is_smooth && !isfinite(difference)) return; /* nor are all values */
     if (difference <= tolerance * scale + noise) found->vjp = fmax(found->vjp, scale == 0 ? 0 : difference / scale);
     else if (found->problem[0] == 0)
         snprintf(found->problem, sizeof found->problem, "<cotangent, jvp> is %.15g, <vjp, tangent> %.15g", left, right);

@@ -24,6 +24,7 @@ typedef struct weft_slope_check {
     uint64_t seed;
     size_t points, order;
     double rounding;     /* half a unit in the last place of 1, of the least exact dtype */
+    bool is_smooth;      /* whether all differences converge at the point */
     size_t pairs, wrong; /* counted */
 } weft_slope_check;
 
