@@ -211,45 +211,199 @@ static void tensors_inside_of_a_region(void **state)
     weft_graph_destroy(graph);
 }
 
+/* ---- ops of extensions ---- */
+
+static weft_status *infer_same(const weft_infer_context *context, weft_type *out_types)
+{
+    out_types[0] = context->inputs[0];
+    return NULL;
+}
+
+static weft_status *copy_in(const weft_kernel_context *context)
+{
+    (void)context;
+    return NULL;
+}
+
+static weft_status *lower_to_exp(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                                 weft_tensor *out_tensors)
+{
+    (void)graph, (void)op, (void)attrs;
+    out_tensors[0] = weft_exp(inputs.items[0]);
+    return NULL;
+}
+
+static weft_status *give_a_scalar(const weft_gradient_context *context, weft_tensor *out_values)
+{
+    out_values[0] = weft_scalar(context->graph, WEFT_F64, 1);
+    return NULL;
+}
+
+static weft_status *give_f32(const weft_gradient_context *context, weft_tensor *out_values)
+{
+    out_values[0] = weft_cast(context->given.items[0], WEFT_F32);
+    return NULL;
+}
+
+static weft_status *refuse(const weft_gradient_context *context, weft_tensor *out_values)
+{
+    (void)context, (void)out_values;
+    return weft_status_create(NULL, WEFT_UNSUPPORTED, "odd.refuses", "odd.refuses: not on a Saturday");
+}
+
+#define ODD_OP(op_name, ...)                                                                                           \
+    &(const weft_op_def)                                                                                               \
+    {                                                                                                                  \
+        .size = sizeof(weft_op_def), .name = op_name, .version = 1, .input_count = 1, .output_count = 1,               \
+        .op_class = WEFT_CLASS_OPAQUE, .infer = infer_same, __VA_ARGS__                                                \
+    }
+
+static const weft_op_def *const odd_ops[] = {
+    ODD_OP("odd.opaque", .kernel = copy_in),
+    ODD_OP("odd.lowered", .lower = lower_to_exp),
+    ODD_OP("odd.scalar", .kernel = copy_in, .vjp = give_a_scalar, .jvp = give_a_scalar),
+    ODD_OP("odd.narrow", .kernel = copy_in, .vjp = give_f32, .jvp = give_f32),
+    ODD_OP("odd.refuses", .kernel = copy_in, .vjp = refuse, .jvp = refuse),
+};
+
+static const weft_extension odd = {
+    .size = sizeof odd,
+    .abi_major = WEFT_ABI_MAJOR,
+    .abi_minor = WEFT_ABI_MINOR,
+    .family = "odd",
+    .version = "1",
+    .op_count = sizeof odd_ops / sizeof *odd_ops,
+    .ops = odd_ops,
+};
+
+static weft_tensor call(const char *op, weft_tensor x)
+{
+    return weft_trace(x.graph, op, WEFT_TENSORS(x), NULL);
+}
+
+static void ops_without_a_rule(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_test_ok(weft_graph_register(graph, &odd));
+    weft_tensor x = vector(graph, "x", WEFT_F64), g = vector(graph, "g", WEFT_F64), y = call("odd.opaque", x);
+    REFUSED(graph, vjp(y, g, x), WEFT_UNSUPPORTED, "odd.opaque", "reverse mode");
+    REFUSED(graph, jvp(y, x, g), WEFT_UNSUPPORTED, "odd.opaque", "forward mode");
+    assert_true(weft_tensor_is_valid(vjp(call("odd.lowered", x), g, x)));
+    assert_true(weft_tensor_is_valid(jvp(call("odd.lowered", x), x, g)));
+    /* off the path, or stopped */
+    assert_true(weft_tensor_is_valid(vjp(weft_mul(call("odd.opaque", g), x), g, x)));
+    assert_true(weft_tensor_is_valid(vjp(weft_mul(weft_stop_gradient(y), x), g, x)));
+    assert_true(weft_tensor_is_valid(jvp(weft_mul(weft_stop_gradient(y), x), x, g)));
+    weft_graph_destroy(graph);
+}
+
+static void rules_that_give_another_type(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_test_ok(weft_graph_register(graph, &odd));
+    weft_tensor x = vector(graph, "x", WEFT_F64), g = vector(graph, "g", WEFT_F64);
+    REFUSED(graph, vjp(call("odd.scalar", x), g, x), WEFT_INVALID_ARGUMENT, "odd.scalar", "vjp", "f64[]", "f64[3]");
+    REFUSED(graph, jvp(call("odd.scalar", x), x, g), WEFT_INVALID_ARGUMENT, "odd.scalar", "jvp", "f64[]", "f64[3]");
+    REFUSED(graph, vjp(call("odd.narrow", x), g, x), WEFT_INVALID_ARGUMENT, "odd.narrow", "f32[3]", "f64[3]");
+    REFUSED(graph, vjp(call("odd.refuses", x), g, x), WEFT_UNSUPPORTED, "odd.refuses", "Saturday");
+    REFUSED(graph, jvp(call("odd.refuses", x), x, g), WEFT_UNSUPPORTED, "odd.refuses", "Saturday");
+    weft_graph_destroy(graph);
+}
+
 /* ---- memory ---- */
+
+/* The error of the graph, which is usable without it; takes the graph. */
+static weft_status *finish(weft_graph *graph)
+{
+    weft_status *status = weft_status_clone(NULL, weft_graph_error(graph));
+    weft_graph_clear_error(graph);
+    weft_scalar(graph, WEFT_F64, 1);
+    weft_graph_destroy(graph);
+    return status;
+}
 
 static weft_status *trace_gradients(const weft_allocator *allocator, void *context)
 {
     (void)context;
     weft_graph *graph;
-    weft_program *program = NULL;
     WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
     weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(4, 3)), w = vector(graph, "w", WEFT_F64), result[2];
-    weft_tensor y = weft_softmax(weft_tanh(weft_mul(x, w)), 1);
-    weft_tensor loss = weft_reduce_sum(weft_mul(y, weft_sqrt(x)), WEFT_INTS(0, 1), false);
+    weft_tensor y = weft_softmax(weft_tanh(weft_matmul(x, weft_outer(w, w))), 1), size = weft_pow(weft_abs(x), w);
+    weft_tensor loss = weft_reduce_sum(weft_div(y, weft_add(size, 2.0)), WEFT_INTS(0, 1), false);
     weft_grad(loss, WEFT_TENSORS(x, w), result);
-    weft_status *failed = weft_status_clone(NULL, weft_graph_error(graph));
-    weft_graph_clear_error(graph); /* it stays usable */
-    if (failed != NULL) {
-        weft_scalar(graph, WEFT_F64, 1);
-        weft_graph_destroy(graph);
-        return failed;
-    }
-    weft_status *status = weft_compile(graph, WEFT_TENSORS(result[0], result[1]), NULL, &program);
-    weft_graph_destroy(graph);
-    weft_program_release(program);
-    return status;
+    weft_hvp(loss, WEFT_TENSORS(w), WEFT_TENSORS(result[1]), &result[1]);
+    return finish(graph);
+}
+
+static weft_status *trace_complex_gradients(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_graph *graph;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    weft_tensor z = vector(graph, "z", WEFT_C128), x = vector(graph, "x", WEFT_F64), result[2];
+    weft_tensor y = weft_add(weft_exp(weft_mul(z, z)), weft_sqrt(weft_complex(x, weft_sin(x))));
+    weft_tensor loss = weft_reduce_sum(weft_add(weft_abs(y), weft_angle(z)), WEFT_INTS(0), false);
+    weft_grad(loss, WEFT_TENSORS(z, x), result);
+    return finish(graph);
+}
+
+static void step(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const weft_tensor *w = context;
+    (void)index;
+    out_next[0] = weft_tanh(weft_mul(carried[0], *w));
+}
+
+static void take_sine(void *context, weft_tensor *out_results)
+{
+    out_results[0] = weft_sin(*(const weft_tensor *)context);
+}
+
+static void take_square(void *context, weft_tensor *out_results)
+{
+    const weft_tensor *w = context;
+    out_results[0] = weft_mul(*w, *w);
+}
+
+static weft_status *trace_gradients_of_regions(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_graph *graph;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    weft_tensor x = vector(graph, "x", WEFT_F64), w = vector(graph, "w", WEFT_F64), result[4];
+    weft_tensor y = weft_fold(weft_symbol(graph, "n", 0, 9), WEFT_TENSORS(x), step, &w, NULL);
+    weft_tensor positive = weft_gt(weft_reduce_sum(w, WEFT_INTS(0), false), 0.0);
+    weft_tensor z = weft_cond(positive, 1, take_sine, take_square, &w, NULL);
+    weft_vjp(WEFT_TENSORS(y, z), WEFT_TENSORS(x, w), WEFT_TENSORS(x, w), result);
+    weft_jvp(WEFT_TENSORS(y, z), WEFT_TENSORS(x, w), WEFT_TENSORS(w, x), result + 2);
+    return finish(graph);
 }
 
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     assert_true(weft_test_fail_each(trace_gradients, NULL) > 100);
+    assert_true(weft_test_fail_each(trace_complex_gradients, NULL) > 100);
+    assert_true(weft_test_fail_each(trace_gradients_of_regions, NULL) > 100);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(while_in_reverse),           cmocka_unit_test(inputs_without_gradients),
-        cmocka_unit_test(outputs_without_cotangents), cmocka_unit_test(losses_that_are_no_number),
-        cmocka_unit_test(cotangents_of_another_type), cmocka_unit_test(cotangents_of_a_symbolic_shape),
-        cmocka_unit_test(tensors_of_another_graph),   cmocka_unit_test(inputs_that_do_not_matter),
-        cmocka_unit_test(tensors_inside_of_a_region), cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(while_in_reverse),
+        cmocka_unit_test(inputs_without_gradients),
+        cmocka_unit_test(outputs_without_cotangents),
+        cmocka_unit_test(losses_that_are_no_number),
+        cmocka_unit_test(cotangents_of_another_type),
+        cmocka_unit_test(cotangents_of_a_symbolic_shape),
+        cmocka_unit_test(tensors_of_another_graph),
+        cmocka_unit_test(inputs_that_do_not_matter),
+        cmocka_unit_test(tensors_inside_of_a_region),
+        cmocka_unit_test(ops_without_a_rule),
+        cmocka_unit_test(rules_that_give_another_type),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
