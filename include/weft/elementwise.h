@@ -25,8 +25,8 @@ weft_tensor weft_logical_not(weft_tensor x);
 /*
  * The n-th derivative of weft_digamma, for n from 0 to 20 (else OUT_OF_RANGE); n = 1 is the trigamma function. Floats;
  * those of 16 bits are computed in f32. At zeros infinite: of positive sign for odd n, of the opposite sign of the zero
- * for even n; NaN at negative integers and at -infinity. Errors grow with n: for x > 0 they are up to 2 ulp for n = 1, 5
- * for n = 7; for x < 0 up to 4 and 20, in the places of 4 n! where an even n gives less than that.
+ * for even n; NaN at negative integers and at -infinity. Errors grow with n: for x > 0 they are up to 2 ulp for n = 1,
+ * 5 for n = 7; for x < 0 up to 4 and 20, in the places of 4 n! where an even n gives less than that.
  */
 weft_tensor weft_polygamma(int64_t n, weft_tensor x);
 

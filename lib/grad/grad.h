@@ -25,7 +25,7 @@ extern const weft_gradient_family weft_gradient_elementwise;
 extern const weft_gradient_family weft_gradient_movement;
 extern const weft_gradient_family weft_gradient_index;
 extern const weft_gradient_family weft_gradient_reduce; /* and products */
-extern const weft_gradient_family weft_gradient_scan; /* and sorting */
+extern const weft_gradient_family weft_gradient_scan;   /* and sorting */
 extern const weft_gradient_family weft_gradient_region;
 /* Of functions that are composed. */
 extern const weft_gradient_family weft_gradient_activation;

@@ -313,8 +313,8 @@ static const struct {
     weft_gradient_function vjp, jvp;
 } modes[WEFT_SCATTER_MODE_COUNT] = {
     [WEFT_SCATTER_SET] = {vjp_set, jvp_data},        [WEFT_SCATTER_ADD] = {vjp_add, jvp_add},
-    [WEFT_SCATTER_MUL] = {vjp_mul, jvp_mul},
-    [WEFT_SCATTER_MAX] = {vjp_extreme, jvp_extreme}, [WEFT_SCATTER_MIN] = {vjp_extreme, jvp_extreme},
+    [WEFT_SCATTER_MUL] = {vjp_mul, jvp_mul},         [WEFT_SCATTER_MAX] = {vjp_extreme, jvp_extreme},
+    [WEFT_SCATTER_MIN] = {vjp_extreme, jvp_extreme},
 };
 
 static size_t mode_of(const weft_gradient_context *c)

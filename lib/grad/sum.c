@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of cotangents. One that is zero except for a part, since only a part of a value was used, is not added as a whole:
- * the sum of n of them would take time n times their size.
+ * Sums of cotangents. One that is zero except for a part, since only a part of a value was used, is not added as a
+ * whole: the sum of n of them would take time n times their size.
  *
  *  - Parts at places known by numbers that lie side by side, as those of a split do, become one by a concat.
  *  - Parts at places found in the run are added there, which an update in place can do.
