@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <string.h>
 #include <weft/conv.h>
 #include <weft/executor.h>
 #include <weft/gradient.h>
@@ -69,12 +68,6 @@ static weft_tensor convolve_deep(const weft_tensor *x)
     return weft_conv(x[0], x[1], &(weft_conv_options){.groups = 6, .stride = WEFT_INTS(1, 2), .low = WEFT_INTS(2, 0)});
 }
 
-static weft_tensor transpose(const weft_tensor *x)
-{
-    weft_conv_options options = {.stride = WEFT_INTS(2, 2), .low = WEFT_INTS(1, 0), .output_padding = WEFT_INTS(1, 0)};
-    return weft_conv_transpose(x[0], x[1], &options);
-}
-
 static const function_case cases[] = {
     {"blocks of rows", 3, 3, {{2, 300, 8}, {2, 70, 8}, {2, 70, 5}}, 0, attend},
     {"blocks of n rows", 3, 3, {{2, 0, 8}, {2, 70, 8}, {2, 70, 5}}, 259, attend},
@@ -91,7 +84,6 @@ static const function_case cases[] = {
     {"n images", 4, 2, {{0, 3, 12, 0}, {4, 3, 3, 2}}, 17, convolve},
     {"groups, dilated", 4, 2, {{2, 6, 9, 8}, {9, 2, 3, 4}}, 0, convolve_groups},
     {"depthwise", 4, 2, {{3, 6, 9, 8}, {6, 1, 3, 4}}, 0, convolve_deep},
-    {"transposed", 4, 2, {{2, 3, 7, 6}, {3, 4, 3, 4}}, 0, transpose},
 };
 
 /* ---- products ---- */
