@@ -20,7 +20,9 @@ void weft_describe_program(weft_bytes *text, const weft_program *program, const 
     weft_bytes_print(text, KEY "%s\n", "name", plan->name);
     weft_bytes_print(text, KEY "%d.%d.%d, interface %d of libweft-rt\n", "weft", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
                      WEFT_VERSION_PATCH, WEFT_RT_ABI);
+    weft_bytes_print(text, KEY "%s\n", "target", plan->target);
     weft_bytes_print(text, KEY "%s\n", "isa", plan->isa.data);
+    weft_bytes_print(text, KEY "%s\n", "library", plan->freestanding ? "none: freestanding" : "libweft-rt");
     weft_bytes_print(text, KEY "products %s, functions %s\n", "policy",
                      policy->products == WEFT_PRODUCTS_LIBRARY ? "library" : "generated",
                      policy->functions == WEFT_FUNCTIONS_FAST ? "fast" : "accurate");

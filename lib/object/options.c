@@ -49,10 +49,12 @@ static weft_architecture architecture_of(weft_isa level)
 static weft_status *find_target(weft_object_plan *plan, const weft_allocator *allocator, const char *target)
 {
     plan->architecture = architecture_of(weft_isa_level());
+    plan->target = targets[plan->architecture].name;
     if (target == NULL) return NULL;
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         if (strcmp(targets[i].name, target) != 0 && strcmp(targets[i].with_vendor, target) != 0) continue;
         plan->architecture = (weft_architecture)i;
+        plan->target = targets[i].name;
         return NULL;
     }
     return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "target \"%s\" is neither %s nor %s", target,
@@ -86,7 +88,7 @@ static weft_status *refuse_level(const weft_object_plan *plan, const weft_alloca
     if (status == NULL)
         status = weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                     "isa \"%.*s\" is none of %s%s, the levels of target %s", (int)length, text,
-                                    list.data, here ? " and native" : "", targets[plan->architecture].name);
+                                    list.data, here ? " and native" : "", plan->target);
     weft_bytes_finish(&list);
     return status;
 }

@@ -8,7 +8,7 @@
 
 typedef struct weft_object_plan {
     weft_arena arena;
-    const char *name;
+    const char *name, *target; /* "x86_64-linux-gnu" */
     bool weights_file, freestanding;
     weft_architecture architecture;
     bool levels[WEFT_ISA_COUNT]; /* of the architecture */

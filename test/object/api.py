@@ -142,11 +142,12 @@ def info(weft, path):
     return subprocess.run([weft, "info", path], check=False, capture_output=True, text=True)
 
 
-def check_info(weft, folder, level):
+def check_info(weft, folder, target, level):
     """What `weft info` says of an object, of a program, and of what is damaged."""
     layer = info(weft, folder / "layer.o")
-    expected = ["name      layer", f"isa       {level}", "symbol    n in [1, 4096]", "input     x: f32 [n, 5]",
-                "output    y: f32 [n, 2]", f"variant   {level}, row-major: 1 kernel"]
+    expected = ["name      layer", f"target    {target}", f"isa       {level}", "library   libweft-rt",
+                "symbol    n in [1, 4096]", "input     x: f32 [n, 5]", "output    y: f32 [n, 2]",
+                f"variant   {level}, row-major: 1 kernel"]
     missing = [line for line in expected if line not in layer.stdout.splitlines()]
     program = info(weft, folder / "api")
     missing += [stem for stem in OBJECTS if f"name      {stem}" not in program.stdout.splitlines()]
@@ -186,7 +187,7 @@ def main():
         subprocess.run([compiler, "-std=gnu17", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-builtin-malloc", *flags,
                         f'-DLEVEL="{level}"', f"-I{include}", f"-I{folder}", source, *[folder / f"{stem}.o" for stem in OBJECTS], library,
                         "-pthread", "-o", program], check=True)
-        check_info(weft, folder, level)
+        check_info(weft, folder, parsed.target, level)
         check_targets(weft, folder)
         if not parsed.under:
             check_names(weft, compiler, include, folder)
