@@ -20,13 +20,14 @@ typedef struct weft_object_options {
     size_t size;      /* sizeof(weft_object_options); 0 stands for it */
     const char *name; /* that functions and types begin with, and files: a C identifier of at most 64 letters */
     /* The levels of the target to compile for, between commas, of x86-64-v2, x86-64-v3 and x86-64-v4, or armv8-a of
-     * aarch64, or "native", that of this process; the best that the processor has is chosen when the object runs. NULL:
-     * x86-64-v3 or armv8-a. */
+     * aarch64, or "native", that of this process, which may be there besides; the best that the processor has is chosen
+     * when the object runs. NULL: x86-64-v3 or armv8-a. Here and below spaces may be anywhere but in a name or a
+     * number. */
     const char *isa;
     /* Sizes to compile for beside any, which run faster: one variant for each group between semicolons, each with a
-     * value for every symbol: "n=1,m=64;n=128,m=64". Where an extension's op is lowered by sizes
-     * (weft_op_def.lower_for), each group has its own lowering, and all others that for typical sizes: the geometric
-     * middle of each range, from 1 on, or its least value where it ends beyond 2^31. NULL: none. */
+     * value for every symbol, no two with the same sizes: "n=1,m=64;n=128,m=64". Where an extension's op is lowered by
+     * sizes (weft_op_def.lower_for), each group has its own lowering, and all others that for typical sizes: the
+     * geometric middle of each range, from 1 on, or its least value where it ends beyond 2^31. NULL: none. */
     const char *extents;
     /* Puts the constants of the program into a file of their own, which is mapped where it runs, instead of into the
      * object: weft_object_weights. */
@@ -46,8 +47,8 @@ typedef struct weft_object weft_object;
  * Compiles for all sizes, strides and levels asked for, which takes as long as that many first runs. UNSUPPORTED names
  * an op that an object cannot contain: of an extension, without lowering, that offers no kernel to objects
  * (weft_op_def.kernel_symbol); or says that this weft was built without what freestanding objects contain.
- * INVALID_ARGUMENT for a name, a level or extents that are none. Inputs, outputs and
- * symbols whose names make no field of a struct get others in the header.
+ * INVALID_ARGUMENT for a name, a level or extents that are none, and for a level or sizes that are there twice. Inputs,
+ * outputs and symbols whose names make no field of a struct get others in the header.
  */
 weft_status *weft_object_create(const weft_program *program, const weft_object_options *options,
                                 weft_object **out_object) WEFT_MUST_USE;

@@ -10,6 +10,36 @@
 
 static const char where[] = "weft_object_create";
 
+/* A part of a list, without the spaces around it. */
+typedef struct part {
+    const char *at;
+    int length;
+} part;
+
+static part trim(const char *at, size_t length)
+{
+    while (length > 0 && *at == ' ') {
+        at++;
+        length--;
+    }
+    while (length > 0 && at[length - 1] == ' ') length--;
+    return (part){at, (int)length};
+}
+
+/* The one from `*at` to a separator or the end, which `*at` moves to. */
+static part take_part(const char **at, const char *separators)
+{
+    const char *begin = *at;
+    size_t length = strcspn(begin, separators);
+    *at += length;
+    return trim(begin, length);
+}
+
+static bool is_part(part p, const char *text)
+{
+    return strlen(text) == (size_t)p.length && strncmp(p.at, text, strlen(text)) == 0;
+}
+
 /* ---- name ---- */
 
 static bool is_letter(char c)
@@ -46,6 +76,19 @@ static weft_architecture architecture_of(weft_isa level)
     return weft_isa_describe(level)->architecture;
 }
 
+/* The target of the architecture that `target` begins with, by any of its names; or NULL. */
+static const char *meant_target(const char *target)
+{
+    static const struct {
+        const char *name;
+        weft_architecture architecture;
+    } names[] = {{"x86_64", WEFT_X86_64},   {"x86-64", WEFT_X86_64}, {"amd64", WEFT_X86_64},
+                 {"aarch64", WEFT_AARCH64}, {"arm64", WEFT_AARCH64}, {"armv8", WEFT_AARCH64}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(names[i].name, target, strlen(names[i].name)) == 0) return targets[names[i].architecture].name;
+    return NULL;
+}
+
 static weft_status *find_target(weft_object_plan *plan, const weft_allocator *allocator, const char *target)
 {
     plan->architecture = architecture_of(weft_isa_level());
@@ -57,53 +100,72 @@ static weft_status *find_target(weft_object_plan *plan, const weft_allocator *al
         plan->target = targets[i].name;
         return NULL;
     }
-    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "target \"%s\" is neither %s nor %s", target,
-                              targets[WEFT_X86_64].name, targets[WEFT_AARCH64].name);
+    const char *meant = meant_target(target);
+    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "target \"%s\" is neither %s nor %s%s%s%s",
+                              target, targets[WEFT_X86_64].name, targets[WEFT_AARCH64].name,
+                              meant == NULL ? "" : "; did you mean ", meant == NULL ? "" : meant,
+                              meant == NULL ? "" : "?");
 }
 
 /* ---- levels ---- */
 
-/* WEFT_ISA_COUNT: of no level that code is generated for. */
-static weft_isa find_level(const char *text, size_t length)
+static bool is_generated(weft_isa level, weft_architecture architecture)
+{
+    return weft_isa_describe(level)->generated && architecture_of(level) == architecture;
+}
+
+/* WEFT_ISA_COUNT: none that code for the target is generated for. */
+static weft_isa find_level(const weft_object_plan *plan, part name)
 {
     int level = weft_isa_level();
-    if (length == strlen("native") && strncmp(text, "native", length) == 0 &&
-        weft_isa_describe((weft_isa)level)->generated)
-        return (weft_isa)level;
-    for (level = 0; level < WEFT_ISA_COUNT; level++) {
-        const weft_isa_row *row = weft_isa_describe((weft_isa)level);
-        if (row->generated && strlen(row->name) == length && strncmp(row->name, text, length) == 0) break;
-    }
+    if (is_part(name, "native") && is_generated((weft_isa)level, plan->architecture)) return (weft_isa)level;
+    for (level = 0; level < WEFT_ISA_COUNT; level++)
+        if (is_generated((weft_isa)level, plan->architecture) && is_part(name, weft_isa_level_name((weft_isa)level)))
+            break;
     return (weft_isa)level;
 }
 
-static weft_status *refuse_level(const weft_object_plan *plan, const weft_allocator *allocator, const char *text,
-                                 size_t length)
+static weft_status *refuse_level(const weft_object_plan *plan, const weft_allocator *allocator, part name)
 {
     bool here = plan->architecture == architecture_of(weft_isa_level());
+    size_t count = 0;
     weft_bytes list;
     weft_bytes_init(&list, allocator);
     weft_isa_list(plan->architecture, &list);
     weft_status *status = weft_bytes_status(&list);
+    for (int level = 0; level < WEFT_ISA_COUNT; level++) count += is_generated((weft_isa)level, plan->architecture);
     if (status == NULL)
         status = weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
-                                    "isa \"%.*s\" is none of %s%s, the levels of target %s", (int)length, text,
-                                    list.data, here ? " and native" : "", plan->target);
+                                    count == 1 && !here ? "isa \"%.*s\" is not %s%s, the only level of target %s"
+                                                        : "isa \"%.*s\" is none of %s%s, the levels of target %s",
+                                    name.length, name.at, list.data, here ? " and native" : "", plan->target);
     weft_bytes_finish(&list);
     return status;
 }
 
+/* That the list has the name once; "native" may be one of its levels. */
+static weft_status *check_repeated(const weft_allocator *allocator, const char *list, part name)
+{
+    for (const char *at = list; at < name.at; at++) {
+        part earlier = take_part(&at, ",");
+        if (earlier.at != name.at && earlier.length == name.length &&
+            strncmp(earlier.at, name.at, (size_t)name.length) == 0)
+            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "isa \"%s\" has %.*s twice", list,
+                                      name.length, name.at);
+    }
+    return NULL;
+}
+
 static weft_status *find_levels(weft_object_plan *plan, const weft_allocator *allocator, const char *isa)
 {
-    const char *at = isa == NULL ? weft_isa_level_name(targets[plan->architecture].level) : isa;
-    for (;;) {
-        size_t length = strcspn(at, ",");
-        weft_isa level = find_level(at, length);
-        if (level == WEFT_ISA_COUNT || architecture_of(level) != plan->architecture)
-            return refuse_level(plan, allocator, at, length);
+    const char *list = isa == NULL ? weft_isa_level_name(targets[plan->architecture].level) : isa;
+    for (const char *at = list;; at++) {
+        part name = take_part(&at, ",");
+        weft_isa level = find_level(plan, name);
+        if (level == WEFT_ISA_COUNT) return refuse_level(plan, allocator, name);
+        WEFT_TRY(check_repeated(allocator, list, name));
         plan->levels[level] = true;
-        at += length;
-        if (*at++ == '\0') break;
+        if (*at == '\0') break;
     }
     for (int level = 0; level < WEFT_ISA_COUNT; level++)
         if (plan->levels[level])
@@ -118,35 +180,49 @@ static weft_status *refuse(const weft_allocator *allocator, const char *text, co
     return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "extents \"%s\": %s", text, reason);
 }
 
-/* "n=64" up to a comma, a semicolon or the end. */
-static weft_status *read_value(const weft_allocator *allocator, const weft_program *program, const char *text,
-                               const char *at, size_t length, int64_t *values, bool *given)
+/* Of the symbols of the program and then the idle ones, which nothing depends on; their count for another name. */
+static size_t find_symbol(const weft_program *program, part name)
 {
     const weft_formulas *formulas = &program->formulas;
-    char name[256], *end;
-    size_t name_length = strcspn(at, "=");
-    if (name_length >= length || name_length >= sizeof name)
-        return refuse(allocator, text, "they are NAME=VALUE between commas, groups of them between semicolons");
-    memcpy(name, at, name_length);
-    name[name_length] = '\0';
-    size_t symbol = weft_formulas_find_symbol(formulas, name);
-    for (size_t i = 0; i < program->idle_count && symbol == SIZE_MAX; i++)
-        if (strcmp(program->idle[i].name, name) == 0) return NULL; /* nothing depends on it */
-    if (symbol == SIZE_MAX)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
-                                  "extents \"%s\": the program has no symbol %s", text, name);
-    const weft_symbol_info *info = &formulas->symbols[symbol];
+    size_t symbol = 0;
+    while (symbol < formulas->symbol_count && !is_part(name, formulas->symbols[symbol].name)) symbol++;
+    if (symbol < formulas->symbol_count) return symbol;
+    for (size_t i = 0; i < program->idle_count && !is_part(name, program->idle[i].name); i++) symbol++;
+    return symbol;
+}
+
+static bool read_number(part text, int64_t *out_value)
+{
+    char *end;
+    if (text.length == 0 || strchr("-0123456789", *text.at) == NULL) return false;
     errno = 0;
-    int64_t value = strtoll(at + name_length + 1, &end, 10);
+    *out_value = strtoll(text.at, &end, 10);
+    return errno == 0 && end == text.at + text.length;
+}
+
+/* "n=64" */
+static weft_status *read_value(const weft_allocator *allocator, const weft_program *program, const char *text, part one,
+                               int64_t *values, bool *given)
+{
+    const weft_formulas *formulas = &program->formulas;
+    const char *equals = memchr(one.at, '=', (size_t)one.length);
+    if (equals == NULL)
+        return refuse(allocator, text, "they are NAME=VALUE between commas, groups of them between semicolons");
+    part name = trim(one.at, (size_t)(equals - one.at));
+    part number = trim(equals + 1, (size_t)(one.at + one.length - equals - 1));
+    size_t symbol = find_symbol(program, name);
+    if (symbol == formulas->symbol_count + program->idle_count)
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
+                                  "extents \"%s\": the program has no symbol %.*s", text, name.length, name.at);
     if (given[symbol])
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
-                                  "extents \"%s\": a group has two values for symbol %s", text, name);
-    bool is_number = errno == 0 && strchr("-0123456789", at[name_length + 1]) != NULL;
-    if (!is_number || end != at + length || end == at + name_length + 1 || value < info->min || value > info->max)
+                                  "extents \"%s\": a group has two values for symbol %.*s", text, name.length, name.at);
+    const weft_symbol_info *info =
+        symbol < formulas->symbol_count ? &formulas->symbols[symbol] : &program->idle[symbol - formulas->symbol_count];
+    if (!read_number(number, &values[symbol]) || values[symbol] < info->min || values[symbol] > info->max)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                   "extents \"%s\": \"%.*s\" is not one value from %" PRId64 " to %" PRId64, text,
-                                  (int)length, at, info->min, info->max);
-    values[symbol] = value;
+                                  one.length, one.at, info->min, info->max);
     given[symbol] = true;
     return NULL;
 }
@@ -183,18 +259,31 @@ static weft_status *check_group(const weft_allocator *allocator, const weft_prog
     return refused;
 }
 
+/* That its values are none of those of earlier groups. */
+static weft_status *check_new(const weft_object_plan *plan, const weft_allocator *allocator,
+                              const weft_program *program, const char *text, part group, const int64_t *values)
+{
+    size_t size = program->formulas.symbol_count * sizeof *values;
+    for (size_t i = 0; i < plan->specialized_count; i++)
+        if (memcmp(plan->specialized[i], values, size) == 0)
+            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
+                                      "extents \"%s\": the group \"%.*s\" has the sizes of an earlier one", text,
+                                      group.length, group.at);
+    return NULL;
+}
+
 static weft_status *read_group(weft_object_plan *plan, const weft_allocator *allocator, const weft_program *program,
-                               const char *text, const char *at, size_t length)
+                               const char *text, part group)
 {
     const weft_formulas *formulas = &program->formulas;
-    int64_t *values = weft_arena_allocate(&plan->arena, (formulas->symbol_count + 1) * sizeof *values);
-    bool *given = weft_arena_allocate(&plan->arena, formulas->symbol_count + 1);
+    size_t count = formulas->symbol_count + program->idle_count;
+    int64_t *values = weft_arena_allocate(&plan->arena, (count + 1) * sizeof *values);
+    bool *given = weft_arena_allocate(&plan->arena, count + 1);
     if (values == NULL || given == NULL) return weft_status_out_of_memory();
-    memset(given, 0, formulas->symbol_count);
-    for (const char *end = at + length; at < end;) {
-        size_t one = strcspn(at, ",;");
-        WEFT_TRY(read_value(allocator, program, text, at, one, values, given));
-        at += one;
+    memset(given, 0, count);
+    for (const char *at = group.at, *end = at + group.length; at < end;) {
+        part one = take_part(&at, ",;");
+        WEFT_TRY(read_value(allocator, program, text, one, values, given));
         if (at < end && ++at == end) return refuse(allocator, text, "a group ends with a comma");
     }
     for (size_t i = 0; i < formulas->symbol_count; i++)
@@ -202,6 +291,7 @@ static weft_status *read_group(weft_object_plan *plan, const weft_allocator *all
             return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                       "extents \"%s\": a group has no value for symbol %s", text,
                                       formulas->symbols[i].name);
+    WEFT_TRY(check_new(plan, allocator, program, text, group, values));
     plan->specialized[plan->specialized_count++] = values;
     return check_group(allocator, program, text, values);
 }
@@ -215,9 +305,7 @@ static weft_status *find_extents(weft_object_plan *plan, const weft_allocator *a
     plan->specialized = weft_arena_allocate(&plan->arena, groups * sizeof *plan->specialized);
     if (plan->specialized == NULL) return weft_status_out_of_memory();
     for (const char *at = text;; at++) {
-        size_t length = strcspn(at, ";");
-        WEFT_TRY(read_group(plan, allocator, program, text, at, length));
-        at += length;
+        WEFT_TRY(read_group(plan, allocator, program, text, take_part(&at, ";")));
         if (*at == '\0') return NULL;
     }
 }

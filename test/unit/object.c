@@ -43,13 +43,18 @@ static void test_refused(void **state)
     refuses(program, (weft_object_options){.name = "f", .isa = "x86-64-v1"}, "isa \"x86-64-v1\" is none of");
     refuses(program, (weft_object_options){.name = "f", .target = "riscv64-linux-gnu"},
             "target \"riscv64-linux-gnu\" is neither x86_64-linux-gnu nor aarch64-linux-gnu");
+    refuses(program, (weft_object_options){.name = "f", .target = "aarch64"},
+            "nor aarch64-linux-gnu; did you mean aarch64-linux-gnu?");
+    refuses(program, (weft_object_options){.name = "f", .target = "amd64"}, "; did you mean x86_64-linux-gnu?");
     refuses(program, (weft_object_options){.name = "f", .target = "aarch64-linux-gnu", .isa = "armv8-a,x86-64-v3"},
-            "isa \"x86-64-v3\" is none of armv8-a, the levels of target aarch64-linux-gnu");
+            "isa \"x86-64-v3\" is not armv8-a, the only level of target aarch64-linux-gnu");
     refuses(program, (weft_object_options){.name = "f", .target = "aarch64-unknown-linux-gnu", .isa = "native"},
-            "isa \"native\" is none of armv8-a, the levels");
+            "isa \"native\" is not armv8-a, the only level");
     refuses(
         program, (weft_object_options){.name = "f", .isa = "armv8-a"},
         "isa \"armv8-a\" is none of x86-64-v2, x86-64-v3, x86-64-v4 and native, the levels of target x86_64-linux-gnu");
+    refuses(program, (weft_object_options){.name = "f", .isa = "x86-64-v3,x86-64-v2, x86-64-v3"},
+            "isa \"x86-64-v3,x86-64-v2, x86-64-v3\" has x86-64-v3 twice");
     refuses(program, (weft_object_options){.name = "f", .extents = ""}, "no value for symbol n");
     refuses(program, (weft_object_options){.name = "f", .extents = "n"}, "they are NAME=VALUE");
     refuses(program, (weft_object_options){.name = "f", .extents = "n=1,"}, "a group ends with a comma");
@@ -58,7 +63,17 @@ static void test_refused(void **state)
             "\"n=101\" is not one value from 1 to 100");
     refuses(program, (weft_object_options){.name = "f", .extents = "n=1,n=1"}, "a group has two values for symbol n");
     refuses(program, (weft_object_options){.name = "f", .extents = "n=1x"}, "\"n=1x\" is not one value");
+    refuses(program, (weft_object_options){.name = "f", .extents = "n=1 2"}, "\"n=1 2\" is not one value");
+    refuses(program, (weft_object_options){.name = "f", .extents = "n=-"}, "\"n=-\" is not one value");
     refuses(program, (weft_object_options){.name = "f", .extents = "m=1"}, "the program has no symbol m");
+    refuses(program, (weft_object_options){.name = "f", .extents = "n=1,idle=1"},
+            "\"idle=1\" is not one value from 2 to 9");
+    refuses(program, (weft_object_options){.name = "f", .extents = "n=1,idle=2,idle=2"},
+            "a group has two values for symbol idle");
+    refuses(program, (weft_object_options){.name = "f", .extents = "n=1;n=2; n = 1"},
+            "the group \"n = 1\" has the sizes of an earlier one");
+    refuses(program, (weft_object_options){.name = "f", .extents = "n=1,idle=2;n=1,idle=3"},
+            "the group \"n=1,idle=3\" has the sizes of an earlier one");
     weft_program_release(program);
 }
 
@@ -71,7 +86,8 @@ static void test_older_header(void **state)
     size_t size;
     const weft_object_options options = {.size = offsetof(weft_object_options, weights_file),
                                          .name = "f",
-                                         .extents = "n=3,idle=4",
+                                         .isa = " x86-64-v3 ,native",
+                                         .extents = " n = 3 , idle=4 ;n=4 ",
                                          .weights_file = true};
     weft_test_ok(make_program(NULL, &program));
     weft_test_ok(weft_object_create(program, &options, &object));
