@@ -124,7 +124,8 @@ typedef struct rest {
 
 typedef struct loader {
     const weft_allocator *allocator;
-    const char *name; /* of the file */
+    const char *where; /* the function that was called */
+    const char *name;  /* of the file */
     weft_arena arena; /* of lines */
     rest text, code;
     size_t output_count;
@@ -135,8 +136,8 @@ typedef struct loader {
 
 static weft_status *refuse(const loader *l, const char *reason)
 {
-    return weft_status_create(l->allocator, WEFT_BAD_FILE, "weft_program_load", "%s: %s",
-                              *l->name == '\0' ? "\"\"" : l->name, reason);
+    return weft_status_create(l->allocator, WEFT_BAD_FILE, l->where, "%s: %s", *l->name == '\0' ? "\"\"" : l->name,
+                              reason);
 }
 
 /* The next line without its end; "" when there is none. */
@@ -165,7 +166,7 @@ static weft_status *read_head(loader *l, uint64_t *out_digest)
     WEFT_TRY(take_line(l, &l->text, &line));
     int read = sscanf(line, MAGIC "%u.%u %16" SCNx64 " %zu %zu", &major, &minor, out_digest, &size, &code_size);
     if (read >= 2 && (major != WEFT_VERSION_MAJOR || minor != WEFT_VERSION_MINOR))
-        return weft_status_create(l->allocator, WEFT_VERSION_MISMATCH, "weft_program_load",
+        return weft_status_create(l->allocator, WEFT_VERSION_MISMATCH, l->where,
                                   "%s: it was saved by weft %u.%u, this is %d.%d", l->name, major, minor,
                                   WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR);
     print_head(again, *out_digest, size, code_size);
@@ -250,6 +251,17 @@ static weft_status *parse(loader *l, size_t extension_count, const weft_extensio
     return status;
 }
 
+static weft_status *parse_program(const char *where, const char *name, rest file, const weft_allocator *allocator,
+                                  size_t extension_count, const weft_extension *const *extensions,
+                                  weft_program **out_program)
+{
+    loader l = {.allocator = weft_allocator_or_default(allocator), .where = where, .name = name, .text = file};
+    weft_arena_init(&l.arena, l.allocator);
+    weft_status *status = parse(&l, extension_count, extensions, out_program);
+    weft_arena_finish(&l.arena);
+    return status;
+}
+
 weft_status *weft_program_parse(const char *name, const void *data, size_t size, const weft_allocator *allocator,
                                 size_t extension_count, const weft_extension *const *extensions,
                                 weft_program **out_program)
@@ -257,19 +269,25 @@ weft_status *weft_program_parse(const char *name, const void *data, size_t size,
     WEFT_REQUIRE(name);
     WEFT_REQUIRE(data);
     WEFT_REQUIRE(out_program);
-    loader l = {.allocator = weft_allocator_or_default(allocator), .name = name, .text = {data, size}};
-    weft_arena_init(&l.arena, l.allocator);
-    weft_status *status = parse(&l, extension_count, extensions, out_program);
-    weft_arena_finish(&l.arena);
-    return status;
+    return parse_program(__func__, name, (rest){data, size}, allocator, extension_count, extensions, out_program);
 }
 
-static weft_status *parse_code(loader *l, weft_program *program)
+static weft_status *parse_entries(loader *l, weft_program *program)
 {
     uint64_t digest = 0;
     WEFT_TRY(read_head(l, &digest));
     WEFT_TRY(weft_program_make_kept(program));
     return weft_kept_code_add_entries(program->kept, l->code.at, l->code.size);
+}
+
+static weft_status *parse_code(const char *where, weft_program *program, const char *name, rest file, size_t *out_count)
+{
+    loader l = {.allocator = program->allocator, .where = where, .name = name, .text = file};
+    weft_arena_init(&l.arena, l.allocator);
+    weft_status *status = parse_entries(&l, program);
+    weft_arena_finish(&l.arena);
+    if (status == NULL && out_count != NULL) *out_count = weft_program_code_count(program);
+    return status;
 }
 
 weft_status *weft_program_parse_code(weft_program *program, const char *name, const void *data, size_t size,
@@ -278,28 +296,28 @@ weft_status *weft_program_parse_code(weft_program *program, const char *name, co
     WEFT_REQUIRE(program);
     WEFT_REQUIRE(name);
     WEFT_REQUIRE(data);
-    loader l = {.allocator = program->allocator, .name = name, .text = {data, size}};
-    weft_arena_init(&l.arena, l.allocator);
-    weft_status *status = parse_code(&l, program);
-    weft_arena_finish(&l.arena);
-    if (status == NULL && out_count != NULL) *out_count = weft_program_code_count(program);
-    return status;
+    return parse_code(__func__, program, name, (rest){data, size}, out_count);
 }
 
 /* ---- files ---- */
 
-static weft_status *refuse_file(const weft_bytes *text, const char *path, int error)
+static weft_status *refuse_file(const char *where, const weft_bytes *text, const char *path, int error)
 {
-    return weft_status_create(text->allocator, WEFT_BAD_FILE, "weft_program_load", "%s: %s",
-                              *path == '\0' ? "\"\"" : path, strerror(error));
+    return weft_status_create(text->allocator, WEFT_BAD_FILE, where, "%s: %s", *path == '\0' ? "\"\"" : path,
+                              strerror(error));
+}
+
+static rest rest_of(const weft_bytes *text)
+{
+    return (rest){text->data == NULL ? "" : text->data, text->size};
 }
 
 /* No more than the beginning of what is no saved program. */
-static weft_status *read_file(const char *path, weft_bytes *text)
+static weft_status *read_file(const char *where, const char *path, weft_bytes *text)
 {
     char part[4096];
     FILE *file = fopen(path, "rb");
-    if (file == NULL) return refuse_file(text, path, errno);
+    if (file == NULL) return refuse_file(where, text, path, errno);
     for (size_t size; !text->failed && (size = fread(part, 1, sizeof part, file)) > 0;) {
         weft_bytes_append(text, part, size);
         if (!weft_program_is_saved(text->data, text->size)) break;
@@ -307,7 +325,7 @@ static weft_status *read_file(const char *path, weft_bytes *text)
     bool failed = ferror(file) != 0;
     int error = errno;
     fclose(file);
-    return failed ? refuse_file(text, path, error) : weft_bytes_status(text);
+    return failed ? refuse_file(where, text, path, error) : weft_bytes_status(text);
 }
 
 weft_status *weft_program_load(const weft_allocator *allocator, const char *path, size_t extension_count,
@@ -317,10 +335,9 @@ weft_status *weft_program_load(const weft_allocator *allocator, const char *path
     WEFT_REQUIRE(out_program);
     weft_bytes text;
     weft_bytes_init(&text, weft_allocator_or_default(allocator));
-    weft_status *status = read_file(path, &text);
+    weft_status *status = read_file(__func__, path, &text);
     if (status == NULL)
-        status = weft_program_parse(path, text.data == NULL ? "" : text.data, text.size, allocator, extension_count,
-                                    extensions, out_program);
+        status = parse_program(__func__, path, rest_of(&text), allocator, extension_count, extensions, out_program);
     weft_bytes_finish(&text);
     return status;
 }
@@ -331,9 +348,8 @@ weft_status *weft_program_load_code(weft_program *program, const char *path, siz
     WEFT_REQUIRE(path);
     weft_bytes text;
     weft_bytes_init(&text, program->allocator);
-    weft_status *status = read_file(path, &text);
-    if (status == NULL)
-        status = weft_program_parse_code(program, path, text.data == NULL ? "" : text.data, text.size, out_count);
+    weft_status *status = read_file(__func__, path, &text);
+    if (status == NULL) status = parse_code(__func__, program, path, rest_of(&text), out_count);
     weft_bytes_finish(&text);
     return status;
 }

@@ -231,6 +231,28 @@ static void damage_is_found(void **state)
     weft_program_release(program);
 }
 
+static void expect_where(weft_status *status, const char *where)
+{
+    assert_string_equal(weft_status_where(status), where);
+    weft_test_fails(status, WEFT_BAD_FILE, "");
+}
+
+/* Which function it was, whatever it calls. */
+static void errors_say_where(void **state)
+{
+    (void)state;
+    static const char none[] = "weft program 0.1 damaged\n";
+    weft_program *program = make_program(), *loaded;
+    write_other(none, strlen(none));
+    expect_where(weft_program_parse("none", none, strlen(none), NULL, 0, NULL, &loaded), "weft_program_parse");
+    expect_where(weft_program_parse_code(program, "none", none, strlen(none), NULL), "weft_program_parse_code");
+    expect_where(weft_program_load(NULL, other, 0, NULL, &loaded), "weft_program_load");
+    expect_where(weft_program_load_code(program, other, NULL), "weft_program_load_code");
+    expect_where(weft_program_load(NULL, "/nowhere", 0, NULL, &loaded), "weft_program_load");
+    expect_where(weft_program_load_code(program, "/nowhere", NULL), "weft_program_load_code");
+    weft_program_release(program);
+}
+
 static void extensions_are_named(void **state)
 {
     (void)state;
@@ -305,11 +327,9 @@ static void nothing_piles_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_the_same_program),
-        cmocka_unit_test(runs_to_the_bit),
-        cmocka_unit_test(damage_is_found),
-        cmocka_unit_test(extensions_are_named),
-        cmocka_unit_test(nothing_is_lost_without_memory),
+        cmocka_unit_test(is_the_same_program),  cmocka_unit_test(runs_to_the_bit),
+        cmocka_unit_test(damage_is_found),      cmocka_unit_test(errors_say_where),
+        cmocka_unit_test(extensions_are_named), cmocka_unit_test(nothing_is_lost_without_memory),
         cmocka_unit_test(nothing_piles_up),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
