@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Lies right before each block, at the end of a prefix whose length is a multiple of the alignment. */
 typedef struct block_header {
@@ -182,4 +184,20 @@ bool weft_test_has_llvm(void)
     while (fgets(line, sizeof line, file) != NULL) found |= strstr(line, "libLLVM") != NULL;
     fclose(file);
     return found;
+}
+
+void weft_test_in_child(void (*body)(void))
+{
+    enum { PATIENCE = 200, SKIPPED = 77 };
+    int result = -1;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(PATIENCE);
+        body();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    if (WIFEXITED(result) && WEXITSTATUS(result) == SKIPPED) skip();
+    assert_int_equal(result, 0);
 }

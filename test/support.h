@@ -50,6 +50,10 @@ void weft_test_ok(weft_status *status);
 /* Fails the test unless `status` has `code` and its message contains `part` (may be ""). Destroys it. */
 void weft_test_fails(weft_status *status, weft_code code, const char *part);
 
+/* Runs `body` in a child process, which ends with it, and fails the test unless it succeeds within minutes. A body may
+ * end the process itself: by exit, where a sanitizer looks for leaks, or by _exit(77), which skips the test. */
+void weft_test_in_child(void (*body)(void));
+
 /* How many instructions this thread runs between the two calls; 0 where processors of this kind cannot say. Takes 1 to
  * 20 us for each. */
 void weft_test_count_begin(void);

@@ -63,12 +63,34 @@ static weft_status *load_object(const code_source *source, const weft_bytes *obj
                                  &out_code->function);
 }
 
-static bool try_load(const code_source *source, const weft_bytes *object, loaded_code *out_code)
+/* `out_broken`: it cannot be loaded at all, and that is not for want of memory. */
+static bool try_load(const code_source *source, const weft_bytes *object, loaded_code *out_code, bool *out_broken)
 {
     weft_status *status = load_object(source, object, out_code);
     bool loaded = status == NULL;
+    *out_broken = !loaded && weft_status_code(status) != WEFT_OUT_OF_MEMORY;
     weft_status_destroy(status);
     return loaded;
+}
+
+/* From the program, which loses what is broken: it would be saved again. */
+static bool load_from_program(const code_source *source, const weft_bytes *key, weft_bytes *object,
+                              loaded_code *out_code)
+{
+    bool broken;
+    if (!weft_kept_code_read(source->kept, key->data, key->size, object)) return false;
+    if (try_load(source, object, out_code, &broken)) return true;
+    if (broken) weft_kept_code_drop(source->kept, key->data, key->size);
+    return false;
+}
+
+static bool load_from_disk(const code_source *source, const weft_bytes *key, weft_bytes *object, loaded_code *out_code)
+{
+    bool broken;
+    if (source->store == NULL || !weft_store_read(source->store, key->data, key->size, object)) return false;
+    if (try_load(source, object, out_code, &broken)) return true;
+    weft_store_refuse(source->store);
+    return false;
 }
 
 /* From the program or the disk; false: it is not there, or cannot be used. */
@@ -76,12 +98,7 @@ static bool load_kept(const code_source *source, const weft_bytes *key, loaded_c
 {
     weft_bytes object;
     weft_bytes_init(&object, source->allocator);
-    bool loaded =
-        weft_kept_code_read(source->kept, key->data, key->size, &object) && try_load(source, &object, out_code);
-    if (!loaded && source->store != NULL && weft_store_read(source->store, key->data, key->size, &object)) {
-        loaded = try_load(source, &object, out_code);
-        if (!loaded) weft_store_refuse(source->store);
-    }
+    bool loaded = load_from_program(source, key, &object, out_code) || load_from_disk(source, key, &object, out_code);
     weft_bytes_finish(&object);
     return loaded;
 }
@@ -209,12 +226,20 @@ static void optimize_later(const weft_build_request *request, const weft_code_ge
 
 /* ---- the program's own ---- */
 
-/* From the disk, or made. */
+static bool read_from_disk(const code_source *source, const weft_bytes *key, weft_bytes *out_object)
+{
+    loaded_code loaded;
+    if (!load_from_disk(source, key, out_object, &loaded)) return false;
+    source->runtime->driver->unload(source->runtime->self, loaded.image);
+    return true;
+}
+
+/* From the disk, if it can be loaded, or made. */
 static weft_status *find_object(const code_request *wanted, weft_bytes *out_object)
 {
     const code_source *source = &wanted->source;
     const weft_bytes *key = wanted->key;
-    if (source->store != NULL && weft_store_read(source->store, key->data, key->size, out_object)) return NULL;
+    if (read_from_disk(source, key, out_object)) return NULL;
     weft_bytes_clear(out_object);
     WEFT_TRY(source->generator->emit(source->allocator, wanted->kernel, SYMBOL, out_object));
     atomic_fetch_add(wanted->request->kernels_compiled, 1);
@@ -297,7 +322,8 @@ static weft_status *run_job(const code_jobs *jobs, code_job *job)
     WEFT_TRY(fill_key(jobs, job));
     const code_request wanted = {jobs->request, source_of(jobs->request, jobs->generator), job->kernel, &job->key};
     WEFT_TRY(keep_object(&wanted));
-    return find_code(&wanted, job->resolved);
+    WEFT_TRY(find_code(&wanted, job->resolved));
+    return keep_object(&wanted); /* what was there may have been broken */
 }
 
 static void run_jobs(void *context, int64_t begin, int64_t end)

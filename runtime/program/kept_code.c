@@ -98,6 +98,16 @@ static bool insert(weft_kept_code *kept, kept_item item)
     return true;
 }
 
+static void drop(weft_kept_code *kept, const void *key, size_t key_size)
+{
+    bool found;
+    size_t at = find(kept, key, key_size, &found);
+    if (!found) return;
+    free_item(kept, &kept->items[at]);
+    kept->count--;
+    memmove(kept->items + at, kept->items + at + 1, (kept->count - at) * sizeof *kept->items);
+}
+
 static bool copy_object(const weft_kept_code *kept, const void *key, size_t key_size, weft_bytes *out_object)
 {
     bool found;
@@ -150,6 +160,14 @@ weft_status *weft_kept_code_add(weft_kept_code *kept, const void *key, size_t ke
     bool added = insert(kept, item);
     pthread_mutex_unlock(&kept->mutex);
     return added ? NULL : weft_status_out_of_memory();
+}
+
+void weft_kept_code_drop(weft_kept_code *kept, const void *key, size_t key_size)
+{
+    if (kept == NULL) return;
+    pthread_mutex_lock(&kept->mutex);
+    drop(kept, key, key_size);
+    pthread_mutex_unlock(&kept->mutex);
 }
 
 /* ---- files ---- */

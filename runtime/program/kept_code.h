@@ -25,6 +25,8 @@ bool weft_kept_code_read(weft_kept_code *kept, const void *key, size_t key_size,
 /* Adds an object, unless there is one of that key. */
 weft_status *weft_kept_code_add(weft_kept_code *kept, const void *key, size_t key_size, const void *object,
                                 size_t object_size) WEFT_MUST_USE;
+/* Drops the object of the key, if there is one. */
+void weft_kept_code_drop(weft_kept_code *kept, const void *key, size_t key_size);
 
 /* All of it as entries of a file, in the order of keys; and those of such bytes that are sound. */
 void weft_kept_code_append(weft_kept_code *kept, weft_bytes *out_entries);

@@ -371,25 +371,12 @@ static weft_status *run_with(const weft_allocator *allocator, void *context)
     return NULL;
 }
 
-static void in_child(void (*body)(void))
-{
-    int result = -1;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        alarm(PATIENCE);
-        body();
-        exit(0);
-    }
-    assert_int_equal(waitpid(child, &result, 0), child);
-    assert_int_equal(result, 0);
-}
-
 static outcome known;
 
 static void fail_each(void)
 {
     weft_test_fail_each(run_with, &known);
+    exit(0);
 }
 
 /* With everything on disk; a kernel for which there is no memory there is compiled. */
@@ -398,7 +385,7 @@ static void memory_may_run_out(void **state)
     (void)state;
     if (WEFT_TEST_THREAD) skip(); /* it takes a minute */
     known = run_code(WEFT_CODE_OPTIMIZED);
-    in_child(fail_each);
+    weft_test_in_child(fail_each);
     expect_compiled(run_code(WEFT_CODE_OPTIMIZED), known.hash, 0);
 }
 
@@ -422,15 +409,54 @@ static void fork_in_the_middle(void)
     if (waitpid(child, &result, 0) != child || result != 0 || hash != known.hash) exit(1);
     weft_executor_destroy(executor);
     weft_program_release(program);
+    exit(0);
 }
 
 static void a_child_goes_on(void **state)
 {
     (void)state;
     known = run_plainly();
-    in_child(fork_in_the_middle);
-    in_child(fork_in_the_middle);
+    weft_test_in_child(fork_in_the_middle);
+    weft_test_in_child(fork_in_the_middle);
     expect_compiled(run_code(WEFT_CODE_OPTIMIZED), known.hash, 0);
+}
+
+static void expect_run(weft_program *program, const weft_executor_options *options, uint64_t compiled, uint64_t refused)
+{
+    weft_executor *executor;
+    outcome got = {0};
+    weft_test_ok(weft_executor_create_standard(options, &executor));
+    weft_test_ok(run_on(executor, program, NULL, NULL, &got.hash));
+    weft_executor_counters_read(executor, &got.counters);
+    assert_int_equal(got.hash, known.hash);
+    assert_int_equal(got.counters.kernels_compiled, compiled);
+    assert_int_equal(got.counters.disk.refused, refused);
+    weft_executor_destroy(executor);
+}
+
+/* Of a program that is to have it. */
+static void keep_code(void)
+{
+    weft_program *program;
+    uint64_t kernels = known.counters.kernels_compiled;
+    const weft_executor_options cached = {.cache_directory = directory}, alone = {0};
+    weft_test_ok(compile(NULL, &program));
+    weft_test_ok(weft_program_keep_code(program));
+    expect_run(program, &cached, kernels, kernels);
+    expect_run(program, &alone, 0, 0);
+    assert_int_equal(weft_program_code_count(program), kernels);
+    weft_program_release(program);
+    exit(0);
+}
+
+/* What is sound on disk but cannot be loaded does not become part of a program. */
+static void a_program_takes_no_code_that_cannot_be_loaded(void **state)
+{
+    (void)state;
+    known = run_code(WEFT_CODE_OPTIMIZED);
+    place = 0;
+    visit_entries(fill_with_nonsense);
+    weft_test_in_child(keep_code);
 }
 
 static void cancel(void)
@@ -447,14 +473,15 @@ static void cancel(void)
     weft_executor_destroy(executor);
     weft_program_release(program);
     if (hash != known.hash) exit(1);
+    exit(0);
 }
 
 static void a_run_may_be_cancelled(void **state)
 {
     (void)state;
     known = run_plainly();
-    in_child(cancel);
-    in_child(cancel);
+    weft_test_in_child(cancel);
+    weft_test_in_child(cancel);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_directory, remove_directory)
@@ -472,6 +499,7 @@ int main(void)
         CASE(a_directory_that_cannot_be_used_is_an_error),
         CASE(memory_may_run_out),
         CASE(a_child_goes_on),
+        CASE(a_program_takes_no_code_that_cannot_be_loaded),
         CASE(a_run_may_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/weft.h>
+#include "runtime/base/entry.h"
 #include "runtime/base/map.h"
 #include "runtime/program/program.h"
 #include "test/support.h"
@@ -253,6 +254,12 @@ static void haste_keeps_optimised_code(void **state)
 
 /* ---- damage ---- */
 
+/* What is in a file after its text. */
+static char *find_entries(char *file)
+{
+    return strstr(strstr(file, "graph {"), "\n}\n") + 3;
+}
+
 /* What the code of a file is once its entries were read. */
 static void read_entries(const weft_program *program, const char *entries, size_t size, weft_bytes *out_entries)
 {
@@ -287,7 +294,7 @@ static void damaged_code_is_left_out(void **state)
     weft_program *program;
     weft_bytes found;
     outcome made = run_process((task){.keeps = true, .to = path});
-    char *file = read_file(path, &size), *entries = strstr(strstr(file, "graph {"), "\n}\n") + 3;
+    char *file = read_file(path, &size), *entries = find_entries(file);
     size_t entries_size = size - (size_t)(entries - file), step = WEFT_TEST_ADDRESS ? 97 : 7;
     weft_bytes_init(&found, NULL);
     weft_test_ok(compile(NULL, &program));
@@ -312,6 +319,48 @@ static void damaged_code_is_left_out(void **state)
         assert_true(got.counters.kernels_compiled > 0);
         entries[i * (entries_size - 1) / 4] ^= 1;
     }
+    free(file);
+}
+
+/* Sound entries of the same keys, whose objects are none, in a file of the same program. */
+static void write_nonsense(const char *to, const char *entries, size_t size)
+{
+    static const char nonsense[] = "no object";
+    weft_entry entry;
+    weft_bytes spoilt;
+    weft_program *program;
+    weft_bytes_init(&spoilt, NULL);
+    for (; weft_entry_find(entries, size, &entry); entries += entry.size, size -= entry.size)
+        weft_entry_append(&spoilt, entry.key, entry.key_size, nonsense, sizeof nonsense);
+    weft_test_ok(weft_program_load(NULL, path, 0, NULL, &program));
+    weft_test_ok(weft_program_make_kept(program));
+    weft_test_ok(weft_kept_code_add_entries(program->kept, spoilt.data, spoilt.size));
+    weft_test_ok(weft_program_save(program, to));
+    weft_program_release(program);
+    weft_bytes_finish(&spoilt);
+}
+
+/* It is compiled again, and the next file is as if it had never been there. */
+static void code_that_cannot_be_loaded_is_replaced(void **state)
+{
+    (void)state;
+    size_t size;
+    outcome made = run_process((task){.keeps = true, .to = path});
+    uint64_t kernels = made.counters.kernels_compiled;
+    char *file = read_file(path, &size), *entries = find_entries(file);
+    for (int code = WEFT_CODE_OPTIMIZED; code <= WEFT_CODE_QUICK; code++) {
+        write_nonsense(other, entries, size - (size_t)(entries - file));
+        outcome got = run_process(
+            (task){.from = other, .trusts = true, .keeps = true, .to = other, .code = (weft_code_policy)code});
+        assert_int_equal(got.hash, made.hash);
+        assert_int_equal(got.kernels, kernels);
+        assert_true(got.counters.kernels_compiled >= kernels);
+        expect_same_files();
+    }
+    write_nonsense(other, entries, size - (size_t)(entries - file));
+    outcome got = run_process((task){.from = other, .trusts = true, .to = other});
+    expect_compiled(got, made.hash, kernels);
+    assert_int_equal(got.kept, 0);
     free(file);
 }
 
@@ -342,30 +391,17 @@ static weft_status *run_from_file(const weft_allocator *allocator, void *context
     return NULL;
 }
 
-static void in_child(void (*body)(void))
-{
-    int exited = -1;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        alarm(PATIENCE);
-        body();
-        exit(0);
-    }
-    assert_int_equal(waitpid(child, &exited, 0), child);
-    assert_int_equal(exited, 0);
-}
-
 static void fail_each(void)
 {
     assert_true(weft_test_fail_each(run_from_file, NULL) > 50);
+    exit(0);
 }
 
 static void memory_may_run_out(void **state)
 {
     (void)state;
     run_process((task){.keeps = true, .to = path});
-    in_child(fail_each);
+    weft_test_in_child(fail_each);
     expect_same_files();
 }
 
@@ -379,6 +415,7 @@ int main(void)
         CASE(other_instructions_are_compiled_for),
         CASE(haste_keeps_optimised_code),
         CASE(damaged_code_is_left_out),
+        CASE(code_that_cannot_be_loaded_is_replaced),
         CASE(a_file_that_is_cut_is_refused),
         CASE(memory_may_run_out),
     };

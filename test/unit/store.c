@@ -371,21 +371,6 @@ static void directories_are_made_or_refused(void **state)
 
 /* ---- what a child does ---- */
 
-static void in_child(void (*body)(void))
-{
-    int result = -1;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        alarm(PATIENCE);
-        body();
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &result, 0), child);
-    if (WIFEXITED(result) && WEXITSTATUS(result) == 77) skip();
-    assert_int_equal(result, 0);
-}
-
 static void check(bool condition, const char *what)
 {
     if (condition) return;
@@ -422,7 +407,7 @@ static void read_only(void)
 static void a_directory_may_be_read_only(void **state)
 {
     (void)state;
-    in_child(read_only);
+    weft_test_in_child(read_only);
 }
 
 static void of_no_use(void)
@@ -440,7 +425,7 @@ static void of_no_use(void)
 static void one_that_is_empty_and_read_only_is_refused(void **state)
 {
     (void)state;
-    in_child(of_no_use);
+    weft_test_in_child(of_no_use);
 }
 
 /* The signal that comes with the limit would end the process. */
@@ -460,7 +445,7 @@ static void limited(void)
 static void files_may_be_limited(void **state)
 {
     (void)state;
-    in_child(limited);
+    weft_test_in_child(limited);
 }
 
 static void full(void)
@@ -482,7 +467,7 @@ static void full(void)
 static void a_disk_may_be_full(void **state)
 {
     (void)state;
-    in_child(full);
+    weft_test_in_child(full);
 }
 
 static void gone(void)
@@ -500,7 +485,7 @@ static void gone(void)
 static void a_directory_may_go(void **state)
 {
     (void)state;
-    in_child(gone);
+    weft_test_in_child(gone);
 }
 
 /* ---- many at once ---- */
