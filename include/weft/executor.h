@@ -289,6 +289,7 @@ typedef struct weft_disk_counters {
 } weft_disk_counters;
 
 typedef struct weft_executor_counters {
+    size_t size; /* sizeof(weft_executor_counters), which the caller sets; 0 stands for it */
     weft_cache_counters variants;
     weft_cache_counters kernels;
     uint64_t kernels_compiled;
@@ -299,6 +300,7 @@ typedef struct weft_executor_counters {
     weft_disk_counters disk;       /* zeros without a cache_directory */
 } weft_executor_counters;
 
+/* Fills in all fields that `out_counters->size` has room for. */
 void weft_executor_counters_read(const weft_executor *executor, weft_executor_counters *out_counters);
 /* Drops everything cached that no run is using, and what waits for the executor's own thread; not what is on disk. */
 void weft_executor_clear(weft_executor *executor);

@@ -234,14 +234,16 @@ weft_status *weft_executor_check_extensions(const weft_executor *executor, const
 void weft_executor_counters_read(const weft_executor *executor, weft_executor_counters *out_counters)
 {
     weft_idle_frames_review(executor->idle);
-    *out_counters = (weft_executor_counters){.variants = weft_cache_counters_of(executor->variants),
-                                             .kernels = weft_cache_counters_of(executor->kernels),
-                                             .kernels_compiled = atomic_load(&executor->kernels_compiled),
-                                             .buffer_bytes = weft_block_store_idle(executor->blocks),
-                                             .background_waiting = weft_background_count(executor->background),
-                                             .kernels_optimized = atomic_load(&executor->kernels_optimized),
-                                             .variants_specialized = atomic_load(&executor->variants_specialized),
-                                             .disk = weft_store_counters(executor->store)};
+    const weft_executor_counters all = {.size = out_counters->size,
+                                        .variants = weft_cache_counters_of(executor->variants),
+                                        .kernels = weft_cache_counters_of(executor->kernels),
+                                        .kernels_compiled = atomic_load(&executor->kernels_compiled),
+                                        .buffer_bytes = weft_block_store_idle(executor->blocks),
+                                        .background_waiting = weft_background_count(executor->background),
+                                        .kernels_optimized = atomic_load(&executor->kernels_optimized),
+                                        .variants_specialized = atomic_load(&executor->variants_specialized),
+                                        .disk = weft_store_counters(executor->store)};
+    memcpy(out_counters, &all, all.size == 0 || all.size > sizeof all ? sizeof all : all.size);
 }
 
 void weft_executor_settle(weft_executor *executor)

@@ -92,7 +92,7 @@ static void kernels_that_differ_in_names_are_one(void **state)
     (void)state;
     weft_graph *graph;
     weft_program *two;
-    weft_executor_counters counters;
+    weft_executor_counters counters = {.size = sizeof counters};
     weft_array *arrays[2], *results[2] = {NULL};
     weft_test_ok(weft_graph_create(NULL, &graph));
     weft_extent n = weft_symbol(graph, "n", 1, 100), m = weft_symbol(graph, "m", 1, 100);

@@ -197,7 +197,7 @@ static void *work_in_a_crowd(void *argument)
     struct shared *shared = worker->shared;
     struct crowd *crowd = (struct crowd *)((char *)shared - offsetof(struct crowd, shared));
     unsigned random = (unsigned)worker->number + 1;
-    weft_executor_counters counters;
+    weft_executor_counters counters = {.size = sizeof counters};
     pthread_barrier_wait(&shared->barrier);
     for (int i = 0; i < CROWD_ROUNDS; i++) {
         random = random * 1103515245 + 12345;
@@ -218,7 +218,7 @@ static void run_crowd(const weft_executor_options *options)
     struct crowd crowd;
     weft_test_allocator test;
     weft_executor_options own = *options;
-    weft_executor_counters counters;
+    weft_executor_counters counters = {.size = sizeof counters};
     weft_test_allocator_init(&test, WEFT_TEST_NEVER);
     own.allocator = &test.allocator;
     open_shared_with(&crowd.shared, &own);

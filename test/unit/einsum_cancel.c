@@ -384,7 +384,7 @@ static void runs_end_while_they_compile(void **state)
     weft_graph *graph;
     weft_program *program;
     weft_array *x, *y = NULL;
-    weft_executor_counters counters;
+    weft_executor_counters counters = {.size = sizeof counters};
     weft_executor *executor = weft_test_einsum_executor(on_llvm);
     weft_test_ok(weft_graph_create(NULL, &graph));
     weft_tensor result = weft_exp(weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(2, 2, 2)));

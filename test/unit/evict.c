@@ -51,7 +51,7 @@ static void test_flat(void **state)
         }
         compile_and_run(executor, i + 1);
     }
-    weft_executor_counters counters;
+    weft_executor_counters counters = {.size = sizeof counters};
     weft_executor_counters_read(executor, &counters);
     assert_int_equal(counters.kernels_compiled, cycles);
     assert_int_equal(counters.kernels.entries, 1);

@@ -138,7 +138,7 @@ static weft_status *run_plain(struct bench *bench, weft_array *x, weft_array *y,
 
 static weft_executor_counters counters(const struct bench *bench)
 {
-    weft_executor_counters result;
+    weft_executor_counters result = {.size = sizeof result};
     weft_executor_counters_read(bench->executor, &result);
     return result;
 }
@@ -580,6 +580,29 @@ static void test_what_is_used_stays(void **state)
     close_bench(&bench);
 }
 
+/* A caller whose struct ends earlier gets what it has, and no byte more. */
+static void test_counters_of_an_older_header(void **state)
+{
+    (void)state;
+    struct bench bench;
+    open_bench(&bench, &(weft_executor_options){.threads = 1});
+    weft_executor_counters older, all = counters(&bench);
+    size_t size = offsetof(weft_executor_counters, disk);
+    memset(&older, 0x5a, sizeof older);
+    older.size = size;
+    weft_executor_counters_read(bench.executor, &older);
+    assert_int_equal(older.size, size);
+    assert_memory_equal(&older.variants, &all.variants, size - offsetof(weft_executor_counters, variants));
+    for (size_t i = size; i < sizeof older; i++) assert_int_equal(((unsigned char *)&older)[i], 0x5a);
+    older.size = 0;
+    weft_executor_counters_read(bench.executor, &older);
+    assert_memory_equal(&older.disk, &all.disk, sizeof all.disk);
+    older.size = sizeof older + 8; /* of a later header */
+    weft_executor_counters_read(bench.executor, &older);
+    assert_int_equal(older.size, sizeof older + 8);
+    close_bench(&bench);
+}
+
 /* What goes from the cache is not kept at hand either. */
 static void test_what_is_dropped_goes(void **state)
 {
@@ -644,6 +667,7 @@ int main(void)
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_extents_share_a_variant),
         cmocka_unit_test(test_repeated_call_allocates_nothing),
+        cmocka_unit_test(test_counters_of_an_older_header),
         cmocka_unit_test(test_specialized_variants),
         cmocka_unit_test(test_cancelled_build),
         cmocka_unit_test(test_cancelled_while_another_run_builds),

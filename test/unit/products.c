@@ -316,7 +316,7 @@ static weft_tensor chain(weft_graph *graph, weft_dtype dtype)
 /* Kernels that a program of `policy` is compiled to, with those of what it compiles while it runs. */
 static uint64_t count_kernels(weft_executor *executor, const weft_policy *policy)
 {
-    weft_executor_counters before, after;
+    weft_executor_counters before = {.size = sizeof before}, after = before;
     weft_program *program = compile(chain, WEFT_F64, policy);
     weft_array *input = make_input(program, 0);
     size_t products;

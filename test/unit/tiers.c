@@ -72,7 +72,7 @@ static weft_executor *open_executor(weft_code_policy code)
 
 static weft_executor_counters counters_of(const weft_executor *executor)
 {
-    weft_executor_counters counters;
+    weft_executor_counters counters = {.size = sizeof counters};
     weft_executor_counters_read(executor, &counters);
     return counters;
 }

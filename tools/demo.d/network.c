@@ -136,7 +136,7 @@ static weft_status *measure(network *demo, weft_array **output, double *out_us)
 
 static weft_status *check(const network *demo, int batch, double difference)
 {
-    weft_executor_counters counters;
+    weft_executor_counters counters = {.size = sizeof counters};
     weft_executor_counters_read(demo->executor, &counters);
     if (!(difference <= tolerance))
         return weft_status_create(NULL, WEFT_INTERNAL, NULL, "batch %d differs from the reference by %g, more than %g",
@@ -150,7 +150,7 @@ static weft_status *check(const network *demo, int batch, double difference)
 static weft_status *run_loaded(network *demo, int batch, weft_array **output, weft_array **expected)
 {
     weft_report report;
-    weft_executor_counters counters;
+    weft_executor_counters counters = {.size = sizeof counters};
     double us;
     WEFT_TRY(run_on(demo, demo->executor, "llvm", output, &report));
     weft_executor_counters_read(demo->executor, &counters);
@@ -185,7 +185,7 @@ static void print_cache(const char *name, const weft_cache_counters *cache)
 
 static weft_status *print_caches(const network *demo)
 {
-    weft_executor_counters counters;
+    weft_executor_counters counters = {.size = sizeof counters};
     weft_executor_counters_read(demo->executor, &counters);
     printf("\n");
     print_cache("variants", &counters.variants);

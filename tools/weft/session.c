@@ -200,7 +200,7 @@ static bool fill_disk(const weft_disk_counters *counters, cJSON *disk)
 
 static bool fill_stats(const weft_session *session, cJSON *stats)
 {
-    weft_executor_counters counters;
+    weft_executor_counters counters = {.size = sizeof counters};
     weft_executor_counters_read(session->executor, &counters);
     const weft_cache_counters *variants = &counters.variants;
     bool filled = cJSON_AddNumberToObject(stats, "plan_ms", session->plan_ms) != NULL &&
