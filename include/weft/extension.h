@@ -209,7 +209,8 @@ typedef struct weft_op_def {
     /*
      * Since 0.2: what makes a kernel part of programs compiled ahead of time (<weft/object.h>), which know no extension
      * where they run. The names that `kernel` and `scratch_size` have for a linker: the application that links the
-     * object has functions of these names, compiled from the same source. NULL: objects cannot contain the op.
+     * object has functions of these names, compiled from the same source; names of weft, of the C library or with a _
+     * in front are INVALID_ARGUMENT. NULL: objects cannot contain the op.
      *
      * What such a kernel is given is the same, except that its context has neither executor nor extension_state, that
      * `runtime` is "object", and that `allocator` has little more than an error takes: what it needs is scratch. An

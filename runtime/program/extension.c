@@ -72,10 +72,36 @@ static weft_status *check_attrs(const weft_op_def *op)
     return NULL;
 }
 
+/* Whether programs compiled ahead of time, libweft-rt.a or a C compiler use functions of that name, or may. */
+static bool is_reserved(const char *symbol)
+{
+    static const char *const beginnings[] = {"weft_", "_", "XXH", "pthread_", "sem_", "sched_"};
+    static const char *const names[] = {
+        "abort",    "access",    "aligned_alloc",  "calloc",    "clock_gettime", "close",     "dladdr1",    "dlclose",
+        "dlerror",  "dlinfo",    "dlopen",         "dlsym",     "exit",          "faccessat", "fchmod",     "fclose",
+        "fdopen",   "ferror",    "flock",          "fopen",     "fread",         "free",      "freelocale", "fstat",
+        "fwrite",   "getenv",    "getpid",         "main",      "malloc",        "memchr",    "memcmp",     "memcpy",
+        "memmove",  "memset",    "mkdir",          "mmap",      "munmap",        "newlocale", "open",       "openat",
+        "madvise",  "mprotect",  "posix_memalign", "qsort",     "read",          "readlink",  "realloc",    "remove",
+        "rename",   "sigdelset", "sigfillset",     "snprintf",  "stat",          "strchr",    "strcmp",     "strcpy",
+        "strcspn",  "strerror",  "strlen",         "strncmp",   "strncpy",       "strrchr",   "strspn",     "strtok_r",
+        "strtoull", "sysconf",   "unlinkat",       "uselocale", "vsnprintf",     "write"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(symbol, beginnings[i], strlen(beginnings[i])) == 0) return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(symbol, names[i]) == 0) return true;
+    return false;
+}
+
 static weft_status *check_symbol(const weft_op_def *op, const char *field, const char *symbol)
 {
-    if (symbol == NULL || is_word(symbol)) return NULL;
-    return refuse(WEFT_INVALID_ARGUMENT, "%s \"%s\" of op %s must be a word of letters, digits and _", field, symbol,
+    if (symbol == NULL) return NULL;
+    if (!is_word(symbol))
+        return refuse(WEFT_INVALID_ARGUMENT, "%s \"%s\" of op %s must be a word of letters, digits and _", field,
+                      symbol, op->name);
+    if (!is_reserved(symbol)) return NULL;
+    return refuse(WEFT_INVALID_ARGUMENT,
+                  "%s \"%s\" of op %s is a name of weft or of the C library, which programs with it use", field, symbol,
                   op->name);
 }
 
@@ -89,6 +115,10 @@ static weft_status *check_symbols(const weft_op_def *op)
     if (op->kernel_symbol != NULL && (op->scratch_symbol != NULL) != (op->scratch_size != NULL)) {
         return refuse(WEFT_INVALID_ARGUMENT,
                       "op %s has a kernel_symbol and only one of scratch_size and scratch_symbol", op->name);
+    }
+    if (op->kernel_symbol != NULL && op->scratch_symbol != NULL && strcmp(op->kernel_symbol, op->scratch_symbol) == 0) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has \"%s\" both as kernel_symbol and as scratch_symbol", op->name,
+                      op->kernel_symbol);
     }
     if (op->bitcode != NULL && (op->kernel_symbol == NULL || op->bitcode_size == 0)) {
         return refuse(WEFT_INVALID_ARGUMENT, "op %s has bitcode but %s", op->name,

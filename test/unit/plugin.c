@@ -34,6 +34,13 @@ static weft_status *kernel_none(const weft_kernel_context *context)
     return NULL;
 }
 
+static weft_status *scratch_none(const weft_kernel_context *context, size_t *out_size)
+{
+    (void)context;
+    *out_size = 0;
+    return NULL;
+}
+
 typedef struct table {
     weft_attr_def attr;
     weft_op_def op, second;
@@ -199,6 +206,21 @@ static void symbols_are_checked(void **state)
     refused("kernel_symbol \"demo-one\" of op demo.one must be a word of letters, digits and _");
     t.op.scratch_symbol = "";
     refused("scratch_symbol \"\" of op demo.one must be a word of letters, digits and _");
+    static const char *const reserved[] = {"memset",         "memcpy", "memmove",        "weft_rt_run",
+                                           "__cxa_finalize", "main",   "pthread_create", "_start"};
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+        t.op.kernel_symbol = reserved[i];
+        refused("is a name of weft or of the C library");
+    }
+    t.op.kernel_symbol = "demo_one";
+    t.op.scratch_symbol = "malloc";
+    refused(
+        "scratch_symbol \"malloc\" of op demo.one is a name of weft or of the C library, which programs with it use");
+    t.op.kernel_symbol = t.op.scratch_symbol = "demo_one";
+    t.op.scratch_size = scratch_none;
+    refused("op demo.one has \"demo_one\" both as kernel_symbol and as scratch_symbol");
+    t.op.kernel_symbol = "memset_of_demo";
+    weft_test_ok(weft_extension_check(&t.extension));
     t.op.kernel_symbol = "demo_one";
     t.op.kernel = NULL;
     t.op.lower = lower_none;
