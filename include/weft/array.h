@@ -99,6 +99,24 @@ weft_status *weft_array_copy(weft_array *destination, const weft_array *source) 
 weft_status *weft_array_retain_dense(const weft_allocator *allocator, weft_array *array,
                                      weft_array **out_dense) WEFT_MUST_USE;
 
+/* ---- with names ---- */
+
+/* An array under the name of its input or output. */
+typedef struct weft_named_array {
+    const char *name;
+    weft_array *array;
+} weft_named_array;
+
+typedef struct weft_named_arrays {
+    size_t count;
+    weft_named_array *items;
+} weft_named_arrays;
+
+/* A list in place: WEFT_NAMED({"x", x}, {"w", w}). C only. */
+#define WEFT_NAMED(...)                                                                                                \
+    ((weft_named_arrays){sizeof((weft_named_array[]){__VA_ARGS__}) / sizeof(weft_named_array),                         \
+                         (weft_named_array[]){__VA_ARGS__}})
+
 /* ---- as text ---- */
 
 /*

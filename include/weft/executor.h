@@ -147,22 +147,6 @@ typedef struct weft_profile {
     void (*record)(void *self, const weft_profile_record *record);
 } weft_profile;
 
-/* An array under the name of its input or output. */
-typedef struct weft_named_array {
-    const char *name;
-    weft_array *array;
-} weft_named_array;
-
-typedef struct weft_named_arrays {
-    size_t count;
-    weft_named_array *items;
-} weft_named_arrays;
-
-/* A list in place: WEFT_NAMED({"x", x}, {"w", w}). C only. */
-#define WEFT_NAMED(...)                                                                                                \
-    ((weft_named_arrays){sizeof((weft_named_array[]){__VA_ARGS__}) / sizeof(weft_named_array),                         \
-                         (weft_named_array[]){__VA_ARGS__}})
-
 /* A sequence of runs of one executor that a device performs asynchronously, one after another: weft_run.queue. */
 typedef struct weft_queue weft_queue;
 /* The end of a run, or of a copy: weft_run.signal. Any thread may use it. */

@@ -54,6 +54,17 @@ weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const c
 weft_status *weft_compile(weft_graph *graph, weft_tensors outputs, const weft_policy *policy,
                           weft_program **out_program) WEFT_MUST_USE;
 
+/*
+ * The program with some of its inputs as constants, of which it has copies; the others are its inputs, in their order.
+ * It is compiled once more, so that the passes see the constants, and has all symbols that the program has. For
+ * weights, which an object then contains (<weft/object.h>), and a product may read packed. Arrays may have any strides.
+ * NOT_FOUND for a name that no input has, INVALID_ARGUMENT for one that is given twice and for bools that are neither 0
+ * nor 1, DTYPE_MISMATCH, SHAPE_MISMATCH, and UNSUPPORTED for an input with an extent that is no number, and for an
+ * array that is not in memory of the CPU.
+ */
+weft_status *weft_program_bind(const weft_program *program, weft_named_arrays constants,
+                               weft_program **out_program) WEFT_MUST_USE;
+
 weft_program *weft_program_retain(weft_program *program);
 void weft_program_release(weft_program *program);
 

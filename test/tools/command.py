@@ -80,7 +80,8 @@ class General(Command):
                 with self.subTest(name, option=option):
                     self.refuses(MISUSED, f"{name}: {option} is given twice{tail}", name, *words)
         plugins = {(name, "--plugin") for name in ["run", "compile", "opt", "view", "check-gradients", "info"]}
-        others = {("run", "-o"), ("run", "--set"), ("check-gradients", "--set"), ("opt", "--schedule")}
+        others = {("run", "-o"), ("run", "--set"), ("check-gradients", "--set"), ("opt", "--schedule"),
+                  ("compile", "--constant")}
         self.assertEqual(lists, others | plugins)
 
     def test_names_that_are_empty(self):
@@ -621,6 +622,27 @@ class Compile(Command):
         for name in ["g.o", "out/g.h", "libg.a", "there"]:
             self.refuses(MISUSED, f"compile: -o {name}: it is the folder that NAME.o, NAME.h and NAME.pc are written to; "
                          "--name says NAME", "compile", "g.weft", "-o", name)
+
+    def test_constants(self):
+        """Inputs that are constants are no inputs of the object, which is that of a graph that has them as such."""
+        self.save("rows.npy", (2,), [1, 2])
+        for words in [("w=w.npy",), ("w=w.npy", "--weights", "file")]:
+            self.prints("", "compile", "g.weft", "-o", "bound", "--constant", *words)
+            told = self.weft("info", "bound/g.o")[1].splitlines()
+            self.assertEqual([line for line in told if line.startswith("input")], ["input     x: f32 [n, 3]"])
+        self.assertTrue((self.folder / "bound" / "g.weights").is_file())
+        self.prints("", "opt", "g.weft", "--save", "g.saved")
+        self.prints("", "compile", "g.saved", "-o", "bound", "--constant", "w=w.npy")
+        for reason, *files in [("the graph has no input 'v'; its inputs: x, w", "v=w.npy"),
+                               ("it is unclear which input 'w.npy' is; write NAME=w.npy; the graph's inputs: x, w", "w.npy"),
+                               ("input 'w' is given twice", "w=w.npy", "w=a.npy")]:
+            self.refuses(MISUSED, f"compile: {reason}", "compile", "g.weft",
+                         *(word for file in files for word in ["--constant", file]))
+        for reason, file in [('axis 0 of the array for input "w" has extent 2, but the program requires 3', "w=rows.npy"),
+                             ('the array for input "w" has rank 2, but the program requires 1', "w=a.npy"),
+                             ('input "x" cannot be a constant: axis 0 has extent n, which is no number', "x=a.npy"),
+                             ("none.npy: cannot be opened: No such file or directory", "w=none.npy")]:
+            self.refuses(FAILED, f"compile: {reason}", "compile", "g.weft", "--constant", file)
 
     def test_extents_that_no_call_has(self):
         (self.folder / "even.weft").write_text(

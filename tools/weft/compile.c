@@ -9,6 +9,7 @@
 #include "command.h"
 #include "file.h"
 #include "module.h"
+#include "named.h"
 
 /* ---- names ---- */
 
@@ -97,6 +98,64 @@ static weft_status *save_all(const weft_object *object, const char *folder, cons
     return save(folder, name, ".pc", text_of(weft_object_pkg_config(object)));
 }
 
+/* ---- constants ---- */
+
+static bool is_constant(const weft_option_value *value)
+{
+    return strcmp(value->option->name, "--constant") == 0;
+}
+
+/* A file for an input that no output needs is not read. */
+static weft_status *load_constants(const weft_arguments *arguments, weft_named_files *list, weft_array **arrays)
+{
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (is_constant(&arguments->values[i]) && !weft_named_is_archive(arguments->values[i].text))
+            WEFT_TRY(weft_named_add(list, arguments->values[i].text));
+    WEFT_TRY(weft_file_check_inputs(list->count, list->files));
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (is_constant(&arguments->values[i]) && weft_named_is_archive(arguments->values[i].text))
+            WEFT_TRY(weft_named_load_archive(list, arguments->values[i].text, arrays));
+    for (size_t i = 0; i < list->count; i++)
+        if (list->files[i] != NULL) WEFT_TRY(weft_file_load(list->files[i], list->names[i], &arrays[i]));
+    return NULL;
+}
+
+static weft_status *bind_arrays(const weft_named_files *list, weft_array *const *arrays, weft_program **program)
+{
+    weft_program *bound;
+    weft_named_arrays constants = {0, calloc(list->count + 1, sizeof *constants.items)};
+    if (constants.items == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < list->count; i++)
+        if (arrays[i] != NULL) constants.items[constants.count++] = (weft_named_array){list->names[i], arrays[i]};
+    weft_status *status = weft_program_bind(*program, constants, &bound);
+    free(constants.items);
+    WEFT_TRY(status);
+    weft_program_release(*program);
+    *program = bound;
+    return NULL;
+}
+
+/* Puts the arrays of --constant in the place of inputs. */
+static weft_status *bind_constants(const weft_arguments *arguments, const weft_source *source, weft_program **program)
+{
+    const weft_tensors declared = source->module == NULL ? (weft_tensors){0, NULL} : source->module->inputs;
+    size_t most = weft_program_input_count(*program) + declared.count;
+    weft_named_files list;
+    if (weft_arguments_find(arguments, "--constant") == NULL) return NULL;
+    weft_array **arrays = calloc(most + 1, sizeof *arrays);
+    weft_status *status = weft_named_init(&list, "input", most);
+    if (arrays == NULL && status == NULL) status = weft_status_out_of_memory();
+    if (status == NULL) {
+        weft_named_fill_inputs(&list, *program, declared);
+        status = load_constants(arguments, &list, arrays);
+        if (status == NULL) status = bind_arrays(&list, arrays, program);
+    }
+    for (size_t i = 0; i < most && arrays != NULL; i++) weft_array_release(arrays[i]);
+    free(arrays);
+    weft_named_finish(&list);
+    return status;
+}
+
 /* ---- compiling ---- */
 
 static weft_status *compile(const weft_arguments *arguments, const weft_program *program, const char *name)
@@ -131,10 +190,9 @@ static weft_status *run_source(const weft_arguments *arguments, const weft_sourc
     char *name = NULL;
     WEFT_TRY(weft_source_compile(source, &policy, &program));
     weft_status *status = find_name(arguments, &name);
-    if (status == NULL) {
-        status = compile(arguments, program, name);
-        free(name);
-    }
+    if (status == NULL) status = bind_constants(arguments, source, &program);
+    if (status == NULL) status = compile(arguments, program, name);
+    free(name);
     weft_program_release(program);
     return status;
 }
@@ -151,6 +209,8 @@ static const weft_option options[] = {
      "x86-64-v2 to x86-64-v4, armv8-a or native; the best runs (x86-64-v3, armv8-a)"},
     {"--target", WEFT_OPTION_TEXT, "TRIPLE", "x86_64-linux-gnu or aarch64-linux-gnu: where it runs (as this machine)"},
     {"--extents", WEFT_OPTION_TEXT, "n=1,m=64;...", "sizes to compile for beside any, which run faster"},
+    {"--constant", WEFT_OPTION_FILES, "[NAME=]IN.npy or IN.npz",
+     "that input, or those the archive has, as constants; may be repeated"},
     {"--weights", WEFT_OPTION_CHOICE, "embed|file",
      "constants in the object, or in NAME.weights, which is mapped (embed)"},
     {"--freestanding", WEFT_OPTION_FLAG, NULL,

@@ -11,74 +11,15 @@
 #include "draw.h"
 #include "file.h"
 #include "module.h"
+#include "named.h"
 #include "session.h"
 
-/* Names of the inputs or of the outputs, each with a file or NULL. */
-typedef struct file_list {
-    const char *what;    /* "input" */
-    size_t count, known; /* of the program, and with inputs after those that the outputs do not need */
-    const char **names;
-    const char **files;
-} file_list;
-
-/* "x, w, b"; cut where it gets long. */
-static void join_names(const file_list *list, char *out_text, size_t size)
+static void fill_names(const weft_program *program, weft_tensors declared, weft_named_files *inputs,
+                       weft_named_files *outputs)
 {
-    size_t used = 0;
-    snprintf(out_text, size, "none");
-    for (size_t i = 0; i < list->known && used < size; i++) {
-        int length = snprintf(out_text + used, size - used, "%s%s", i == 0 ? "" : ", ", list->names[i]);
-        used += (size_t)length;
-    }
-}
-
-/* The name that `text` begins with, before "=". Names and files may contain "=" too: the longest name that fits. */
-static size_t find_name(const file_list *list, const char *text, size_t *out_length)
-{
-    size_t found = list->known;
-    *out_length = 0;
-    for (size_t i = 0; i < list->known; i++) {
-        const char *known = list->names[i];
-        size_t length = strlen(known);
-        if (strncmp(known, text, length) != 0 || text[length] != '=' || length < *out_length) continue;
-        *out_length = length;
-        found = i;
-    }
-    return found;
-}
-
-static weft_status *refuse_name(const file_list *list, const char *text)
-{
-    char names[512];
-    const char *equals = strchr(text, '=');
-    join_names(list, names, sizeof names);
-    if (equals != NULL)
-        return weft_misuse("the graph has no %s '%.*s'; its %ss: %s", list->what, (int)(equals - text), text,
-                           list->what, names);
-    return weft_misuse("it is unclear which %s '%s' is; write NAME=%s; the graph's %ss: %s", list->what, text, text,
-                       list->what, names);
-}
-
-/* Takes "NAME=FILE" into the list, or "FILE" where there is one name only. */
-static weft_status *add_file(file_list *list, const char *text)
-{
-    size_t length, found = find_name(list, text, &length);
-    bool single = list->count == 1 || list->known == 1;
-    bool nameless = found == list->known && single && strchr(text, '=') == NULL;
-    const char *file = nameless ? text : text + length + 1;
-    if (nameless) found = 0;
-    if (found == list->known) return refuse_name(list, text);
-    const char *name = list->names[found];
-    if (file[0] == 0 && !nameless) return weft_misuse("%s '%s' has no file after '='", list->what, name);
-    if (list->files[found] != NULL) return weft_misuse("%s '%s' is given twice", list->what, name);
-    list->files[found] = file;
-    return NULL;
-}
-
-/* FILE.npz, which gives or takes all arrays by their names. */
-static bool is_archive(const char *text)
-{
-    return strchr(text, '=') == NULL && weft_file_ends_with(text, ".npz");
+    weft_named_fill_inputs(inputs, program, declared);
+    outputs->count = outputs->known = weft_program_output_count(program);
+    for (size_t i = 0; i < outputs->count; i++) outputs->names[i] = weft_program_output_name(program, i);
 }
 
 /* ---- symbols ---- */
@@ -159,37 +100,10 @@ static weft_status *check_extents(const weft_session *session)
 
 /* ---- inputs ---- */
 
-/* Loads from an archive the needed inputs that no other file is named for. */
-static weft_status *load_members(const weft_npz *npz, const file_list *list, const char *path, weft_array **arrays)
-{
-    size_t member, taken = 0;
-    char names[512];
-    for (size_t i = 0; i < list->known; i++) {
-        const char *name = list->names[i];
-        if (!weft_npz_find(npz, name, &member)) continue;
-        taken++;
-        if (list->files[i] != NULL || i >= list->count) continue;
-        if (arrays[i] != NULL) return weft_misuse("input '%s' is given by two archives", name);
-        WEFT_TRY(weft_npz_load(npz, member, &arrays[i]));
-    }
-    if (taken > 0) return NULL;
-    weft_npz_list(npz, names, sizeof names);
-    return weft_misuse("%s has none of the graph's inputs; its arrays: %s", path, names);
-}
-
-static weft_status *load_archive(const file_list *list, const char *path, weft_array **arrays)
-{
-    weft_npz *npz;
-    WEFT_TRY(weft_npz_open(NULL, path, &npz));
-    weft_status *status = load_members(npz, list, path, arrays);
-    weft_npz_close(npz);
-    return status;
-}
-
-static weft_status *fill_inputs(const weft_arguments *arguments, file_list *list)
+static weft_status *fill_inputs(const weft_arguments *arguments, weft_named_files *list)
 {
     for (size_t i = 1; i < arguments->operand_count; i++)
-        if (!is_archive(arguments->operands[i])) WEFT_TRY(add_file(list, arguments->operands[i]));
+        if (!weft_named_is_archive(arguments->operands[i])) WEFT_TRY(weft_named_add(list, arguments->operands[i]));
     const char **files = calloc(list->count + 1, sizeof *files);
     if (files == NULL) return weft_status_out_of_memory();
     files[0] = arguments->operands[0]; /* the graph is a file too */
@@ -199,14 +113,15 @@ static weft_status *fill_inputs(const weft_arguments *arguments, file_list *list
     return status;
 }
 
-static weft_status *load_inputs(const weft_arguments *arguments, const file_list *list, weft_array **arrays)
+static weft_status *load_inputs(const weft_arguments *arguments, const weft_named_files *list, weft_array **arrays)
 {
     char names[512];
     for (size_t i = 1; i < arguments->operand_count; i++)
-        if (is_archive(arguments->operands[i])) WEFT_TRY(load_archive(list, arguments->operands[i], arrays));
+        if (weft_named_is_archive(arguments->operands[i]))
+            WEFT_TRY(weft_named_load_archive(list, arguments->operands[i], arrays));
     for (size_t i = 0; i < list->count; i++) {
         if (list->files[i] != NULL || arrays[i] != NULL) continue;
-        join_names(list, names, sizeof names);
+        weft_named_print(list, names, sizeof names);
         return weft_misuse("%s '%s' is missing; the graph's %ss: %s", list->what, list->names[i], list->what, names);
     }
     for (size_t i = 0; i < list->count; i++)
@@ -221,13 +136,13 @@ static bool is_output(const weft_option_value *value)
     return is_option(value, "-o");
 }
 
-static weft_status *fill_outputs(const weft_arguments *arguments, file_list *list)
+static weft_status *fill_outputs(const weft_arguments *arguments, weft_named_files *list)
 {
     const char *archive = NULL;
     for (size_t i = 0; i < arguments->value_count; i++) {
         const weft_option_value *value = &arguments->values[i];
         if (!is_output(value)) continue;
-        if (!is_archive(value->text)) WEFT_TRY(add_file(list, value->text));
+        if (!weft_named_is_archive(value->text)) WEFT_TRY(weft_named_add(list, value->text));
         else if (archive == NULL) archive = value->text;
     }
     for (size_t i = 0; i < list->count; i++)
@@ -238,7 +153,7 @@ static weft_status *fill_outputs(const weft_arguments *arguments, file_list *lis
     return weft_misuse("--deflate is for what goes into an archive, but no -o names one: OUT.npz");
 }
 
-static size_t add_known(const file_list *list, const char **files)
+static size_t add_known(const weft_named_files *list, const char **files)
 {
     size_t count = 0;
     for (size_t i = 0; i < list->known; i++)
@@ -246,18 +161,19 @@ static size_t add_known(const file_list *list, const char **files)
     return count;
 }
 
-static weft_status *check_files(const weft_arguments *arguments, const file_list *inputs, const file_list *outputs)
+static weft_status *check_files(const weft_arguments *arguments, const weft_named_files *inputs,
+                                const weft_named_files *outputs)
 {
     size_t most_read = inputs->known + arguments->operand_count;
     const char **read = calloc(most_read + outputs->known + arguments->value_count, sizeof *read);
     if (read == NULL) return weft_status_out_of_memory();
     size_t read_count = add_known(inputs, read);
     for (size_t i = 0; i < arguments->operand_count; i++)
-        if (i == 0 || is_archive(arguments->operands[i])) read[read_count++] = arguments->operands[i];
+        if (i == 0 || weft_named_is_archive(arguments->operands[i])) read[read_count++] = arguments->operands[i];
     const char **written = read + most_read;
     size_t count = add_known(outputs, written);
     for (size_t i = 0; i < arguments->value_count; i++)
-        if (is_output(&arguments->values[i]) && is_archive(arguments->values[i].text))
+        if (is_output(&arguments->values[i]) && weft_named_is_archive(arguments->values[i].text))
             written[count++] = arguments->values[i].text;
     weft_status *status = weft_file_check_results(arguments, read_count, read, count, written);
     for (size_t i = 0; i < count && status == NULL; i++) status = weft_output_check(written[i]);
@@ -265,7 +181,7 @@ static weft_status *check_files(const weft_arguments *arguments, const file_list
     return status;
 }
 
-static weft_status *print_outputs(const weft_session *session, const file_list *list)
+static weft_status *print_outputs(const weft_session *session, const weft_named_files *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         size_t size = weft_text_escape(list->names[i], NULL, 0) + 1;
@@ -291,7 +207,8 @@ static bool goes_on(const weft_status *first)
     return weft_status_code(first) != WEFT_CANCELLED;
 }
 
-static weft_status *write_outputs(const weft_arguments *arguments, const weft_session *session, const file_list *list)
+static weft_status *write_outputs(const weft_arguments *arguments, const weft_session *session,
+                                  const weft_named_files *list)
 {
     bool deflated = weft_arguments_find(arguments, "--deflate") != NULL;
     if (weft_arguments_find(arguments, "-o") == NULL) return print_outputs(session, list);
@@ -300,7 +217,7 @@ static weft_status *write_outputs(const weft_arguments *arguments, const weft_se
         if (list->files[i] != NULL) keep_first(&first, weft_file_save(list->files[i], session->outputs[i]));
     for (size_t i = 0; i < arguments->value_count && goes_on(first); i++) {
         const weft_option_value *value = &arguments->values[i];
-        if (is_output(value) && is_archive(value->text))
+        if (is_output(value) && weft_named_is_archive(value->text))
             keep_first(&first, weft_npz_save(NULL, value->text, list->count, list->names, session->outputs, deflated));
     }
     return first;
@@ -332,7 +249,7 @@ static weft_status *check_saving(const weft_arguments *arguments)
 }
 
 static weft_status *run_files(const weft_arguments *arguments, weft_graph *graph, weft_session *session,
-                              file_list *inputs, file_list *outputs)
+                              weft_named_files *inputs, weft_named_files *outputs)
 {
     const char *save = weft_arguments_text(arguments, "--save", NULL);
     WEFT_TRY(weft_session_check(arguments));
@@ -350,48 +267,22 @@ static weft_status *run_files(const weft_arguments *arguments, weft_graph *graph
     return first;
 }
 
-static weft_status *file_list_init(file_list *list, const char *what, size_t most)
-{
-    *list = (file_list){
-        .what = what, .names = calloc(most + 1, sizeof *list->names), .files = calloc(most + 1, sizeof *list->files)};
-    return list->names == NULL || list->files == NULL ? weft_status_out_of_memory() : NULL;
-}
-
-static void file_list_finish(file_list *list)
-{
-    free(list->names);
-    free(list->files);
-}
-
-static void fill_names(const weft_program *program, weft_tensors declared, file_list *inputs, file_list *outputs)
-{
-    inputs->count = weft_program_input_count(program);
-    outputs->count = outputs->known = weft_program_output_count(program);
-    for (; inputs->known < inputs->count; inputs->known++)
-        inputs->names[inputs->known] = weft_program_input_name(program, inputs->known);
-    for (size_t i = 0; i < declared.count; i++) {
-        const char *name = weft_tensor_name(declared.items[i]);
-        if (weft_program_find_input(program, name) == SIZE_MAX) inputs->names[inputs->known++] = name;
-    }
-    for (size_t i = 0; i < outputs->count; i++) outputs->names[i] = weft_program_output_name(program, i);
-}
-
 static weft_status *run_source(const weft_arguments *arguments, const weft_source *source, weft_session *session)
 {
-    file_list inputs, outputs = {0};
+    weft_named_files inputs, outputs = {0};
     const char *view = weft_arguments_text(arguments, "--view", NULL);
     WEFT_TRY(weft_session_compile(session, source));
     if (weft_arguments_find(arguments, "--save") != NULL) WEFT_TRY(weft_program_keep_code(session->program));
     const weft_module *module = source->module;
     const weft_tensors declared = module == NULL ? (weft_tensors){0, NULL} : module->inputs;
-    weft_status *status = file_list_init(&inputs, "input", declared.count + session->input_count);
-    if (status == NULL) status = file_list_init(&outputs, "output", session->output_count);
+    weft_status *status = weft_named_init(&inputs, "input", declared.count + session->input_count);
+    if (status == NULL) status = weft_named_init(&outputs, "output", session->output_count);
     if (status == NULL) fill_names(session->program, declared, &inputs, &outputs);
     session->profiled = view != NULL;
     if (status == NULL)
         status = run_files(arguments, module == NULL ? NULL : module->graph, session, &inputs, &outputs);
-    file_list_finish(&inputs);
-    file_list_finish(&outputs);
+    weft_named_finish(&inputs);
+    weft_named_finish(&outputs);
     if (status == NULL && view != NULL) {
         bool every_op = weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL;
         weft_draw_options how = {weft_draw_format(view), view, every_op};
