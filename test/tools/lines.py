@@ -30,7 +30,10 @@ graph {
   %x = input() {name = "x", dtype = f32, shape = [n, 2]}
   %w = constant() {dtype = f32, shape = [2, 2], data = [1, 2, 3, 4]}
   %0 = dot(%x, %w) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [0]}
-  return y = %0
+  %b = input() {name = "b", dtype = f32, shape = [2]}
+  %1 = broadcast(%b) {shape = [n, 2], axes = [1]}
+  %2 = add(%0, %1)
+  return y = %2
 }
 """
 
@@ -42,6 +45,7 @@ class Lines(Command):
         (self.folder / "graph.weft").write_text(ROW)
         (self.folder / "layer.weft").write_text(LAYER)
         self.save("x.npy", (3, 4), range(12))
+        self.save("b.npy", (2,), range(2))
         shutil.copy(sys.argv[2], self.folder / "libmine.so")
         (self.folder / "network.json").write_text(json.dumps(
             {"inputs": [[0, 1], [1, 2], [2, 3], [3, 4]], "output": [0, 4], "sizes": [2, 3, 4, 5, 6]}))
