@@ -71,6 +71,14 @@ class Cross(unittest.TestCase):
         self.compile("--target", "x86_64-unknown-linux-gnu")
         self.assertEqual(self.check(self.build_here(*WITH_LIBRARY)), said)
 
+    def test_kernels_of_extensions(self):
+        """What is installed with the runtime has the headers that the source of a kernel includes."""
+        self.compile("--target", "aarch64-linux-gnu")
+        flags = [flag for flag in self.install() if flag.startswith("-I") and str(self.folder) in flag]
+        run("aarch64-linux-gnu-gcc", "-std=c17", "-O1", "-Wall", "-Wextra", "-Werror", "-c", *flags,
+            f"{SOURCE}/test/plugin/sample.c", "-o", self.folder / "sample.o")
+        self.assertIn("sample_median_kernel", run("nm", self.folder / "sample.o"))
+
     def test_two_targets_need_the_same(self):
         """Both objects need the same functions of libweft-rt, and nothing else."""
         needed = []

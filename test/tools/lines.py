@@ -45,7 +45,7 @@ class Lines(Command):
         (self.folder / "graph.weft").write_text(ROW)
         (self.folder / "layer.weft").write_text(LAYER)
         self.save("x.npy", (3, 4), range(12))
-        self.save("b.npy", (2,), range(2))
+        self.save("bias.npy", (2,), range(2))
         shutil.copy(sys.argv[2], self.folder / "libmine.so")
         (self.folder / "network.json").write_text(json.dumps(
             {"inputs": [[0, 1], [1, 2], [2, 3], [3, 4]], "output": [0, 4], "sizes": [2, 3, 4, 5, 6]}))
