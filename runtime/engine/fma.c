@@ -2,23 +2,9 @@
 #include "runtime/engine/fma.h"
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
+#include "runtime/base/float_bits.h"
 
 __extension__ typedef unsigned __int128 wide;
-
-static uint64_t bits_of(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static double double_of(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 /* ---- sums with their errors ---- */
 
@@ -43,9 +29,9 @@ static exact_sum add(double a, double b)
 static double add_to_odd(double a, double b)
 {
     exact_sum s = add(a, b);
-    uint64_t bits = bits_of(s.sum);
+    uint64_t bits = weft_bits_of_f64(s.sum);
     if ((s.error > 0 || s.error < 0) && (bits & 1) == 0) bits += (s.error > 0) == (s.sum > 0) ? 1 : UINT64_MAX;
-    return double_of(bits);
+    return weft_f64_of_bits(bits);
 }
 
 /* The product of two f32 has at most 48 bits and is exact in f64, which has more than two bits more than f32. */
@@ -128,7 +114,7 @@ static double round_to_f64(bool negative, wide magnitude, int exponent)
     int zeros = high != 0 ? __builtin_clzll(high) : 64 + __builtin_clzll((uint64_t)magnitude);
     uint64_t top = (uint64_t)shift_right(magnitude << zeros, 64);
     int biased = exponent + 127 - zeros + BIAS, dropped = 63 - FRACTION;
-    if (biased >= SPECIAL) return double_of(sign | (uint64_t)SPECIAL << FRACTION);
+    if (biased >= SPECIAL) return weft_f64_of_bits(sign | (uint64_t)SPECIAL << FRACTION);
     if (biased < 1) { /* subnormal, without an implied bit */
         top = (uint64_t)shift_right(top, 1 - biased);
         biased = 1;
@@ -136,7 +122,7 @@ static double round_to_f64(bool negative, wide magnitude, int exponent)
     uint64_t kept = top >> dropped, rest = top << (64 - dropped), half = UINT64_C(1) << 63;
     kept += rest > half || (rest == half && (kept & 1) != 0);
     /* The bit that is implied, or to which a subnormal was rounded up, counts as one in the exponent. */
-    return double_of(sign | (kept + ((uint64_t)(biased - 1) << FRACTION)));
+    return weft_f64_of_bits(sign | (kept + ((uint64_t)(biased - 1) << FRACTION)));
 }
 
 /*
@@ -163,7 +149,7 @@ static double multiply_and_add(uint64_t a, uint64_t b, uint64_t c)
 
 double weft_fma_f64(double a, double b, double c)
 {
-    uint64_t x = bits_of(a), y = bits_of(b), z = bits_of(c);
+    uint64_t x = weft_bits_of_f64(a), y = weft_bits_of_f64(b), z = weft_bits_of_f64(c);
     if (is_moderate(x) && is_moderate(y) && is_moderate(z)) return multiply_and_add_moderate(a, b, c);
     if (is_special(x) || is_special(y) || a == 0 || b == 0) return a * b + c;
     if (is_special(z)) return c + c; /* whose product may overflow */

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
+#include "test/fuzz/edit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,19 +59,12 @@ static bool load(const void *bytes, size_t size)
     return loaded;
 }
 
-/* Two bytes that say where it is cut, then a place and a byte each. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 2) {
-        if (!load(&whole, sizeof whole)) abort();
-        return 0;
-    }
-    size_t kept = sizeof whole - (data[0] | (size_t)data[1] << 8) % sizeof whole;
-    unsigned char *changed = malloc(kept);
+    size_t changed_size;
+    unsigned char *changed = weft_fuzz_edit(&whole, sizeof whole, data, size, &changed_size);
     if (changed == NULL) return 0;
-    memcpy(changed, &whole, kept);
-    for (size_t i = 2; i + 3 <= size; i += 3) changed[(data[i] | (size_t)data[i + 1] << 8) % kept] = data[i + 2];
-    load(changed, kept);
+    if (!load(changed, changed_size) && size == 0) abort();
     free(changed);
     return 0;
 }

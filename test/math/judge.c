@@ -2,7 +2,7 @@
 #include "test/math/judge.h"
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
+#include "runtime/base/float_bits.h"
 #include "test/math/clones.h"
 
 enum {
@@ -21,20 +21,6 @@ weft_judge_format weft_judge_format_of(weft_dtype dtype)
     case WEFT_F32: return (weft_judge_format){24, -126, 127};
     default: return (weft_judge_format){53, -1022, 1023};
     }
-}
-
-static int64_t bits_of(double value)
-{
-    int64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static double from_bits(int64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
 }
 
 /* ---- the first answer ---- */
@@ -57,11 +43,12 @@ WEFT_CLONES static void measure(const weft_judge *judge, size_t count, const dou
     const int64_t infinity = (int64_t)SPECIAL << FRACTION, sign = INT64_MIN;
     const double slack = judge->slack;
     for (size_t i = 0; i < count; i++) {
-        int64_t bits = bits_of(high[i]), is = bits_of(found[i]), size = bits & ~sign, size_found = is & ~sign;
+        int64_t bits = (int64_t)weft_bits_of_f64(high[i]), is = (int64_t)weft_bits_of_f64(found[i]);
+        int64_t size = bits & ~sign, size_found = is & ~sign;
         int64_t exponent = (int64_t)((uint64_t)size >> FRACTION), floor = a[i] < 0 ? least_negative : least;
         int64_t unit = exponent < floor ? floor : exponent, over = (bits & sign) | infinity;
         int64_t expected = exponent > most ? over : bits;
-        double scale = from_bits((int64_t)((uint64_t)(places - unit) << FRACTION));
+        double scale = weft_f64_of_bits((uint64_t)(places - unit) << FRACTION);
         double far = (fabs((found[i] - high[i]) - low[i]) + slack) * scale;
         double number = is == expected ? 0 : HUGE_VAL, none = size_found > infinity ? 0 : HUGE_VAL;
         far = unit < LEAST ? HUGE_VAL : far;
@@ -76,7 +63,7 @@ WEFT_CLONES static void measure(const weft_judge *judge, size_t count, const dou
 static double special_distance(double found, double expected)
 {
     if (isnan(expected)) return isnan(found) ? 0 : HUGE_VAL;
-    return bits_of(found) == bits_of(expected) ? 0 : HUGE_VAL;
+    return weft_bits_of_f64(found) == weft_bits_of_f64(expected) ? 0 : HUGE_VAL;
 }
 
 /* Infinity counts as the number after the largest one where the exact value is within the range. */
