@@ -161,12 +161,12 @@ MAKE(window_add)
 {
     UNUSED;
     if (weft_tensor_rank(x) == 0 || weft_tensor_rank(x) >= g->most_axes) return WEFT_NO_TENSOR;
-    int64_t axis = draw_axis(g, x), stride = 1 + draw_small(g, 2), dilation = 1 + draw_small(g, 1);
-    if (axis < 0) axis += (int64_t)weft_tensor_rank(x);
+    int64_t axis = (int64_t)draw_below(g, weft_tensor_rank(x));
+    int64_t stride = 1 + draw_small(g, 2), dilation = 1 + draw_small(g, 1);
     weft_extent extent = draw_extent_of(x, (size_t)axis);
     weft_tensor windows = weft_window(x, axis, weft_extent_of(1 + draw_small(g, 4)), stride, dilation);
     if (draw_chance(g, 2)) windows = weft_mul(windows, windows);
-    return weft_window_add(windows, axis, extent, draw_mistake(g) ? 0 : stride, dilation);
+    return weft_window_add(windows, draw_mistake(g) ? 64 : axis, extent, stride, dilation);
 }
 
 MAKE(shear)
