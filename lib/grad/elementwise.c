@@ -91,16 +91,6 @@ static weft_tensor slope_asinh(const weft_tensor *x, weft_tensor y, size_t i)
                        over(1, weft_sqrt(plus(weft_mul(near, near), 1))));
 }
 
-/* Half each where they are equal, nothing where one is NaN. */
-static weft_tensor share(weft_tensor larger, weft_tensor a, weft_tensor b)
-{
-    weft_tensor half = weft_select(weft_eq(a, b), number(a, 0.5), number(a, 0));
-    return weft_select(larger, number(a, 1), half);
-}
-
-SLOPE(max, share(weft_gt(x[i], x[1 - i]), x[i], x[1 - i]))
-SLOPE(min, share(weft_lt(x[i], x[1 - i]), x[i], x[1 - i]))
-
 /* By the exponent nothing where a is 0 and y with it. */
 static weft_tensor slope_by_exponent(const weft_tensor *x, weft_tensor y)
 {
@@ -153,8 +143,7 @@ static const slope_row slopes[WEFT_OP_COUNT] = {
     [WEFT_OP_erf] = {slope_erf, SLOPE_FINITE},           [WEFT_OP_erfc] = {slope_erfc, SLOPE_FINITE},
     [WEFT_OP_lgamma] = {slope_lgamma, SLOPE_GUARDED},    [WEFT_OP_tgamma] = {slope_tgamma, SLOPE_GUARDED},
     [WEFT_OP_digamma] = {slope_digamma, SLOPE_GUARDED},  [WEFT_OP_pow] = {slope_pow, SLOPE_GUARDED},
-    [WEFT_OP_copysign] = {slope_copysign, SLOPE_FINITE}, [WEFT_OP_max] = {slope_max, SLOPE_FINITE},
-    [WEFT_OP_min] = {slope_min, SLOPE_FINITE},           [WEFT_OP_atan2] = {slope_atan2, SLOPE_GUARDED},
+    [WEFT_OP_copysign] = {slope_copysign, SLOPE_FINITE}, [WEFT_OP_atan2] = {slope_atan2, SLOPE_GUARDED},
 };
 
 static weft_tensor multiply(const slope_row *row, weft_tensor g, weft_tensor slope)
@@ -289,6 +278,31 @@ static weft_status *jvp_remainder(const weft_gradient_context *c, weft_tensor *o
     if (!weft_gradient_given(c, 1)) return NULL;
     weft_tensor share = weft_neg(weft_mul(c->given.items[1], quotient(c)));
     out_values[0] = weft_gradient_add(out_values[0], share);
+    return NULL;
+}
+
+/* ---- the greater and the less ---- */
+
+/* What operand `i` gets of g: all where it alone is the result, half where they are equal, nothing where one is NaN. */
+static weft_tensor share_of(const weft_gradient_context *c, size_t i, weft_tensor g)
+{
+    weft_tensor own = c->inputs.items[i], other = c->inputs.items[1 - i], zero = number(g, 0);
+    weft_tensor wins = weft_op_id_of(c->op) == WEFT_OP_max ? weft_gt(own, other) : weft_lt(own, other);
+    return weft_select(wins, g, weft_select(weft_eq(own, other), times(g, 0.5), zero));
+}
+
+static weft_status *vjp_extremum(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (c->needs[i]) out_values[i] = share_of(c, i, c->given.items[0]);
+    return NULL;
+}
+
+static weft_status *jvp_extremum(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (weft_gradient_given(c, i))
+            out_values[0] = weft_gradient_add(out_values[0], share_of(c, i, c->given.items[i]));
     return NULL;
 }
 
@@ -449,8 +463,8 @@ static const weft_gradient_row rows[] = {
     {WEFT_OP_fmod, vjp_remainder, jvp_remainder, NULL},
     SLOPED(pow),
     SLOPED(copysign),
-    SLOPED(max),
-    SLOPED(min),
+    {WEFT_OP_max, vjp_extremum, jvp_extremum, NULL},
+    {WEFT_OP_min, vjp_extremum, jvp_extremum, NULL},
     SLOPED(atan2),
     STEP(and),
     STEP(or),

@@ -56,8 +56,9 @@ class Declared:
 
     @functools.cache
     def struct(self, name):
-        """Pairs of name and type of the fields, and the struct for ctypes; None if there is none of that name."""
-        if name not in self.struct_texts:
+        """Pairs of name and type of the fields, and the struct for ctypes; None if there is none of that name, or it is
+        one of `KINDS`."""
+        if name in KINDS or name not in self.struct_texts:
             return None
         fields = declared(self.struct_texts[name], ";")
         return fields, structure(name, **{field: self.kind(kind) for field, kind in fields})

@@ -389,6 +389,23 @@ static void every_allocation_may_fail(void **state)
     assert_true(weft_test_fail_each(trace_gradients_of_regions, NULL) > 100);
 }
 
+/* An index that is out of range is reported by the gather of the forward part. */
+static void indices_out_of_range(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_tensor x = vector(graph, "x", WEFT_F64), i = weft_constant(graph, WEFT_I64, WEFT_INTS(2), (int64_t[]){0, 7});
+    weft_tensor loss = weft_reduce_sum(weft_exp(weft_gather(x, i, 0)), WEFT_INTS(0), false), result;
+    weft_program *program = NULL;
+    weft_array *array = create_array(3);
+    weft_grad(loss, WEFT_TENSORS(x), &result);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &program));
+    weft_test_fails(run_on(program, 1, &array), WEFT_DATA_ERROR, "gather");
+    weft_array_release(array);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +420,7 @@ int main(void)
         cmocka_unit_test(tensors_inside_of_a_region),
         cmocka_unit_test(ops_without_a_rule),
         cmocka_unit_test(rules_that_give_another_type),
+        cmocka_unit_test(indices_out_of_range),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

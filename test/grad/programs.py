@@ -42,6 +42,8 @@ def check(options, seed):
         print(f"{seed}: {done.stdout}{done.stderr}", end="")
     if done.returncode == OK:
         return "right" if "jvp" in done.stdout else "nowhere smooth"
+    if "has no derivative" in done.stderr:  # rules.c knows which ops have none
+        return "without a rule"
     if done.returncode == MISUSED and "has no gradient" in done.stderr:
         return "no floats"
     if done.returncode == FAILED and re.search("out of range|must equal|must be at most|is outside", done.stderr):
@@ -65,7 +67,7 @@ def main():
     found = [check(options, seed) for seed in seeds]
     for kind in sorted(set(found)):
         print(f"{found.count(kind)} {kind}")
-    few = not options.seeds and found.count("right") < len(found) / 4
+    few = not options.seeds and found.count("right") < len(found) / 6
     sys.exit("wrong" in found or few)
 
 

@@ -40,6 +40,7 @@ class Tracer:
         return self.extent(value)
 
     def known(self, value):
+        """The extent `value` as a number."""
         return self.weft.shape(self.graph, [value]).extents[0]
 
     def extent(self, value):
@@ -50,9 +51,6 @@ class Tracer:
     def input(self, name, dtype, extents):
         return self.weft.trace("input", self.graph, name.encode(), self.dtype(dtype), list(extents) or
                                self.weft.shape(self.graph, []))
-
-    def shape_of(self, tensor):
-        return self.weft.tensor_shape(tensor)
 
     # ---- calls ----
 
@@ -90,33 +88,33 @@ class Tracer:
     def value(self, op, name, kind, operands, attributes):
         """What is passed for one parameter, or is in one field of options."""
         single, several = operands
-        attribute = attributes.get(name, OMITTED.get((op, name)))
         if kind == "weft_graph *":
             return self.graph
         if kind == "weft_tensor":
             return next(single, Tensor())
         if kind == "weft_tensors":
             return Tensors(len(several), items(Tensor, several))
-        if kind == "weft_dtype":
-            return self.dtype(attribute)
-        if kind in ("weft_shape", "weft_ints") or kind == "weft_extent":
-            return self.extents(op, name, kind, attribute)
-        if kind in self.declared.enums:
-            return ctypes.c_int(self.declared.enums[kind].get(attribute, 0))
         struct = kind.removeprefix("const ").removesuffix(" *")
         if self.declared.struct(struct):
             options = self.options(op, struct, operands, attributes)
             return ctypes.byref(options) if kind.endswith("*") else options
         if kind.endswith("*"):
             return POINTER()
-        return argument(float(attribute) if kind == "double" else attribute or 0 if kind != "bool" else bool(attribute))
+        return self.attribute(kind, attributes.get(name, OMITTED.get((op, name))))
 
-    def extents(self, op, name, kind, attribute):
+    def attribute(self, kind, value):
+        """An attribute, which is None where a step leaves it out, as its parameter takes it."""
+        if kind == "weft_dtype":
+            return self.dtype(value)
         if kind == "weft_ints":
-            return ints(attribute or [])
+            return ints(value or [])
         if kind == "weft_extent":
-            return Extent() if attribute is None else self.extent(attribute)
-        return argument([self.extent(value) for value in attribute] or self.weft.shape(self.graph, []))
+            return Extent() if value is None else self.extent(value)
+        if kind == "weft_shape":
+            return argument([self.extent(extent) for extent in value] or self.weft.shape(self.graph, []))
+        if kind in self.declared.enums:
+            return ctypes.c_int(self.declared.enums[kind].get(value, 0))
+        return argument({"bool": bool, "double": float}.get(kind, int)(value or 0))
 
     def options(self, op, struct, operands, attributes):
         fields, create = self.declared.struct(struct)
@@ -135,7 +133,8 @@ class Tracer:
     def fold(self, operands, attributes, step):
         region = step["body"]
         count = len(operands)
-        body = FOLD_BODY(lambda _context, index, carried, out: self.body(region, [copy(index), *map(copy, carried[:count])], out))
+        body = FOLD_BODY(lambda _context, index, carried, out:
+                         self.body(region, [copy(index), *map(copy, carried[:count])], out))
         results = (Tensor * count)()
         trips = self.symbol(attributes["trips"])
         self.weft.trace("fold", trips, operands, body, POINTER(), results)

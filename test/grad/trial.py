@@ -165,21 +165,21 @@ class Trial:
     # ---- runs ----
 
     def run(self, runtime, operands):
-        """The arrays of each section."""
+        """The arrays of each section, and why others have none."""
         try:
-            return self.run_sections(list(self.sections), runtime, operands)
+            return self.run_sections(list(self.sections), runtime, operands), self.failures
         except Failure:
             return self.run_alone(runtime, operands)
 
     def run_alone(self, runtime, operands):
-        """The same, section by section: those that fail are among the failures."""
-        results = {}
+        """The same, section by section."""
+        results, failures = {}, dict(self.failures)
         for name in list(self.sections):
             try:
                 results.update(self.run_sections([name], runtime, operands))
             except Failure as failure:
-                self.failures[name] = str(failure)
-        return results
+                failures[name] = str(failure)
+        return results, failures
 
     def run_sections(self, names, runtime, operands):
         outputs = [tensor for name in names for tensor in self.sections[name]]

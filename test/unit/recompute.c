@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What derivatives compute again to save memory: the bits are those without, and the memory is less. Functions with
+ * rules of their own, and whole Jacobians. */
+#include "test/support.h"
+#include <math.h>
+#include <string.h>
+#include <weft/weft.h>
+
+enum { ROWS = 48, WIDTH = 64, LAYERS = 8 };
+
+typedef struct scene {
+    weft_graph *graph;
+    weft_executor *executor;
+    weft_tensor x, w; /* f32[ROWS, WIDTH], f32[WIDTH, WIDTH] */
+} scene;
+
+static scene scene_create(void)
+{
+    scene s;
+    weft_test_ok(weft_graph_create(NULL, &s.graph));
+    weft_test_ok(weft_executor_create_standard(NULL, &s.executor));
+    s.x = weft_input(s.graph, "x", WEFT_F32, WEFT_SHAPE(ROWS, WIDTH));
+    s.w = weft_input(s.graph, "w", WEFT_F32, WEFT_SHAPE(WIDTH, WIDTH));
+    return s;
+}
+
+static void scene_destroy(scene *s)
+{
+    weft_executor_destroy(s->executor);
+    weft_graph_destroy(s->graph);
+}
+
+/* ---- runs ---- */
+
+static float noise(size_t i)
+{
+    return (float)sin(12.9898 * (double)(i + 1)) * 0.25F;
+}
+
+static weft_array *make_input(const weft_program *program, size_t i)
+{
+    static float data[2][WIDTH * WIDTH];
+    bool is_x = strcmp(weft_program_input_name(program, i), "x") == 0;
+    size_t rows = is_x ? ROWS : WIDTH;
+    weft_array *array;
+    for (size_t k = 0; k < rows * WIDTH; k++) data[is_x][k] = noise(k + is_x);
+    weft_test_ok(
+        weft_array_wrap(NULL, WEFT_F32, 2, (int64_t[]){(int64_t)rows, WIDTH}, NULL, data[is_x], NULL, NULL, &array));
+    return array;
+}
+
+/* The outputs of a run; returns its peak. */
+static size_t run(const scene *s, weft_tensors outputs, int64_t n, weft_array **out_results)
+{
+    weft_program *program;
+    weft_array *inputs[2];
+    weft_report report;
+    weft_test_ok(weft_compile(s->graph, outputs, NULL, &program));
+    size_t count = weft_program_input_count(program);
+    assert_true(count <= 2);
+    for (size_t i = 0; i < count; i++) inputs[i] = make_input(program, i);
+    memset(out_results, 0, outputs.count * sizeof(weft_array *));
+    const weft_binding binding = {"n", n};
+    weft_test_ok(weft_executor_run(s->executor, program,
+                                   &(weft_run){.input_count = count,
+                                               .inputs = inputs,
+                                               .output_count = outputs.count,
+                                               .outputs = out_results,
+                                               .extent_count = n > 0,
+                                               .extents = &binding,
+                                               .report = &report}));
+    for (size_t i = 0; i < count; i++) weft_array_release(inputs[i]);
+    weft_program_release(program);
+    return report.peak_bytes;
+}
+
+static void expect_same(size_t count, weft_array **a, weft_array **b, size_t elements)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_memory_equal(weft_array_data(a[i]), weft_array_data(b[i]), elements * sizeof(float));
+        assert_true(isfinite(((float *)weft_array_data(a[i]))[0]) && ((float *)weft_array_data(a[i]))[0] != 0);
+        weft_array_release(a[i]);
+        weft_array_release(b[i]);
+    }
+}
+
+/* ---- checkpoints ---- */
+
+static weft_tensor layer(weft_tensor x, weft_tensor w)
+{
+    return weft_tanh(weft_matmul(weft_tanh(weft_matmul(x, w)), w));
+}
+
+static void trace_layer(void *context, const weft_tensor *inputs, weft_tensor *out_results)
+{
+    const scene *s = context;
+    out_results[0] = layer(inputs[0], s->w);
+}
+
+static weft_tensor gradient_by_w(scene *s, bool checkpoints)
+{
+    weft_tensor y = s->x;
+    for (int i = 0; i < LAYERS; i++)
+        y = checkpoints ? weft_checkpoint(WEFT_TENSORS(y), 1, trace_layer, s, NULL) : layer(y, s->w);
+    return weft_grad(weft_reduce_sum(weft_mul(y, y), WEFT_INTS(0, 1), false), WEFT_TENSORS(s->w), NULL);
+}
+
+static void checkpoints_change_no_bit_and_take_less(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_array *plain, *again;
+    size_t stored = run(&s, WEFT_TENSORS(gradient_by_w(&s, false)), 0, &plain);
+    size_t recomputed = run(&s, WEFT_TENSORS(gradient_by_w(&s, true)), 0, &again);
+    expect_same(1, &plain, &again, WIDTH * WIDTH);
+    /* Two values a layer, or one and the two of the layer that is computed again. */
+    assert_true(recomputed < stored * 3 / 4);
+    scene_destroy(&s);
+}
+
+static void checkpoints_nest_and_differentiate_twice(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor products[2];
+    for (int i = 0; i < 2; i++) {
+        weft_tensor y = i == 0 ? layer(s.x, s.w) : weft_checkpoint(WEFT_TENSORS(s.x), 1, trace_layer, &s, NULL);
+        weft_tensor loss = weft_reduce_sum(weft_mul(y, y), WEFT_INTS(0, 1), false);
+        products[i] = weft_hvp(loss, WEFT_TENSORS(s.w), WEFT_TENSORS(weft_cos(s.w)), NULL);
+    }
+    weft_array *plain, *again;
+    run(&s, WEFT_TENSORS(products[0]), 0, &plain);
+    run(&s, WEFT_TENSORS(products[1]), 0, &again);
+    expect_same(1, &plain, &again, WIDTH * WIDTH);
+    scene_destroy(&s);
+}
+
+/* ---- loops in segments ---- */
+
+static void next_state(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const scene *s = context;
+    weft_tensor drift = weft_mul(weft_cast(index, WEFT_F32), 0.0009765625F);
+    out_next[0] = weft_tanh(weft_add(weft_matmul(carried[0], s->w), drift));
+}
+
+static void trace_gradients(scene *s, weft_extent trips, int64_t length, weft_tensor *out_gradients)
+{
+    weft_tensor y = length < 0
+                        ? weft_fold(trips, WEFT_TENSORS(s->x), next_state, s, NULL)
+                        : weft_fold_in_segments(trips, weft_extent_of(length), WEFT_TENSORS(s->x), next_state, s, NULL);
+    weft_tensor loss = weft_add(weft_reduce_sum(weft_mul(y, y), WEFT_INTS(0, 1), false),
+                                weft_reduce_sum(weft_mul(s->w, s->w), WEFT_INTS(0, 1), false));
+    weft_grad(loss, WEFT_TENSORS(s->x, s->w), out_gradients);
+}
+
+static void segments_change_no_bit(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_extent n = weft_symbol(s.graph, "n", 0, 1000);
+    static const int64_t lengths[] = {1, 7, 10, 64, 0};
+    static const int64_t trips[] = {1, 9, 50, 70};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        weft_tensor plain[2], segments[2];
+        trace_gradients(&s, n, -1, plain);
+        trace_gradients(&s, n, lengths[i], segments);
+        for (size_t k = 0; k < sizeof trips / sizeof *trips; k++) {
+            weft_array *a[2], *b[2];
+            run(&s, (weft_tensors){2, plain}, trips[k], a);
+            run(&s, (weft_tensors){2, segments}, trips[k], b);
+            expect_same(1, &a[0], &b[0], ROWS * WIDTH);
+            expect_same(1, &a[1], &b[1], WIDTH * WIDTH);
+        }
+    }
+    scene_destroy(&s);
+}
+
+static void segments_take_a_twentieth(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor plain[2], segments[2];
+    weft_array *a[2], *b[2];
+    trace_gradients(&s, weft_extent_of(2500), -1, plain);
+    trace_gradients(&s, weft_extent_of(2500), 0, segments);
+    size_t stored = run(&s, (weft_tensors){2, plain}, 0, a), less = run(&s, (weft_tensors){2, segments}, 0, b);
+    expect_same(1, &a[0], &b[0], ROWS * WIDTH);
+    expect_same(1, &a[1], &b[1], WIDTH * WIDTH);
+    assert_true(stored < (size_t)2510 * ROWS * WIDTH * sizeof(float));
+    assert_true(less < stored / 20);
+    scene_destroy(&s);
+}
+
+/* ---- loops with a bound ---- */
+
+static weft_tensor is_short(void *context, const weft_tensor *carried)
+{
+    (void)context;
+    return weft_lt(carried[0], 100);
+}
+
+static void twice(void *context, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    out_next[0] = weft_mul(carried[0], 2);
+}
+
+static void bounded_loops_have_gradients(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor x = weft_scalar(s.graph, WEFT_F32, 3);
+    weft_tensor y = weft_while_at_most(weft_extent_of(9), WEFT_TENSORS(x), is_short, twice, NULL, NULL);
+    weft_tensor outputs[] = {y, weft_grad(y, WEFT_TENSORS(x), NULL)};
+    weft_array *results[2];
+    run(&s, (weft_tensors){2, outputs}, 0, results);
+    assert_true(*(float *)weft_array_data(results[0]) == 192 && *(float *)weft_array_data(results[1]) == 64);
+    for (int i = 0; i < 2; i++) weft_array_release(results[i]);
+    weft_tensor cut = weft_while_at_most(weft_extent_of(2), WEFT_TENSORS(x), is_short, twice, NULL, NULL);
+    weft_program *program;
+    weft_test_ok(weft_compile(s.graph, WEFT_TENSORS(weft_grad(cut, WEFT_TENSORS(x), NULL), cut), NULL, &program));
+    weft_array *none[2] = {NULL, NULL};
+    weft_test_fails(weft_executor_run(s.executor, program, &(weft_run){.output_count = 2, .outputs = none}),
+                    WEFT_DATA_ERROR, "");
+    weft_program_release(program);
+    scene_destroy(&s);
+}
+
+/* ---- rules of one's own ---- */
+
+static void square(void *context, const weft_tensor *inputs, weft_tensor *out_results)
+{
+    (void)context;
+    out_results[0] = weft_mul(inputs[0], inputs[0]);
+}
+
+static void pull_seven(void *context, weft_tensors inputs, weft_tensors results, weft_tensors cotangents,
+                       weft_tensor *out_cotangents)
+{
+    (void)context, (void)inputs, (void)results;
+    out_cotangents[0] = weft_mul(cotangents.items[0], 7);
+}
+
+static void pull_wrong(void *context, weft_tensors inputs, weft_tensors results, weft_tensors cotangents,
+                       weft_tensor *out_cotangents)
+{
+    (void)context, (void)inputs, (void)results;
+    out_cotangents[0] = weft_reduce_sum(cotangents.items[0], WEFT_INTS(0), false);
+}
+
+static float value_of(const scene *s, weft_tensor scalar)
+{
+    weft_array *result;
+    run(s, WEFT_TENSORS(scalar), 0, &result);
+    float value = *(float *)weft_array_data(result);
+    weft_array_release(result);
+    return value;
+}
+
+static void custom_rules_are_used(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    const weft_gradient_rule rule = {.vjp = pull_seven}, wrong = {.vjp = pull_wrong};
+    weft_tensor x = weft_scalar(s.graph, WEFT_F32, 3), v = weft_narrow(s.x, 0, weft_extent_of(0), weft_extent_of(2));
+    weft_tensor y = weft_custom_gradient(WEFT_TENSORS(x), 1, square, NULL, &rule, NULL);
+    weft_tensor same = weft_mul(x, x); /* no part of it */
+    assert_true(value_of(&s, y) == 9);
+    assert_true(value_of(&s, weft_grad(y, WEFT_TENSORS(x), NULL)) == 7);
+    assert_true(value_of(&s, weft_grad(same, WEFT_TENSORS(x), NULL)) == 6);
+    assert_true(value_of(&s, weft_grad(weft_add(y, same), WEFT_TENSORS(x), NULL)) == 13);
+    /* Without a jvp the function itself is differentiated. */
+    assert_true(value_of(&s, weft_jvp(WEFT_TENSORS(y), WEFT_TENSORS(x), WEFT_TENSORS(x), NULL)) == 18);
+    weft_tensor bad = weft_custom_gradient(WEFT_TENSORS(v), 1, square, NULL, &wrong, NULL);
+    weft_grad(weft_reduce_sum(bad, WEFT_INTS(0, 1), false), WEFT_TENSORS(v), NULL);
+    const weft_status *error = weft_graph_error(s.graph);
+    assert_int_equal(weft_status_code(error), WEFT_INVALID_ARGUMENT);
+    assert_non_null(
+        strstr(weft_status_message(error), "custom_gradient: its vjp gave f32[64] for input 0, which is f32[2, 64]"));
+    weft_graph_clear_error(s.graph);
+    assert_true(value_of(&s, weft_grad(y, WEFT_TENSORS(x), NULL)) == 7);
+    scene_destroy(&s);
+}
+
+/* ---- Jacobians ---- */
+
+static void jacobians_are_whole(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    /* Of x[0, :3] and of two sums of it: by columns, and by rows. */
+    weft_tensor x = weft_reshape(weft_slice(s.x, WEFT_SHAPE(0, 0), WEFT_SHAPE(1, 3), WEFT_INTS(1, 1)), WEFT_SHAPE(3));
+    weft_tensor few = weft_reshape(weft_reduce_sum(weft_mul(x, x), WEFT_INTS(0), false), WEFT_SHAPE(1));
+    weft_tensor outputs[] = {x, weft_jacobian(weft_sin(x), x),
+                             weft_jacobian(weft_concat(WEFT_TENSORS(few, few), 0), x)};
+    weft_array *results[3];
+    run(&s, (weft_tensors){3, outputs}, 0, results);
+    const float *at = weft_array_data(results[0]), *square_matrix = weft_array_data(results[1]);
+    const float *rows = weft_array_data(results[2]);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) assert_true(fabsf(square_matrix[3 * i + j] - (i == j ? cosf(at[i]) : 0)) < 1e-6F);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 3; j++) assert_true(fabsf(rows[3 * i + j] - 2 * at[j]) < 1e-6F);
+    for (int i = 0; i < 3; i++) weft_array_release(results[i]);
+    scene_destroy(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checkpoints_change_no_bit_and_take_less),
+        cmocka_unit_test(checkpoints_nest_and_differentiate_twice),
+        cmocka_unit_test(segments_change_no_bit),
+        cmocka_unit_test(segments_take_a_twentieth),
+        cmocka_unit_test(bounded_loops_have_gradients),
+        cmocka_unit_test(custom_rules_are_used),
+        cmocka_unit_test(jacobians_are_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
