@@ -69,8 +69,8 @@ static double real_of(const weft_operand *operand, bool odd)
     return negative ? -value : value;
 }
 
-/* False when the dtype cannot hold the number. */
-static bool store(weft_dtype dtype, const weft_operand *operand, void *out_element)
+WEFT_PLAIN_FUNCTION(bool, weft_operand_store, (weft_dtype dtype, const weft_operand *operand, void *out_element),
+                    (dtype, operand, out_element))
 {
     int64_t integer;
     if (!is_integer(dtype)) {
@@ -101,7 +101,7 @@ static WEFT_PLAIN_FUNCTION(weft_tensor, make_constant,
     char text[40];
     if (!weft_tensor_is_valid(like)) return weft_tensor_failed(like.graph);
     weft_dtype dtype = weft_tensor_dtype(like);
-    if (store(dtype, operand, element)) return weft_constant(like.graph, dtype, (weft_ints){0, NULL}, element);
+    if (weft_operand_store(dtype, operand, element)) return weft_constant(like.graph, dtype, (weft_ints){0, NULL}, element);
     describe(operand, text, sizeof text);
     return weft_trace_fail(like.graph, WEFT_OUT_OF_RANGE, function, "operand %zu is %s, which %s cannot hold", number,
                            text, weft_dtype_name(dtype));

@@ -46,4 +46,7 @@ typedef struct weft_axis_list {
 /* The same for a list. */
 bool weft_axes_normalize(weft_graph *graph, const char *function, weft_ints axes, size_t rank,
                          weft_axis_list *out_axes);
+
+/* Writes a number as one element of `dtype`, under the rules of operand.h; false when the dtype cannot hold it. */
+bool weft_operand_store(weft_dtype dtype, const weft_operand *operand, void *out_element);
 #endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_EAGER_H
+#define WEFT_EAGER_H
+/*
+ * Arrays to compute with at once, without a graph in sight:
+ *
+ *     weft_eager_array *y = weft_eager_apply(weft_softmax, weft_eager_apply(weft_matmul, x, w), -1);
+ *     weft_array *value;
+ *     status = weft_eager_value(eager, y, &value);
+ *
+ * A call is checked at once, against the rules of the function that it names, and its result has a dtype and a shape
+ * at once, but it is only recorded. When a value is asked for, everything recorded that it depends on is traced into a
+ * graph, compiled and run as one program. Programs are kept by the structure of what was recorded: functions, their
+ * options, dtypes and shapes. So a second step of the same kind traces and compiles nothing, and where nothing but a
+ * single small op was recorded, costs little more than running it.
+ *
+ * What is computed at once: a function that only moves elements (reshape, permute, slice, broadcast, flip and what is
+ * composed of them), called on an array that has its value, gives a view of that value and no copy.
+ *
+ * What becomes memory: when a value is asked for, so do those of all arrays on the way that anybody else has a hold of,
+ * by a handle or by another recorded call: they would otherwise have to be computed again. Release what is only
+ * needed on the way, and it stays within a loop. An array whose last holder is the call that uses it may be
+ * overwritten by the result of that call (donation, as weft_run.donated says): an update of a part of it is then done
+ * in place. Memory that a caller wrapped, or has a reference on, is never overwritten.
+ *
+ * Errors are the tracing functions' own. A call that fails returns NULL, any call with NULL among its operands returns
+ * NULL silently, and the first error waits in the context until weft_eager_value, or weft_eager_evaluate, is asked for
+ * such an array. Errors that only a run can find (an index out of range, an integer divided by zero) come from these
+ * two as well; what failed stays recorded.
+ *
+ * A context and its arrays belong to one thread at a time. Several contexts may share an executor.
+ */
+#include <weft/executor.h>
+#include <weft/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_eager weft_eager;
+/* A counted handle on a value, or on one to come. Values never change. */
+typedef struct weft_eager_array weft_eager_array;
+
+/* Lists, by value; the items stay the caller's. */
+typedef struct weft_eager_arrays {
+    size_t count;
+    weft_eager_array *const *items;
+} weft_eager_arrays;
+
+/* Zero-initialise for the defaults. */
+typedef struct weft_eager_options {
+    const weft_allocator *allocator;
+    const char *runtime;       /* of the executor, by name; NULL: the default; outlives the context */
+    const weft_policy *policy; /* how programs are compiled; outlives the context; NULL: the defaults */
+    /* When a call would depend on a chain of so many recorded ones, or of sixteen times as many under a tape, these are
+     * run at once: it bounds what is compiled as one program, and has loops that look at nothing repeat their programs
+     * all the same. 0: 64. */
+    size_t most_recorded;
+    size_t program_capacity;  /* programs kept, the most recently used; 0: 1024 */
+    size_t function_capacity; /* pairs of a function with its options and the types of its operands; 0: 4096 */
+} weft_eager_options;
+
+/* What a context did. */
+typedef struct weft_eager_counters {
+    uint64_t calls;     /* recorded or made views */
+    uint64_t views;     /* of those, views */
+    uint64_t traces;    /* functions traced to know their results; each is one of a new function, options or types */
+    uint64_t programs;  /* compiled */
+    uint64_t runs;      /* of programs */
+    uint64_t donations; /* arrays given to a run to be overwritten */
+    size_t arrays;      /* that exist now */
+} weft_eager_counters;
+
+/* A context on `executor`, which must outlive it and its arrays. */
+weft_status *weft_eager_create(weft_executor *executor, const weft_eager_options *options,
+                               weft_eager **out_eager) WEFT_MUST_USE;
+/* Ends the context and drops its programs. Arrays stay the caller's to release: those with values keep them. */
+void weft_eager_destroy(weft_eager *eager);
+/* The first error since one was reported or forgotten, or NULL; owned by the context. */
+const weft_status *weft_eager_error(const weft_eager *eager);
+/* Forgets it. */
+void weft_eager_clear_error(weft_eager *eager);
+void weft_eager_counters_read(const weft_eager *eager, weft_eager_counters *out_counters);
+/* Drops programs and what is known of functions, so that all is traced and compiled anew. */
+void weft_eager_clear(weft_eager *eager);
+
+/* ---- arrays in and out ---- */
+
+/* `array` as an operand; retained, not copied: its elements must not change while anything computed from them is only
+ * recorded. NULL with an error for one on another device than the runtime's. */
+weft_eager_array *weft_eager_from(weft_eager *eager, weft_array *array);
+/* A copy of `data`, row-major elements of `dtype`. */
+weft_eager_array *weft_eager_copy(weft_eager *eager, weft_dtype dtype, weft_ints shape, const void *data);
+/* `value` converted to `dtype` as weft_scalar does it, rank 0. */
+weft_eager_array *weft_eager_number(weft_eager *eager, weft_dtype dtype, double value);
+
+/* The value, computed now unless it is known. It belongs to the handle and lives as long; retain it to keep it. Its
+ * elements must not be written. For NULL the error that made it so, which is forgotten then. */
+weft_status *weft_eager_value(weft_eager *eager, weft_eager_array *array, weft_array **out_value) WEFT_MUST_USE;
+/* Computes the values of all `arrays` in one program. */
+weft_status *weft_eager_evaluate(weft_eager *eager, weft_eager_arrays arrays) WEFT_MUST_USE;
+/* Whether the value is there already. */
+bool weft_eager_is_known(const weft_eager_array *array);
+
+weft_dtype weft_eager_dtype(const weft_eager_array *array);
+size_t weft_eager_rank(const weft_eager_array *array);
+/* As many as the rank; lives as long as the handle. */
+const int64_t *weft_eager_shape(const weft_eager_array *array);
+/* Product of the shape. */
+int64_t weft_eager_count(const weft_eager_array *array);
+
+weft_eager_array *weft_eager_retain(weft_eager_array *array);
+/* NULL is fine. */
+void weft_eager_release(weft_eager_array *array);
+/* Releases `*place`, if it is not NULL, and puts `array` there, whose reference it takes:
+ * weft_eager_assign(&x, weft_eager_apply(weft_add, x, y)). */
+void weft_eager_assign(weft_eager_array **place, weft_eager_array *array);
+
+/*
+ * Between begin and end, the references that calls hand out belong to the scope, which ends them: expressions nest
+ * without a release for each part. Retain what is to stay; releasing earlier is fine too, and lets go of memory.
+ * Scopes nest. Handles of a scope count as holders until it ends: see above on what becomes memory.
+ */
+typedef struct weft_eager_scope {
+    size_t first, outer; /* private */
+} weft_eager_scope;
+weft_eager_scope weft_eager_scope_begin(weft_eager *eager);
+void weft_eager_scope_end(weft_eager *eager, weft_eager_scope scope);
+
+/* ---- calls ---- */
+
+/* Traces a function into `graph`: fills in all `out_results`. It is called once to know the types of the results, and
+ * once for each program that has the call; it must do the same each time, must not make inputs, and must not use
+ * the context. */
+typedef void (*weft_eager_trace)(weft_graph *graph, const void *options, const weft_tensor *operands,
+                                 weft_tensor *out_results);
+
+/* A function to call; zero-initialise. */
+typedef struct weft_eager_function {
+    const char *name; /* in messages */
+    weft_eager_trace trace;
+    /* Handed to `trace`; copied, aligned to 16. Calls are of the same kind if the bytes are the same: padding must be
+     * zeroed, and what a pointer in it points to must never change. */
+    const void *options;
+    size_t options_size;
+    size_t result_count; /* 0: 1 */
+    const char *file;    /* of the caller, for errors; NULL: not known */
+    int line;
+} weft_eager_function;
+
+/* Calls any tracing function, or a composition of many: it is a unit to what is recorded. Returns result 0 and writes
+ * all to `out_results`, which may be NULL if there is only one. */
+weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *function, weft_eager_arrays operands,
+                                  weft_eager_array **out_results);
+
+/*
+ * weft_eager_apply(weft_FUNCTION, arguments...): a public tracing function by name, with arrays for tensors, the
+ * context for a graph, and integers for extents; 16 arguments at most. C with GCC or clang only.
+ *
+ *     weft_eager_apply(weft_add, x, y)                  weft_eager_apply(weft_mul, x, 0.5)
+ *     weft_eager_apply(weft_reduce_sum, x, WEFT_INTS(-1), false)
+ *     weft_eager_apply(weft_reshape, x, WEFT_SHAPE(2, 3))
+ *     weft_eager_apply(weft_concat, WEFT_EAGER_ARRAYS(x, y), 0)
+ *     weft_eager_apply(weft_zeros, eager, WEFT_F32, WEFT_SHAPE(4))
+ *
+ * The type of the function says what it takes: those of WEFT_EAGER_SIGNATURES_ are known, others do not compile, and
+ * are called by weft_eager_call. A user's own function of such a type works as well.
+ *
+ * Numbers may stand for arrays beside an array, under the rules of operand.h. Those that are a multiple of 1/2 in
+ * [-4, 4] are part of the program, as in a graph: pow(x, 2) is a product. Others are operands, so that a rate that
+ * differs in each step compiles nothing.
+ */
+#if defined(__GNUC__) && !defined(__cplusplus)
+#define weft_eager_apply(function, ...)                                                                                \
+    WEFT_EAGER_APPLY_(#function, function, WEFT_COUNT_(__VA_ARGS__), __VA_ARGS__)
+#endif
+
+/* A list in place: WEFT_EAGER_ARRAYS(x, y). C only. */
+#define WEFT_EAGER_ARRAYS(...)                                                                                         \
+    ((weft_eager_arrays){sizeof((weft_eager_array *[]){__VA_ARGS__}) / sizeof(weft_eager_array *),                     \
+                         (weft_eager_array *[]){__VA_ARGS__}})
+
+/*
+ * Known types of functions: a name, and what is taken, one letter for each parameter:
+ * g graph, x tensor, X tensors, i int64_t, e extent, b bool, d dtype, r double, l ints, s shape.
+ */
+#define WEFT_EAGER_SIGNATURES_(ROW)                                                                                    \
+    ROW(x, (weft_tensor))                                                                                              \
+    ROW(xx, (weft_tensor, weft_tensor))                                                                                \
+    ROW(xxx, (weft_tensor, weft_tensor, weft_tensor))                                                                  \
+    ROW(xi, (weft_tensor, int64_t))                                                                                    \
+    ROW(xii, (weft_tensor, int64_t, int64_t))                                                                          \
+    ROW(xiii, (weft_tensor, int64_t, int64_t, int64_t))                                                                \
+    ROW(xib, (weft_tensor, int64_t, bool))                                                                             \
+    ROW(xibb, (weft_tensor, int64_t, bool, bool))                                                                      \
+    ROW(xie, (weft_tensor, int64_t, weft_extent))                                                                      \
+    ROW(xiee, (weft_tensor, int64_t, weft_extent, weft_extent))                                                        \
+    ROW(xl, (weft_tensor, weft_ints))                                                                                  \
+    ROW(xlb, (weft_tensor, weft_ints, bool))                                                                           \
+    ROW(xlib, (weft_tensor, weft_ints, int64_t, bool))                                                                 \
+    ROW(xlrb, (weft_tensor, weft_ints, double, bool))                                                                  \
+    ROW(xll, (weft_tensor, weft_ints, weft_ints))                                                                      \
+    ROW(xs, (weft_tensor, weft_shape))                                                                                 \
+    ROW(xssl, (weft_tensor, weft_shape, weft_shape, weft_ints))                                                        \
+    ROW(xd, (weft_tensor, weft_dtype))                                                                                 \
+    ROW(xr, (weft_tensor, double))                                                                                     \
+    ROW(xrr, (weft_tensor, double, double))                                                                            \
+    ROW(xed, (weft_tensor, weft_extent, weft_dtype))                                                                   \
+    ROW(xxi, (weft_tensor, weft_tensor, int64_t))                                                                      \
+    ROW(xxb, (weft_tensor, weft_tensor, bool))                                                                         \
+    ROW(xxll, (weft_tensor, weft_tensor, weft_ints, weft_ints))                                                        \
+    ROW(xxss, (weft_tensor, weft_tensor, weft_shape, weft_shape))                                                      \
+    ROW(xxrr, (weft_tensor, weft_tensor, double, double))                                                              \
+    ROW(xxxi, (weft_tensor, weft_tensor, weft_tensor, int64_t))                                                        \
+    ROW(Xi, (weft_tensors, int64_t))                                                                                   \
+    ROW(xXl, (weft_tensor, weft_tensors, weft_ints))                                                                   \
+    ROW(xXls, (weft_tensor, weft_tensors, weft_ints, weft_shape))                                                      \
+    ROW(xxXl, (weft_tensor, weft_tensor, weft_tensors, weft_ints))                                                     \
+    ROW(gds, (weft_graph *, weft_dtype, weft_shape))                                                                   \
+    ROW(gdrs, (weft_graph *, weft_dtype, double, weft_shape))                                                          \
+    ROW(gdsi, (weft_graph *, weft_dtype, weft_shape, int64_t))                                                         \
+    ROW(gdrre, (weft_graph *, weft_dtype, double, double, weft_extent))                                                \
+    ROW(gdeei, (weft_graph *, weft_dtype, weft_extent, weft_extent, int64_t))
+
+typedef enum weft_eager_signature {
+#define WEFT_EAGER_SIGNATURE_NAME_(name, types) WEFT_EAGER_##name,
+    WEFT_EAGER_SIGNATURES_(WEFT_EAGER_SIGNATURE_NAME_)
+    WEFT_EAGER_SIGNATURE_COUNT
+} weft_eager_signature;
+
+typedef enum weft_eager_kind {
+    WEFT_EAGER_CONTEXT,
+    WEFT_EAGER_ARRAY,
+    WEFT_EAGER_SIGNED,
+    WEFT_EAGER_UNSIGNED,
+    WEFT_EAGER_REAL,
+    WEFT_EAGER_LIST,
+    WEFT_EAGER_INTS,
+    WEFT_EAGER_SHAPE
+} weft_eager_kind;
+
+enum { WEFT_EAGER_FEW = 16 };
+
+/* An argument of weft_eager_apply; made by the macro, where lists that are written in place have ended by the time of
+ * the call: so up to WEFT_EAGER_FEW items are copied. */
+typedef struct weft_eager_argument {
+    weft_eager_kind kind;
+    /* Of a list; its items are the few, extents as integers, INT64_MIN for one that is none; or, of more than
+     * WEFT_EAGER_FEW, those that `many` points to. SIZE_MAX for one that is missing. */
+    size_t count;
+    union {
+        weft_eager *context;
+        weft_eager_array *array;
+        int64_t integer;
+        uint64_t natural;
+        double real;
+        const void *many;
+        weft_eager_array *few_arrays[WEFT_EAGER_FEW];
+        int64_t few_ints[WEFT_EAGER_FEW];
+    } value;
+} weft_eager_argument;
+
+/* Any tracing function; converted back to its own type before it is called. */
+typedef void (*weft_eager_any)(void);
+
+/* What weft_eager_apply calls. Errors name the function, and `file` and `line` if `file` is not NULL. Arguments of the
+ * wrong number or kind are INVALID_ARGUMENT where there is a context to record it. */
+weft_eager_array *weft_eager_apply_arguments(const char *name, weft_eager_signature signature, weft_eager_any function,
+                                             size_t count, const weft_eager_argument *arguments, const char *file,
+                                             int line);
+
+#ifdef __cplusplus
+}
+#endif
+
+#if defined(__GNUC__) && !defined(__cplusplus)
+static inline weft_eager_argument weft_eager_context_(weft_eager *context)
+{
+    weft_eager_argument argument;
+    argument.kind = WEFT_EAGER_CONTEXT;
+    argument.value.context = context;
+    return argument;
+}
+static inline weft_eager_argument weft_eager_array_(weft_eager_array *array)
+{
+    weft_eager_argument argument;
+    argument.kind = WEFT_EAGER_ARRAY;
+    argument.value.array = array;
+    return argument;
+}
+static inline weft_eager_argument weft_eager_signed_(int64_t integer)
+{
+    weft_eager_argument argument;
+    argument.kind = WEFT_EAGER_SIGNED;
+    argument.value.integer = integer;
+    return argument;
+}
+static inline weft_eager_argument weft_eager_unsigned_(uint64_t natural)
+{
+    weft_eager_argument argument;
+    argument.kind = WEFT_EAGER_UNSIGNED;
+    argument.value.natural = natural;
+    return argument;
+}
+static inline weft_eager_argument weft_eager_real_(double real)
+{
+    weft_eager_argument argument;
+    argument.kind = WEFT_EAGER_REAL;
+    argument.value.real = real;
+    return argument;
+}
+static inline weft_eager_argument weft_eager_list_(weft_eager_arrays list)
+{
+    weft_eager_argument argument;
+    argument.kind = WEFT_EAGER_LIST;
+    argument.count = list.items == NULL && list.count > 0 ? SIZE_MAX : list.count;
+    argument.value.many = list.items;
+    if (argument.count > WEFT_EAGER_FEW) return argument;
+    for (size_t i = 0; i < argument.count; i++) argument.value.few_arrays[i] = list.items[i];
+    return argument;
+}
+static inline weft_eager_argument weft_eager_ints_(weft_ints list)
+{
+    weft_eager_argument argument;
+    argument.kind = WEFT_EAGER_INTS;
+    argument.count = list.items == NULL && list.count > 0 ? SIZE_MAX : list.count;
+    argument.value.many = list.items;
+    if (argument.count > WEFT_EAGER_FEW) return argument;
+    for (size_t i = 0; i < argument.count; i++) argument.value.few_ints[i] = list.items[i];
+    return argument;
+}
+static inline weft_eager_argument weft_eager_shape_(weft_shape list)
+{
+    weft_eager_argument argument;
+    argument.kind = WEFT_EAGER_SHAPE;
+    argument.count = list.extents == NULL && list.rank > 0 ? SIZE_MAX : list.rank;
+    argument.value.many = list.extents;
+    if (argument.count > WEFT_EAGER_FEW) return argument;
+    for (size_t i = 0; i < argument.count; i++) {
+        bool is_number = list.extents[i].graph == NULL;
+        argument.value.few_ints[i] = is_number ? list.extents[i].value : INT64_MIN;
+    }
+    return argument;
+}
+
+/* Once in the text, as WEFT_OPERAND_. */
+#define WEFT_EAGER_ARGUMENT_(value) WEFT_EAGER_ARGUMENT_COUNTED_(value, __COUNTER__)
+#define WEFT_EAGER_ARGUMENT_COUNTED_(value, count) WEFT_EAGER_ARGUMENT_NAMED_(value, count)
+#define WEFT_EAGER_ARGUMENT_NAMED_(value, count)                                                                       \
+    __extension__({                                                                                                    \
+        __auto_type weft_eager_##count##_ = (value);                                                                   \
+        _Generic(weft_eager_##count##_, weft_eager_array *                                                             \
+                 : weft_eager_array_, weft_eager *                                                                     \
+                 : weft_eager_context_, weft_eager_arrays                                                              \
+                 : weft_eager_list_, weft_ints                                                                         \
+                 : weft_eager_ints_, weft_shape                                                                        \
+                 : weft_eager_shape_, float                                                                            \
+                 : weft_eager_real_, double                                                                            \
+                 : weft_eager_real_, unsigned long                                                                     \
+                 : weft_eager_unsigned_, unsigned long long                                                            \
+                 : weft_eager_unsigned_, default                                                                       \
+                 : weft_eager_signed_)(weft_eager_##count##_);                                                         \
+    })
+
+#define WEFT_EAGER_ASSOCIATION_(name, types) weft_tensor (*) types: WEFT_EAGER_##name,
+#define WEFT_EAGER_SIGNATURE_OF_(function)                                                                             \
+    _Generic((function), WEFT_EAGER_SIGNATURES_(WEFT_EAGER_ASSOCIATION_) int : WEFT_EAGER_SIGNATURE_COUNT)
+
+#define WEFT_EAGER_APPLY_(name, function, count, ...) WEFT_EAGER_APPLY_COUNTED_(name, function, count, __VA_ARGS__)
+#define WEFT_EAGER_APPLY_COUNTED_(name, function, count, ...)                                                          \
+    weft_eager_apply_arguments(                                                                                        \
+        name, WEFT_EAGER_SIGNATURE_OF_(function), (weft_eager_any)(function), count,                                   \
+        (weft_eager_argument[]){WEFT_EACH_##count##_(WEFT_EAGER_ARGUMENT_, __VA_ARGS__, )}, __FILE__, __LINE__)
+#endif
+#endif
