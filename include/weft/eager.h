@@ -31,6 +31,7 @@
  * A context and its arrays belong to one thread at a time. Several contexts may share an executor.
  */
 #include <weft/executor.h>
+#include <weft/nn.h>
 #include <weft/ops.h>
 
 #ifdef __cplusplus
@@ -182,7 +183,8 @@ weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *
 
 /*
  * Known types of functions: a name, and what is taken, one letter for each parameter:
- * g graph, x tensor, X tensors, i int64_t, e extent, b bool, d dtype, r double, l ints, s shape.
+ * g graph, x tensor, X tensors, i int64_t, e extent, b bool, d dtype, m weft_scatter_mode,
+ * k weft_reduction_kind, r double, l ints, s shape.
  */
 #define WEFT_EAGER_SIGNATURES_(ROW)                                                                                    \
     ROW(x, (weft_tensor))                                                                                              \
@@ -195,6 +197,7 @@ weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *
     ROW(xibb, (weft_tensor, int64_t, bool, bool))                                                                      \
     ROW(xie, (weft_tensor, int64_t, weft_extent))                                                                      \
     ROW(xiee, (weft_tensor, int64_t, weft_extent, weft_extent))                                                        \
+    ROW(xieii, (weft_tensor, int64_t, weft_extent, int64_t, int64_t))                                                  \
     ROW(xl, (weft_tensor, weft_ints))                                                                                  \
     ROW(xlb, (weft_tensor, weft_ints, bool))                                                                           \
     ROW(xlib, (weft_tensor, weft_ints, int64_t, bool))                                                                 \
@@ -212,10 +215,15 @@ weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *
     ROW(xxss, (weft_tensor, weft_tensor, weft_shape, weft_shape))                                                      \
     ROW(xxrr, (weft_tensor, weft_tensor, double, double))                                                              \
     ROW(xxxi, (weft_tensor, weft_tensor, weft_tensor, int64_t))                                                        \
+    ROW(xxxim, (weft_tensor, weft_tensor, weft_tensor, int64_t, weft_scatter_mode))                                    \
+    ROW(xxk, (weft_tensor, weft_tensor, weft_reduction_kind))                                                          \
+    ROW(xxrk, (weft_tensor, weft_tensor, double, weft_reduction_kind))                                                 \
+    ROW(xxxk, (weft_tensor, weft_tensor, weft_tensor, weft_reduction_kind))                                            \
     ROW(Xi, (weft_tensors, int64_t))                                                                                   \
     ROW(xXl, (weft_tensor, weft_tensors, weft_ints))                                                                   \
     ROW(xXls, (weft_tensor, weft_tensors, weft_ints, weft_shape))                                                      \
     ROW(xxXl, (weft_tensor, weft_tensor, weft_tensors, weft_ints))                                                     \
+    ROW(xXlxm, (weft_tensor, weft_tensors, weft_ints, weft_tensor, weft_scatter_mode))                                 \
     ROW(gds, (weft_graph *, weft_dtype, weft_shape))                                                                   \
     ROW(gdrs, (weft_graph *, weft_dtype, double, weft_shape))                                                          \
     ROW(gdsi, (weft_graph *, weft_dtype, weft_shape, int64_t))                                                         \

@@ -28,7 +28,7 @@ struct unpacked {
     weft_graph *graph;
     weft_tensor x[MOST_TENSORS];
     weft_tensors list;
-    int64_t i[MOST_NUMBERS]; /* integers, extents, dtypes, bools */
+    int64_t i[MOST_NUMBERS]; /* integers, extents, bools, values of enumerations */
     double r[MOST_NUMBERS];
     weft_ints l[MOST_LISTS];
     weft_shape s[MOST_LISTS];
@@ -116,6 +116,7 @@ CALL(xib, u->x[0], u->i[0], u->i[1] != 0)
 CALL(xibb, u->x[0], u->i[0], u->i[1] != 0, u->i[2] != 0)
 CALL(xie, u->x[0], u->i[0], weft_extent_of(u->i[1]))
 CALL(xiee, u->x[0], u->i[0], weft_extent_of(u->i[1]), weft_extent_of(u->i[2]))
+CALL(xieii, u->x[0], u->i[0], weft_extent_of(u->i[1]), u->i[2], u->i[3])
 CALL(xl, u->x[0], u->l[0])
 CALL(xlb, u->x[0], u->l[0], u->i[0] != 0)
 CALL(xlib, u->x[0], u->l[0], u->i[0], u->i[1] != 0)
@@ -133,10 +134,15 @@ CALL(xxll, u->x[0], u->x[1], u->l[0], u->l[1])
 CALL(xxss, u->x[0], u->x[1], u->s[0], u->s[1])
 CALL(xxrr, u->x[0], u->x[1], u->r[0], u->r[1])
 CALL(xxxi, u->x[0], u->x[1], u->x[2], u->i[0])
+CALL(xxxim, u->x[0], u->x[1], u->x[2], u->i[0], (weft_scatter_mode)u->i[1])
+CALL(xxk, u->x[0], u->x[1], (weft_reduction_kind)u->i[0])
+CALL(xxrk, u->x[0], u->x[1], u->r[0], (weft_reduction_kind)u->i[0])
+CALL(xxxk, u->x[0], u->x[1], u->x[2], (weft_reduction_kind)u->i[0])
 CALL(Xi, u->list, u->i[0])
 CALL(xXl, u->x[0], u->list, u->l[0])
 CALL(xXls, u->x[0], u->list, u->l[0], u->s[0])
 CALL(xxXl, u->x[0], u->x[1], u->list, u->l[0])
+CALL(xXlxm, u->x[0], u->list, u->l[0], u->x[1], (weft_scatter_mode)u->i[0])
 CALL(gds, u->graph, (weft_dtype)u->i[0], u->s[0])
 CALL(gdrs, u->graph, (weft_dtype)u->i[0], u->r[0], u->s[0])
 CALL(gdsi, u->graph, (weft_dtype)u->i[0], u->s[0], u->i[1])

@@ -192,7 +192,7 @@ static weft_status *trace_calls(const weft_allocator *allocator, const weft_eage
 weft_status *weft_eager_replay_run(const weft_allocator *allocator, const weft_eager_replay *replay, weft_graph *graph,
                                    weft_tensor *out_wanted)
 {
-    size_t *firsts;
+    size_t *firsts = NULL;
     WEFT_TRY(find_firsts(allocator, replay, &firsts));
     size_t size = firsts[replay->node_count] * sizeof(weft_tensor);
     weft_tensor *tensors = weft_allocate_zeroed(allocator, size);

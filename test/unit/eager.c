@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays that are recorded: what they compute, what is computed when, what is kept. */
+#include <math.h>
+#include <string.h>
+#include <weft/eager.h>
+#include <weft/weft.h>
+#include "test/support.h"
+
+static weft_executor *executor;
+static weft_eager *eager;
+
+static int set_up(void **state)
+{
+    (void)state;
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &executor));
+    weft_test_ok(weft_eager_create(executor, &(weft_eager_options){.runtime = "ref"}, &eager));
+    return 0;
+}
+
+/* Whatever a test did, nothing is left of it but what the context keeps. */
+static int tear_down(void **state)
+{
+    (void)state;
+    weft_eager_counters counters;
+    weft_eager_clear(eager);
+    weft_eager_counters_read(eager, &counters);
+    assert_int_equal(counters.arrays, 0);
+    assert_null(weft_eager_error(eager));
+    weft_eager_destroy(eager);
+    weft_executor_destroy(executor);
+    return 0;
+}
+
+static weft_eager_counters counters(void)
+{
+    weft_eager_counters now;
+    weft_eager_counters_read(eager, &now);
+    return now;
+}
+
+static weft_eager_array *f32(weft_ints shape, const float *data)
+{
+    weft_eager_array *array = weft_eager_copy(eager, WEFT_F32, shape, data);
+    assert_non_null(array);
+    return array;
+}
+
+/* 0, 1, 2, ... */
+static weft_eager_array *range(weft_ints shape)
+{
+    weft_eager_array *made = weft_eager_apply(weft_arange, eager, WEFT_F32, 0, 1, 24), *x;
+    weft_array *value;
+    weft_test_ok(weft_eager_value(eager, made, &value));
+    x = f32(shape, weft_array_data(value));
+    weft_eager_release(made);
+    return x;
+}
+
+static weft_array *value_of(weft_eager_array *array)
+{
+    weft_array *value = NULL;
+    weft_test_ok(weft_eager_value(eager, array, &value));
+    return value;
+}
+
+static void expect(weft_eager_array *array, size_t count, const float *wanted)
+{
+    weft_array *dense;
+    assert_non_null(array);
+    assert_int_equal(weft_eager_count(array), count);
+    weft_test_ok(weft_array_retain_dense(NULL, value_of(array), &dense));
+    const float *found = weft_array_data(dense);
+    for (size_t i = 0; i < count; i++) assert_true(fabsf(found[i] - wanted[i]) <= 1e-5f * (1 + fabsf(wanted[i])));
+    weft_array_release(dense);
+}
+
+/* Takes `array`. */
+#define EXPECT(array, ...)                                                                                             \
+    do {                                                                                                               \
+        const float wanted_[] = {__VA_ARGS__};                                                                         \
+        weft_eager_array *array_ = (array);                                                                            \
+        expect(array_, sizeof wanted_ / sizeof *wanted_, wanted_);                                                     \
+        weft_eager_release(array_);                                                                                    \
+    } while (0)
+
+/* ---- what is computed ---- */
+
+static void types_are_known_at_once(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(2, 3)), *y = range(WEFT_INTS(3, 4));
+    weft_eager_array *z = weft_eager_apply(weft_matmul, x, y);
+    assert_false(weft_eager_is_known(z));
+    assert_int_equal(weft_eager_dtype(z), WEFT_F32);
+    assert_int_equal(weft_eager_rank(z), 2);
+    assert_int_equal(weft_eager_shape(z)[0], 2);
+    assert_int_equal(weft_eager_shape(z)[1], 4);
+    assert_int_equal(weft_eager_count(z), 8);
+    value_of(z);
+    assert_true(weft_eager_is_known(z));
+    EXPECT(z, 20, 23, 26, 29, 56, 68, 80, 92);
+    weft_eager_release(x);
+    weft_eager_release(y);
+}
+
+static void operands_broadcast(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(2, 3)), *y = range(WEFT_INTS(3));
+    EXPECT(weft_eager_apply(weft_add, x, y), 0, 2, 4, 3, 5, 7);
+    weft_eager_release(x);
+    weft_eager_release(y);
+}
+
+/* One function of each type. */
+static void functions_of_all_types(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(2, 3)), *v = range(WEFT_INTS(3));
+    weft_eager_array *at = weft_eager_copy(eager, WEFT_I64, WEFT_INTS(2), (int64_t[]){2, 0});
+    weft_eager_array *one = weft_eager_number(eager, WEFT_I64, 1);
+    weft_eager_array *truth = weft_eager_apply(weft_gt, x, 2.25);
+    weft_eager_array *row = weft_eager_apply(weft_unsqueeze, v, 0);
+    weft_eager_array *picked = weft_eager_apply(weft_index_select, v, at, 0);
+    EXPECT(weft_eager_apply(weft_neg, v), 0, -1, -2);
+    EXPECT(weft_eager_apply(weft_max, v, 1), 1, 1, 2);
+    EXPECT(weft_eager_apply(weft_select, truth, x, -1), -1, -1, -1, 3, 4, 5);
+    EXPECT(weft_eager_apply(weft_softmax, v, -1), 0.09003057f, 0.24472847f, 0.66524096f);
+    EXPECT(weft_eager_apply(weft_transpose, x, 0, 1), 0, 3, 1, 4, 2, 5);
+    EXPECT(weft_eager_apply(weft_diagonal, x, 1, 0, 1), 1, 5);
+    EXPECT(weft_eager_apply(weft_sort, v, 0, true), 2, 1, 0);
+    EXPECT(weft_eager_apply(weft_cumsum, v, 0, true, false), 3, 3, 2);
+    EXPECT(weft_eager_apply(weft_repeat, v, 0, 2), 0, 0, 1, 1, 2, 2);
+    EXPECT(weft_eager_apply(weft_narrow, x, 1, 1, 2), 1, 2, 4, 5);
+    EXPECT(weft_eager_apply(weft_permute, x, WEFT_INTS(1, 0)), 0, 3, 1, 4, 2, 5);
+    EXPECT(weft_eager_apply(weft_reduce_sum, x, WEFT_INTS(1), false), 3, 12);
+    EXPECT(weft_eager_apply(weft_variance, x, WEFT_INTS(1), 0, false), 2.f / 3, 2.f / 3);
+    EXPECT(weft_eager_apply(weft_norm, v, WEFT_INTS(0), 1, false), 3);
+    EXPECT(weft_eager_apply(weft_roll, v, WEFT_INTS(1), WEFT_INTS(0)), 2, 0, 1);
+    EXPECT(weft_eager_apply(weft_reshape, x, WEFT_SHAPE(3, WEFT_INFER)), 0, 1, 2, 3, 4, 5);
+    EXPECT(weft_eager_apply(weft_slice, x, WEFT_SHAPE(0, 2), WEFT_SHAPE(2, 2), WEFT_INTS(1, -2)), 2, 0, 5, 3);
+    EXPECT(weft_eager_apply(weft_cast, truth, WEFT_F32), 0, 0, 0, 1, 1, 1);
+    EXPECT(weft_eager_apply(weft_leaky_relu, v, 0.5), 0, 1, 2);
+    EXPECT(weft_eager_apply(weft_hard_tanh, v, 0.5, 1.5), 0.5, 1, 1.5);
+    EXPECT(weft_eager_apply(weft_one_hot, one, 3, WEFT_F32), 0, 1, 0);
+    EXPECT(weft_eager_apply(weft_gather, v, at, 0), 2, 0);
+    EXPECT(weft_eager_apply(weft_tensordot, x, v, WEFT_INTS(1), WEFT_INTS(0)), 5, 14);
+    EXPECT(weft_eager_apply(weft_pad, v, 7.25, WEFT_SHAPE(1), WEFT_SHAPE(0)), 7.25, 0, 1, 2);
+    EXPECT(weft_eager_apply(weft_index_add, v, at, picked, 0), 0, 1, 4);
+    EXPECT(weft_eager_apply(weft_mse_loss, v, v, WEFT_REDUCTION_MEAN), 0);
+    EXPECT(weft_eager_apply(weft_concat, WEFT_EAGER_ARRAYS(row, x), 0), 0, 1, 2, 0, 1, 2, 3, 4, 5);
+    EXPECT(weft_eager_apply(weft_gather_axes, v, WEFT_EAGER_ARRAYS(at), WEFT_INTS(0)), 2, 0);
+    EXPECT(weft_eager_apply(weft_dynamic_slice, v, WEFT_EAGER_ARRAYS(one), WEFT_INTS(0), WEFT_SHAPE(2)), 1, 2);
+    EXPECT(weft_eager_apply(weft_dynamic_update_slice, x, row, WEFT_EAGER_ARRAYS(one), WEFT_INTS(0)), 0, 1, 2, 0, 1, 2);
+    EXPECT(weft_eager_apply(weft_full, eager, WEFT_F32, 2.5, WEFT_SHAPE(2)), 2.5, 2.5);
+    EXPECT(weft_eager_apply(weft_iota, eager, WEFT_F32, WEFT_SHAPE(2, 2), 0), 0, 0, 1, 1);
+    EXPECT(weft_eager_apply(weft_linspace, eager, WEFT_F32, 0, 1, 3), 0, 0.5, 1);
+    EXPECT(weft_eager_apply(weft_eye, eager, WEFT_F32, 2, 2, 0), 1, 0, 0, 1);
+    weft_eager_release(x);
+    weft_eager_release(v);
+    weft_eager_release(at);
+    weft_eager_release(one);
+    weft_eager_release(truth);
+    weft_eager_release(row);
+    weft_eager_release(picked);
+}
+
+static void numbers_stand_for_arrays(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(3));
+    EXPECT(weft_eager_apply(weft_sub, 1, x), 1, 0, -1);
+    EXPECT(weft_eager_apply(weft_pow, x, 2), 0, 1, 4);
+    EXPECT(weft_eager_apply(weft_clamp, x, 0.5, 1.5f), 0.5, 1, 1.5);
+    /* Those that are not plain are operands: the second finds the program of the first. */
+    EXPECT(weft_eager_apply(weft_mul, x, 0.1), 0, 0.1f, 0.2f);
+    uint64_t before = counters().programs;
+    EXPECT(weft_eager_apply(weft_mul, x, 0.3), 0, 0.3f, 0.6f);
+    assert_int_equal(counters().programs, before);
+    EXPECT(weft_eager_apply(weft_mul, x, 2), 0, 2, 4);
+    assert_int_equal(counters().programs, before + 1);
+    weft_eager_release(x);
+}
+
+/* ---- errors ---- */
+
+static void expect_error(weft_eager_array *failed, weft_code code, const char *part)
+{
+    weft_array *value = NULL;
+    assert_null(failed);
+    weft_test_fails(weft_eager_value(eager, failed, &value), code, part);
+    assert_null(value);
+    assert_null(weft_eager_error(eager));
+}
+
+static void errors_come_at_once_and_wait(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(3)), *y = range(WEFT_INTS(4));
+    weft_eager_array *z = weft_eager_number(eager, WEFT_F64, 1);
+    weft_eager_array *failed = weft_eager_apply(weft_add, x, y);
+    const weft_status *error = weft_eager_error(eager);
+    assert_int_equal(weft_status_code(error), WEFT_SHAPE_MISMATCH);
+    assert_non_null(strstr(weft_status_message(error), "add"));
+    assert_non_null(strstr(weft_status_where(error), "eager.c:"));
+    failed = weft_eager_apply(weft_mul, weft_eager_apply(weft_neg, failed), x);
+    assert_null(weft_eager_apply(weft_sub, x, z)); /* the first one stays */
+    expect_error(failed, WEFT_SHAPE_MISMATCH, "add");
+    expect_error(failed, WEFT_INVALID_ARGUMENT, "NULL");
+    expect_error(weft_eager_apply(weft_sub, x, z), WEFT_DTYPE_MISMATCH, "sub");
+    expect_error(weft_eager_apply(weft_softmax, x, 1), WEFT_OUT_OF_RANGE, "softmax");
+    expect_error(weft_eager_apply(weft_add, x), WEFT_INVALID_ARGUMENT, "add: there are 1 arguments, not 2");
+    expect_error(weft_eager_apply(weft_add, x, WEFT_INTS(1)), WEFT_INVALID_ARGUMENT, "argument 1 is neither");
+    expect_error(weft_eager_apply(weft_softmax, x, 0.5), WEFT_INVALID_ARGUMENT, "argument 1 is not an integer");
+    expect_error(weft_eager_apply(weft_permute, x, 0), WEFT_INVALID_ARGUMENT, "is not a list of integers");
+    expect_error(weft_eager_apply(weft_reshape, x, WEFT_INTS(3)), WEFT_INVALID_ARGUMENT, "is not a shape");
+    expect_error(weft_eager_apply(weft_concat, x, 0), WEFT_INVALID_ARGUMENT, "is not a list of arrays");
+    expect_error(weft_eager_apply(weft_leaky_relu, x, y), WEFT_INVALID_ARGUMENT, "is not a number");
+    expect_error(weft_eager_apply(weft_zeros, x, WEFT_F32, WEFT_SHAPE(1)), WEFT_INVALID_ARGUMENT, "not the context");
+    expect_error(weft_eager_apply(weft_mul, x, 1e300), WEFT_OUT_OF_RANGE, "f32 cannot hold");
+    expect_error(weft_eager_apply(weft_permute, x, ((weft_ints){1, NULL})), WEFT_INVALID_ARGUMENT, "is NULL");
+    expect_error(weft_eager_apply(weft_reshape, x, ((weft_shape){1, NULL})), WEFT_INVALID_ARGUMENT, "is NULL");
+    expect_error(weft_eager_apply(weft_concat, WEFT_EAGER_ARRAYS(x, NULL), 0), WEFT_INVALID_ARGUMENT, "NULL");
+    expect_error(weft_eager_from(eager, NULL), WEFT_INVALID_ARGUMENT, "array is NULL");
+    expect_error(weft_eager_copy(eager, WEFT_F32, WEFT_INTS(-1), NULL), WEFT_OUT_OF_RANGE, "");
+    assert_null(weft_eager_apply(weft_zeros, (weft_eager *)NULL, WEFT_F32, WEFT_SHAPE(1)));
+    weft_eager_release(x);
+    weft_eager_release(y);
+    weft_eager_release(z);
+}
+
+static void arrays_of_another_context(void **state)
+{
+    (void)state;
+    weft_eager *other;
+    weft_array *value;
+    weft_test_ok(weft_eager_create(executor, NULL, &other));
+    weft_eager_array *x = range(WEFT_INTS(3)), *y = weft_eager_number(other, WEFT_F32, 1);
+    expect_error(weft_eager_apply(weft_add, x, y), WEFT_INVALID_ARGUMENT, "operand 1 belongs to another context");
+    weft_test_fails(weft_eager_value(eager, y, &value), WEFT_INVALID_ARGUMENT, "another context");
+    weft_eager_destroy(other);
+    weft_eager_release(y); /* after its context */
+    weft_eager_release(x);
+}
+
+static void errors_of_runs_come_with_the_value(void **state)
+{
+    (void)state;
+    weft_array *value;
+    weft_eager_array *x = weft_eager_copy(eager, WEFT_I32, WEFT_INTS(2), (int32_t[]){6, 7});
+    weft_eager_array *zero = weft_eager_number(eager, WEFT_I32, 0);
+    weft_eager_array *y = weft_eager_apply(weft_div, x, zero);
+    assert_non_null(y);
+    for (int i = 0; i < 2; i++) weft_test_fails(weft_eager_value(eager, y, &value), WEFT_DATA_ERROR, "by 0");
+    weft_eager_release(x);
+    weft_eager_release(y);
+    weft_eager_release(zero);
+}
+
+/* ---- when ---- */
+
+static void structures_are_compiled_once(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(3)), *y = range(WEFT_INTS(3));
+    for (int i = 0; i < 3; i++) {
+        weft_eager_array *sum = weft_eager_apply(weft_add, x, y);
+        EXPECT(weft_eager_apply(weft_exp2, sum), 1, 4, 16);
+        weft_eager_release(sum);
+    }
+    weft_eager_counters now = counters();
+    assert_int_equal(now.programs, 1 + 1); /* that of `range` too */
+    assert_int_equal(now.traces, 1 + 2);
+    EXPECT(weft_eager_apply(weft_add, x, x), 0, 2, 4); /* one operand, twice */
+    assert_int_equal(counters().traces, now.traces);
+    assert_int_equal(counters().programs, now.programs + 1);
+    weft_eager_release(x);
+    weft_eager_release(y);
+}
+
+static void what_is_held_is_not_computed_again(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(3)), *held = weft_eager_apply(weft_mul, x, 3);
+    weft_eager_array *passed = weft_eager_apply(weft_add, held, 1);
+    weft_eager_array *other = weft_eager_apply(weft_sub, passed, x); /* needs it as well */
+    weft_eager_array *y = weft_eager_apply(weft_neg, passed);
+    weft_eager_release(passed);
+    EXPECT(y, -1, -4, -7);
+    assert_true(weft_eager_is_known(held));
+    assert_false(weft_eager_is_known(other));
+    uint64_t runs = counters().runs;
+    EXPECT(held, 0, 3, 6);
+    assert_int_equal(counters().runs, runs);
+    EXPECT(other, 1, 3, 5);
+    weft_eager_release(x);
+}
+
+static void several_values_of_one_program(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(3)), *y = weft_eager_apply(weft_neg, x), *z = weft_eager_apply(weft_exp2, x);
+    uint64_t runs = counters().runs;
+    weft_test_ok(weft_eager_evaluate(eager, WEFT_EAGER_ARRAYS(y, z, x)));
+    assert_int_equal(counters().runs, runs + 1);
+    EXPECT(y, 0, -1, -2);
+    EXPECT(z, 1, 2, 4);
+    assert_int_equal(counters().runs, runs + 1);
+    weft_eager_release(x);
+}
+
+static void long_chains_repeat_their_programs(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(2)), *one = weft_eager_number(eager, WEFT_F32, 1);
+    uint64_t programs = counters().programs, runs = counters().runs;
+    for (int i = 0; i < 1000; i++) weft_eager_assign(&x, weft_eager_apply(weft_add, x, one));
+    EXPECT(x, 1000, 1001);
+    assert_int_equal(counters().programs, programs + 2); /* of 64, and of those that are left */
+    assert_int_equal(counters().runs, runs + 16);
+    weft_eager_release(one);
+}
+
+static void calls_nobody_wants_are_forgotten(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(2));
+    uint64_t runs = counters().runs;
+    for (int i = 0; i < 50; i++) weft_eager_assign(&x, weft_eager_apply(weft_neg, x));
+    weft_eager_release(x);
+    assert_int_equal(counters().runs, runs);
+    assert_int_equal(counters().arrays, 0);
+}
+
+/* ---- memory ---- */
+
+static void views_share_memory(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(4, 6));
+    const float *data = weft_array_data(value_of(x));
+    uint64_t runs = counters().runs;
+    weft_eager_array *t = weft_eager_apply(weft_permute, x, WEFT_INTS(1, 0));
+    assert_true(weft_eager_is_known(t));
+    assert_ptr_equal(weft_array_data(value_of(t)), data);
+    weft_eager_array *s = weft_eager_apply(weft_slice, t, WEFT_SHAPE(5, 1), WEFT_SHAPE(3, 2), WEFT_INTS(-2, 2));
+    assert_ptr_equal(weft_array_data(value_of(s)), data + 5 + 6);
+    EXPECT(s, 11, 23, 9, 21, 7, 19);
+    weft_eager_array *pairs = weft_eager_apply(weft_reshape, x, WEFT_SHAPE(2, 2, 3, 2));
+    assert_ptr_equal(weft_array_data(value_of(pairs)), data);
+    weft_eager_assign(&pairs, weft_eager_apply(weft_flip, pairs, WEFT_INTS(0, 3)));
+    assert_ptr_equal(weft_array_data(value_of(pairs)), data + 13);
+    weft_eager_assign(&pairs, weft_eager_apply(weft_narrow, pairs, 1, 1, 1));
+    EXPECT(pairs, 19, 18, 21, 20, 23, 22, 7, 6, 9, 8, 11, 10);
+    weft_eager_array *row = weft_eager_apply(weft_narrow, x, 0, 1, 1);
+    weft_eager_assign(&row, weft_eager_apply(weft_squeeze, row, 0));
+    weft_eager_assign(&row, weft_eager_apply(weft_broadcast, row, WEFT_SHAPE(2, 6)));
+    EXPECT(row, 6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11);
+    weft_eager_array *windows = weft_eager_apply(weft_narrow, x, 0, 0, 1);
+    weft_eager_assign(&windows, weft_eager_apply(weft_window, windows, 1, 2, 2, 3));
+    EXPECT(windows, 0, 3, 2, 5);
+    weft_eager_array *diagonal = weft_eager_apply(weft_narrow, x, 1, 1, 4);
+    weft_eager_assign(&diagonal, weft_eager_apply(weft_extract_diagonal, diagonal, 0, 1));
+    EXPECT(diagonal, 1, 8, 15, 22);
+    assert_int_equal(counters().runs, runs);
+    /* No strides say this one: it is computed. */
+    weft_eager_assign(&t, weft_eager_apply(weft_reshape, t, WEFT_SHAPE(24)));
+    assert_false(weft_eager_is_known(t));
+    EXPECT(t, 0, 6, 12, 18, 1, 7, 13, 19, 2, 8, 14, 20, 3, 9, 15, 21, 4, 10, 16, 22, 5, 11, 17, 23);
+    weft_eager_release(x);
+}
+
+/* x with 9 at an index that the last holder of x gives away. */
+static weft_eager_array *updated(weft_eager_array *x)
+{
+    weft_eager_array *nine = weft_eager_copy(eager, WEFT_F32, WEFT_INTS(1), (float[]){9});
+    weft_eager_array *at = weft_eager_number(eager, WEFT_I64, 1);
+    weft_eager_array *y = weft_eager_apply(weft_dynamic_update_slice, x, nine, WEFT_EAGER_ARRAYS(at), WEFT_INTS(0));
+    weft_eager_release(nine);
+    weft_eager_release(at);
+    return y;
+}
+
+static void what_nobody_holds_is_updated_in_place(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(3));
+    const void *data = weft_array_data(value_of(x));
+    weft_eager_assign(&x, updated(x));
+    EXPECT(weft_eager_retain(x), 0, 9, 2);
+    assert_int_equal(counters().donations, 3); /* the update and the index as well */
+    (void)data; /* runtime "ref" updates a copy */
+    weft_eager_array *y = updated(x);
+    EXPECT(y, 0, 9, 2);
+    assert_int_equal(counters().donations, 5);
+    EXPECT(weft_eager_retain(x), 0, 9, 2);
+    /* A caller that has a reference on the value keeps it. */
+    weft_array *value = weft_array_retain(value_of(x));
+    weft_eager_assign(&x, updated(x));
+    EXPECT(x, 0, 9, 2);
+    assert_int_equal(counters().donations, 7);
+    weft_array_release(value);
+}
+
+static void memory_of_callers_is_left_alone(void **state)
+{
+    (void)state;
+    float data[3] = {0, 1, 2};
+    weft_array *array;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 1, (int64_t[]){3}, NULL, data, NULL, NULL, &array));
+    weft_eager_array *x = weft_eager_from(eager, array);
+    weft_array_release(array);
+    weft_eager_assign(&x, updated(x));
+    EXPECT(x, 0, 9, 2);
+    assert_float_equal(data[1], 1, 0);
+}
+
+static void scopes_end_what_was_made_in_them(void **state)
+{
+    (void)state;
+    weft_eager_scope scope = weft_eager_scope_begin(eager);
+    weft_eager_array *x = range(WEFT_INTS(3));
+    weft_eager_array *y = weft_eager_apply(weft_add, weft_eager_apply(weft_mul, x, 0.1), weft_eager_apply(weft_neg, x));
+    weft_eager_retain(y);
+    weft_eager_scope inner = weft_eager_scope_begin(eager);
+    weft_eager_array *early = weft_eager_apply(weft_neg, x);
+    weft_eager_apply(weft_exp, x);
+    weft_eager_release(early);
+    weft_eager_scope_end(eager, inner);
+    assert_non_null(weft_eager_apply(weft_neg, x));
+    weft_eager_scope_end(eager, scope);
+    EXPECT(y, 0, -0.9f, -1.8f);
+    assert_int_equal(counters().arrays, 1); /* 0.1, for a while */
+}
+
+/* ---- calls ---- */
+
+struct scale {
+    double by;
+};
+
+static void trace_scale(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
+{
+    (void)graph;
+    const struct scale *scale = options;
+    out_results[0] = weft_mul(operands[0], scale->by);
+}
+
+static void trace_split(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
+{
+    (void)graph;
+    (void)options;
+    weft_split(operands[0], 0, 2, out_results);
+}
+
+static void trace_nothing(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
+{
+    (void)graph;
+    (void)options;
+    (void)operands;
+    (void)out_results;
+}
+
+static void trace_input(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
+{
+    (void)options;
+    (void)operands;
+    out_results[0] = weft_neg(weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(2)));
+}
+
+static void functions_of_callers(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(4)), *parts[2], *sum;
+    weft_eager_function function = {
+        .name = "scale", .trace = trace_scale, .options = &(struct scale){2.5}, .options_size = sizeof(struct scale)};
+    EXPECT(weft_eager_call(eager, &function, WEFT_EAGER_ARRAYS(x), NULL), 0, 2.5, 5, 7.5);
+    function.options = &(struct scale){0.5};
+    EXPECT(weft_eager_call(eager, &function, WEFT_EAGER_ARRAYS(x), NULL), 0, 0.5, 1, 1.5);
+    weft_eager_function split = {.name = "halves", .trace = trace_split, .result_count = 2};
+    weft_eager_array *first = weft_eager_call(eager, &split, WEFT_EAGER_ARRAYS(x), parts);
+    assert_ptr_equal(first, parts[0]);
+    assert_true(weft_eager_is_known(parts[1]));
+    EXPECT(parts[1], 2, 3);
+    EXPECT(parts[0], 0, 1);
+    weft_eager_assign(&x, weft_eager_apply(weft_neg, x)); /* of what is not known, no views */
+    weft_eager_call(eager, &split, WEFT_EAGER_ARRAYS(x), parts);
+    assert_false(weft_eager_is_known(parts[1]));
+    sum = weft_eager_apply(weft_add, parts[0], parts[1]);
+    weft_eager_release(parts[0]);
+    EXPECT(sum, -2, -4);
+    EXPECT(parts[1], -2, -3);
+    weft_eager_release(x);
+}
+
+static void functions_that_do_not_do(void **state)
+{
+    (void)state;
+    weft_eager_array *x = range(WEFT_INTS(2)), *y;
+    weft_array *value;
+    weft_eager_function function = {.name = "idle", .trace = trace_nothing};
+    expect_error(weft_eager_call(eager, NULL, WEFT_EAGER_ARRAYS(x), NULL), WEFT_INVALID_ARGUMENT, "function is NULL");
+    expect_error(weft_eager_call(eager, &function, WEFT_EAGER_ARRAYS(x), NULL), WEFT_INVALID_ARGUMENT,
+                 "idle: result 0 is a failed tensor");
+    expect_error(weft_eager_call(eager, &function, (weft_eager_arrays){1, NULL}, NULL), WEFT_INVALID_ARGUMENT,
+                 "operands is NULL");
+    function.result_count = 2;
+    expect_error(weft_eager_call(eager, &function, WEFT_EAGER_ARRAYS(x), NULL), WEFT_INVALID_ARGUMENT,
+                 "there are 2 results");
+    function.options_size = 1;
+    expect_error(weft_eager_call(eager, &function, WEFT_EAGER_ARRAYS(x), NULL), WEFT_INVALID_ARGUMENT, "options");
+    function.trace = NULL;
+    expect_error(weft_eager_call(eager, &function, WEFT_EAGER_ARRAYS(x), NULL), WEFT_INVALID_ARGUMENT, "trace");
+    function = (weft_eager_function){.name = "asks", .trace = trace_input};
+    y = weft_eager_call(eager, &function, WEFT_EAGER_ARRAYS(x), NULL);
+    weft_test_fails(weft_eager_value(eager, y, &value), WEFT_INVALID_ARGUMENT, "made an input");
+    weft_eager_release(x);
+    weft_eager_release(y);
+}
+
+static void few_things_are_kept(void **state)
+{
+    (void)state;
+    weft_eager *small;
+    weft_array *value;
+    weft_test_ok(weft_eager_create(
+        executor, &(weft_eager_options){.runtime = "ref", .program_capacity = 2, .function_capacity = 3}, &small));
+    for (int round = 0; round < 3; round++) {
+        for (int64_t n = 1; n < 6; n++) {
+            weft_eager_array *x = weft_eager_apply(weft_ones, small, WEFT_F32, WEFT_SHAPE(n));
+            weft_eager_assign(&x, weft_eager_apply(weft_exp, x));
+            weft_test_ok(weft_eager_value(small, x, &value));
+            assert_int_equal(weft_array_count(value), n);
+            weft_eager_release(x);
+        }
+    }
+    weft_eager_counters now;
+    weft_eager_counters_read(small, &now);
+    assert_int_equal(now.programs, 15);
+    weft_eager_destroy(small);
+}
+
+static void llvm_updates_in_place(void **state)
+{
+    (void)state;
+    weft_eager *fast;
+    weft_array *value;
+    weft_test_ok(weft_eager_create(executor, NULL, &fast));
+    weft_eager *reference = eager;
+    eager = fast;
+    weft_eager_array *x = range(WEFT_INTS(3));
+    const void *data = weft_array_data(value_of(x));
+    weft_eager_assign(&x, updated(x));
+    weft_test_ok(weft_eager_value(fast, x, &value));
+    assert_ptr_equal(weft_array_data(value), data);
+    EXPECT(x, 0, 9, 2);
+    eager = reference;
+    weft_eager_destroy(fast);
+}
+
+/* ---- memory that runs out ---- */
+
+static weft_status *use_all(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_eager *short_of;
+    weft_array *value;
+    float data[] = {1, 2, 3, 4};
+    WEFT_TRY(weft_eager_create(executor, &(weft_eager_options){.allocator = allocator, .runtime = "ref"}, &short_of));
+    weft_eager_scope scope = weft_eager_scope_begin(short_of);
+    weft_eager_array *x = weft_eager_copy(short_of, WEFT_F32, WEFT_INTS(2, 2), data);
+    weft_eager_array *y = weft_eager_apply(weft_mul, weft_eager_apply(weft_permute, x, WEFT_INTS(1, 0)), 0.1);
+    weft_eager_array *parts[2];
+    weft_eager_function split = {.trace = trace_split, .result_count = 2};
+    weft_eager_call(short_of, &split, WEFT_EAGER_ARRAYS(y), parts);
+    weft_eager_array *z = weft_eager_apply(weft_concat, WEFT_EAGER_ARRAYS(parts[1], parts[0]), 0);
+    weft_status *status = weft_eager_value(short_of, z, &value);
+    if (status == NULL) assert_float_equal(((float *)weft_array_data(value))[0], 0.2f, 1e-6f);
+    weft_eager_scope_end(short_of, scope);
+    weft_eager_destroy(short_of);
+    weft_executor_clear(executor); /* its variants know the programs */
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    assert_true(weft_test_fail_each(use_all, NULL) > 100);
+}
+
+int main(void)
+{
+#define IN_FIXTURE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        IN_FIXTURE(types_are_known_at_once),
+        IN_FIXTURE(operands_broadcast),
+        IN_FIXTURE(functions_of_all_types),
+        IN_FIXTURE(numbers_stand_for_arrays),
+        IN_FIXTURE(errors_come_at_once_and_wait),
+        IN_FIXTURE(arrays_of_another_context),
+        IN_FIXTURE(errors_of_runs_come_with_the_value),
+        IN_FIXTURE(structures_are_compiled_once),
+        IN_FIXTURE(what_is_held_is_not_computed_again),
+        IN_FIXTURE(several_values_of_one_program),
+        IN_FIXTURE(long_chains_repeat_their_programs),
+        IN_FIXTURE(calls_nobody_wants_are_forgotten),
+        IN_FIXTURE(views_share_memory),
+        IN_FIXTURE(what_nobody_holds_is_updated_in_place),
+        IN_FIXTURE(memory_of_callers_is_left_alone),
+        IN_FIXTURE(scopes_end_what_was_made_in_them),
+        IN_FIXTURE(functions_of_callers),
+        IN_FIXTURE(functions_that_do_not_do),
+        IN_FIXTURE(few_things_are_kept),
+        IN_FIXTURE(llvm_updates_in_place),
+        IN_FIXTURE(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
