@@ -128,6 +128,36 @@ typedef struct weft_eager_scope {
 weft_eager_scope weft_eager_scope_begin(weft_eager *eager);
 void weft_eager_scope_end(weft_eager *eager, weft_eager_scope scope);
 
+/* ---- gradients ---- */
+
+/*
+ * A tape follows arrays, and whatever is computed from them, until it ends: records of calls are then kept even of
+ * values that are known, as long as there is a handle on what they made.
+ *
+ *     weft_eager_tape_begin(eager, WEFT_EAGER_ARRAYS(w, b));
+ *     weft_eager_array *loss = ..., *gradients[2];
+ *     weft_eager_gradient(eager, loss, WEFT_EAGER_ARRAYS(w, b), gradients);
+ *     weft_eager_tape_end(eager);
+ *     weft_eager_assign(&w, weft_eager_apply(weft_sub, w, weft_eager_apply(weft_mul, gradients[0], rate)));
+ *     status = weft_eager_evaluate(eager, WEFT_EAGER_ARRAYS(loss, w, b));
+ *
+ * Tapes nest: what an inner one begins to follow is followed until the outermost one ends.
+ */
+void weft_eager_tape_begin(weft_eager *eager, weft_eager_arrays watched);
+/* The outermost end lets go of all records of known values. What is computed from then on is not followed. */
+void weft_eager_tape_end(weft_eager *eager);
+/*
+ * The gradient of `loss` in each of `arrays`, which a tape follows, watched or computed from what is: as weft_grad
+ * (gradient.h) says, of the calls from there to `loss`. All are NULL after an error. Gradients are recorded like any
+ * other call, and followed too: so there are gradients of gradients.
+ *
+ * A program that computes a loss and its gradients together computes what they share once: ask for them together
+ * (weft_eager_evaluate), or for what is computed from the gradients first. If the loss is known before the gradients
+ * are, what it needed is computed again.
+ */
+void weft_eager_gradient(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays,
+                         weft_eager_array **out_gradients);
+
 /* ---- calls ---- */
 
 /* Traces a function into `graph`: fills in all `out_results`. It is called once to know the types of the results, and

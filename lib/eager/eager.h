@@ -91,6 +91,7 @@ struct weft_eager_array {
     size_t uses;       /* by nodes */
     size_t slot;       /* number + 1 in the scopes; 0: none */
     uint64_t tape;     /* serial of the tape that follows it */
+    uint64_t watched;  /* of the tape that begins with it */
     uint64_t epoch;    /* of the last walk that met it */
     size_t index;      /* in that walk */
     size_t inside;     /* uses met in that walk */

@@ -141,6 +141,14 @@ weft_status *weft_eager_walk_code(weft_eager *eager, weft_eager_array *array)
 
 /* ---- traced again ---- */
 
+const uint64_t *weft_eager_replay_end(const weft_eager_replay *replay)
+{
+    const uint64_t *at = replay->words;
+    for (size_t i = 0; i < replay->node_count; i++)
+        at += 1 + ((const weft_eager_entry *)(uintptr_t)*at)->operand_count;
+    return at;
+}
+
 /* Where the results of each call are among all. */
 static weft_status *find_firsts(const weft_allocator *allocator, const weft_eager_replay *replay, size_t **out_firsts)
 {

@@ -36,6 +36,8 @@ typedef struct weft_eager_replay {
     size_t wanted_count;
     const uint64_t *wanted;
 } weft_eager_replay;
+/* What comes after the words of its calls. */
+const uint64_t *weft_eager_replay_end(const weft_eager_replay *replay);
 weft_status *weft_eager_replay_run(const weft_allocator *allocator, const weft_eager_replay *replay, weft_graph *graph,
                                    weft_tensor *out_wanted) WEFT_MUST_USE;
 #endif
