@@ -12,7 +12,9 @@
  * at once, but it is only recorded. When a value is asked for, everything recorded that it depends on is traced into a
  * graph, compiled and run as one program. Programs are kept by the structure of what was recorded: functions, their
  * options, dtypes and shapes. So a second step of the same kind traces and compiles nothing, and where nothing but a
- * single small op was recorded, costs little more than running it.
+ * single small op was recorded, costs little more than running it. Of what differs in some extents alone, a third
+ * program is for all values of these, if the functions allow: from then on other batches, or longer sequences, compile
+ * nothing.
  *
  * What is computed at once: a function that only moves elements (reshape, permute, slice, broadcast, flip and what is
  * composed of them), called on an array that has its value, gives a view of that value and no copy.

@@ -2,7 +2,7 @@
 /* Contexts: their life and their errors. */
 #include <stdio.h>
 #include <string.h>
-#include "lib/eager/eager.h"
+#include "lib/eager/general.h"
 #include "runtime/base/status.h"
 
 /* ---- errors ---- */
@@ -56,11 +56,14 @@ weft_status *weft_eager_create(weft_executor *executor, const weft_eager_options
     eager->policy = options->policy;
     weft_map_init(&eager->types, eager->allocator);
     weft_bytes_init(&eager->key, eager->allocator);
+    weft_bytes_init(&eager->general, eager->allocator);
     weft_bytes_init(&eager->packed, eager->allocator);
     weft_eager_kept_init(&eager->entries, eager->allocator, or_else(options->function_capacity, 4096),
                          weft_eager_entry_drop, eager);
     weft_eager_kept_init(&eager->programs, eager->allocator, or_else(options->program_capacity, 1024),
                          weft_eager_program_drop, eager);
+    weft_eager_kept_init(&eager->generals, eager->allocator, or_else(options->program_capacity, 1024),
+                         weft_eager_general_drop, eager);
     *out_eager = eager;
     return NULL;
 }
@@ -73,6 +76,7 @@ static void forget_numbers(weft_eager *eager)
 void weft_eager_clear(weft_eager *eager)
 {
     weft_eager_kept_clear(&eager->programs);
+    weft_eager_kept_clear(&eager->generals);
     weft_eager_kept_clear(&eager->entries);
     forget_numbers(eager);
 }
@@ -82,7 +86,9 @@ static void finish(weft_eager *eager)
     weft_allocator allocator = eager->own_allocator;
     weft_map_finish(&eager->types, NULL);
     weft_bytes_finish(&eager->key);
+    weft_bytes_finish(&eager->general);
     weft_bytes_finish(&eager->packed);
+    weft_eager_list_finish(eager, &eager->labels, sizeof(int64_t));
     weft_eager_list_finish(eager, &eager->scope, sizeof(weft_eager_array *));
     weft_eager_list_finish(eager, &eager->operands, sizeof(weft_eager_array *));
     weft_eager_list_finish(eager, &eager->record.nodes, sizeof(weft_eager_node *));

@@ -152,8 +152,6 @@ typedef struct weft_eager_record {
 weft_status *weft_eager_program_acquire(weft_eager *eager, weft_eager_program **out_program) WEFT_MUST_USE;
 /* Ends one that is not kept any more. */
 void weft_eager_program_drop(void *context, weft_eager_kept_item *item);
-/* The input of that type for the leaf of that number. */
-weft_tensor weft_eager_leaf(weft_graph *graph, const weft_eager_type *type, size_t number);
 
 /* weft_eager_call with operands that are there, for options that refer to entries `parts`. Nothing was made after an
  * error. */
@@ -178,7 +176,7 @@ struct weft_eager {
     bool closed;        /* destroyed; waits for its arrays */
     weft_status *error; /* sticky */
     weft_map types;
-    weft_eager_kept entries, programs;
+    weft_eager_kept entries, programs, generals;
     weft_eager_list scope;   /* weft_eager_array *: what open scopes hold, NULL where released */
     size_t scope_depth, scope_first; /* of the innermost one */
     weft_eager_node *nodes;  /* all of them */
@@ -189,6 +187,8 @@ struct weft_eager {
     size_t tape_depth;
     weft_eager_record record;              /* of the walk under way */
     weft_bytes key;                        /* of the entry being looked up */
+    weft_bytes general;                    /* that of what is known of a record for any extents */
+    weft_eager_list labels;                /* int64_t: extents in it */
     weft_bytes packed;                     /* options of the call under way */
     weft_eager_list operands;              /* weft_eager_array *: of the call under way */
     weft_eager_array *numbers[WEFT_EAGER_NUMBERS]; /* lately used as operands */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions with options and types of operands: what their results are, found by tracing them once. */
+#include <stdio.h>
 #include <string.h>
 #include "lib/eager/eager.h"
 
@@ -99,6 +100,15 @@ static weft_status *copy_types(weft_eager *eager, weft_eager_entry *entry, weft_
     return NULL;
 }
 
+static weft_tensor input_of(weft_graph *graph, const weft_eager_type *type, size_t number)
+{
+    char name[32];
+    weft_extent extents[WEFT_MAX_RANK];
+    snprintf(name, sizeof name, "operand%zu", number);
+    for (size_t i = 0; i < type->rank; i++) extents[i] = weft_extent_of(type->extents[i]);
+    return weft_input(graph, name, type->dtype, (weft_shape){type->rank, extents});
+}
+
 static weft_status *result_fault(weft_eager *eager, const weft_eager_entry *entry, size_t result, const char *what)
 {
     return weft_status_create(eager->allocator, WEFT_INVALID_ARGUMENT, entry->function.name, "%s: result %zu %s",
@@ -137,7 +147,7 @@ static weft_status *find_views(weft_eager *eager, weft_eager_entry *entry, const
 static weft_status *learn(weft_eager *eager, weft_eager_entry *entry, weft_graph *graph, weft_tensor *tensors)
 {
     weft_tensor *results = tensors + entry->operand_count;
-    for (size_t i = 0; i < entry->operand_count; i++) tensors[i] = weft_eager_leaf(graph, entry->types[i], i);
+    for (size_t i = 0; i < entry->operand_count; i++) tensors[i] = input_of(graph, entry->types[i], i);
     entry->function.trace(graph, entry->function.options, tensors, results);
     if (entry->function.file != NULL) weft_tensor_locate(results[0], NULL, entry->function.file, entry->function.line);
     const weft_status *error = weft_graph_error(graph);

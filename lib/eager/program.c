@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs of records, by their structure. */
 #include <stdio.h>
-#include "lib/eager/record.h"
+#include <string.h>
+#include "lib/eager/general.h"
 #include "runtime/base/status.h"
 
 /* ---- its life ---- */
@@ -26,15 +27,6 @@ void weft_eager_program_drop(void *context, weft_eager_kept_item *item)
 static void name_leaf(char name[32], size_t number)
 {
     snprintf(name, 32, "operand%zu", number);
-}
-
-weft_tensor weft_eager_leaf(weft_graph *graph, const weft_eager_type *type, size_t number)
-{
-    char name[32];
-    weft_extent extents[WEFT_MAX_RANK];
-    name_leaf(name, number);
-    for (size_t i = 0; i < type->rank; i++) extents[i] = weft_extent_of(type->extents[i]);
-    return weft_input(graph, name, type->dtype, (weft_shape){type->rank, extents});
 }
 
 static weft_status *keep_entries(weft_eager *eager, weft_eager_program *program)
@@ -70,39 +62,113 @@ static weft_status *find_leaves(weft_eager *eager, weft_eager_program *program)
                               "a function that was called made an input, which has no value");
 }
 
-static weft_status *trace_and_compile(weft_eager *eager, weft_eager_program *program, weft_graph *graph,
-                                      weft_tensor *leaves, weft_tensor *wanted)
+/* The leaves as inputs; `general`, if it is not NULL, says which of their extents are symbols. */
+static void make_leaves(const weft_eager *eager, const weft_eager_general *general, weft_graph *graph,
+                        weft_tensor *out_leaves)
+{
+    weft_eager_array **arrays = eager->record.leaves.items;
+    weft_extent extents[WEFT_MAX_RANK];
+    char name[32];
+    for (size_t i = 0; i < eager->record.leaves.count; i++) {
+        const weft_eager_type *type = arrays[i]->type;
+        for (size_t k = 0; k < type->rank; k++) {
+            extents[k] = general == NULL ? weft_extent_of(type->extents[k])
+                                         : weft_eager_general_extent(eager, general, graph, type->extents[k]);
+        }
+        name_leaf(name, i);
+        out_leaves[i] = weft_input(graph, name, type->dtype, (weft_shape){type->rank, extents});
+    }
+}
+
+static weft_status *trace_and_compile(weft_eager *eager, weft_eager_program *program, const weft_eager_general *general,
+                                      weft_graph *graph, weft_tensor *leaves)
 {
     const weft_eager_record *record = &eager->record;
-    weft_eager_array **arrays = record->leaves.items;
     const uint64_t *words = record->words.items;
+    weft_tensor *wanted = leaves + record->leaves.count;
     weft_eager_replay replay = {.node_count = record->nodes.count,
                                 .words = words,
                                 .leaves = leaves,
                                 .wanted_count = record->wanted.count,
                                 .wanted = words + record->words.count - 1 - record->wanted.count};
-    for (size_t i = 0; i < record->leaves.count; i++) leaves[i] = weft_eager_leaf(graph, arrays[i]->type, i);
+    make_leaves(eager, general, graph, leaves);
     WEFT_TRY(weft_eager_replay_run(eager->allocator, &replay, graph, wanted));
     WEFT_TRY(weft_compile(graph, (weft_tensors){replay.wanted_count, wanted}, eager->policy, &program->program));
     eager->counters.programs++;
     return find_leaves(eager, program);
 }
 
-static weft_status *compile(weft_eager *eager, weft_eager_program *program)
+static weft_status *compile(weft_eager *eager, weft_eager_program *program, const weft_eager_general *general)
 {
     weft_graph *graph;
-    size_t leaf_count = eager->record.leaves.count;
-    size_t size = (leaf_count + eager->record.wanted.count) * sizeof(weft_tensor);
-    WEFT_TRY(keep_entries(eager, program));
+    size_t size = (eager->record.leaves.count + eager->record.wanted.count) * sizeof(weft_tensor);
     weft_tensor *tensors = weft_allocate(eager->allocator, size);
     if (tensors == NULL) return weft_status_out_of_memory();
     weft_status *status = weft_graph_create(&(weft_graph_options){.allocator = eager->allocator}, &graph);
     if (status == NULL) {
-        status = trace_and_compile(eager, program, graph, tensors, tensors + leaf_count);
+        status = trace_and_compile(eager, program, general, graph, tensors);
         weft_graph_destroy(graph);
     }
     weft_free(eager->allocator, tensors, size);
     return status;
+}
+
+/* ---- for any extents ---- */
+
+static weft_status *share(weft_eager *eager, const weft_eager_general *general, weft_eager_program *program)
+{
+    size_t size = general->input_count * sizeof *program->leaves;
+    program->leaves = weft_allocate(eager->allocator, size);
+    program->input_count = general->input_count;
+    if (program->leaves == NULL) return weft_status_out_of_memory();
+    if (size > 0) memcpy(program->leaves, general->leaves, size);
+    program->program = weft_program_retain(general->program);
+    return NULL;
+}
+
+/* Each run has to say what its symbols are, by the shapes of its inputs. */
+static bool are_bound(const weft_program *program)
+{
+    for (size_t i = 0; i < weft_program_symbol_count(program); i++) {
+        if (weft_program_symbol_at(program, i)->input == SIZE_MAX) return false;
+    }
+    return true;
+}
+
+static void forget(weft_eager *eager, weft_eager_program *program)
+{
+    weft_program_release(program->program);
+    weft_free(eager->allocator, program->leaves, program->input_count * sizeof *program->leaves);
+    program->program = NULL;
+    program->leaves = NULL;
+    program->input_count = 0;
+}
+
+/* Some functions want numbers, and some programs do not depend on an input that has the symbol: then it is not to be,
+ * which is no error. */
+static weft_status *compile_general(weft_eager *eager, weft_eager_general *general, weft_eager_program *program)
+{
+    weft_status *status = compile(eager, program, general);
+    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    general->refused = status != NULL || !are_bound(program->program);
+    weft_status_destroy(status);
+    if (!general->refused)
+        return weft_eager_general_keep(eager, general, program->program, program->input_count, program->leaves);
+    forget(eager, program);
+    return NULL;
+}
+
+static weft_status *fill(weft_eager *eager, weft_eager_program *program)
+{
+    weft_eager_general *general;
+    WEFT_TRY(keep_entries(eager, program));
+    WEFT_TRY(weft_eager_general_acquire(eager, &general));
+    if (weft_eager_general_is_due(general)) {
+        if (general->program != NULL) return share(eager, general, program);
+        WEFT_TRY(compile_general(eager, general, program));
+        if (program->program != NULL) return NULL;
+    }
+    return compile(eager, program, NULL);
 }
 
 weft_status *weft_eager_program_acquire(weft_eager *eager, weft_eager_program **out_program)
@@ -116,7 +182,7 @@ weft_status *weft_eager_program_acquire(weft_eager *eager, weft_eager_program **
     }
     weft_eager_program *program = weft_allocate_zeroed(eager->allocator, sizeof *program);
     if (program == NULL) return weft_status_out_of_memory();
-    weft_status *status = compile(eager, program);
+    weft_status *status = fill(eager, program);
     if (status == NULL && !weft_eager_kept_add(&eager->programs, words->items, size, &program->kept))
         status = weft_status_out_of_memory();
     if (status == NULL) *out_program = program;

@@ -28,6 +28,9 @@ weft_status *weft_eager_walk_to(weft_eager *eager, weft_eager_array *array) WEFT
 weft_status *weft_eager_walk_code(weft_eager *eager, weft_eager_array *array) WEFT_MUST_USE;
 weft_status *weft_eager_walk_word(weft_eager *eager, uint64_t word) WEFT_MUST_USE;
 
+/* Words before those of the calls that a gradient has as options. */
+enum { WEFT_EAGER_GRADIENT_HEADER = 2 };
+
 /* Calls to trace into a graph: words of a record, and the codes of results that are wanted. */
 typedef struct weft_eager_replay {
     size_t node_count;

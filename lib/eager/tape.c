@@ -61,7 +61,7 @@ void weft_eager_tape_forget(weft_eager *eager)
 
 /* The options of a gradient: how many calls there are, and in how many arrays; the words of the calls, then the codes
  * of the loss and of these. */
-enum { NODE_COUNT, ARRAY_COUNT, HEADER };
+enum { NODE_COUNT, ARRAY_COUNT, HEADER = WEFT_EAGER_GRADIENT_HEADER };
 
 /*
  * weft_grad holds what it differentiates in independent of each other. Leaves are, and go together; what was computed on

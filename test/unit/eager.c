@@ -83,6 +83,13 @@ static void expect(weft_eager_array *array, size_t count, const float *wanted)
         weft_eager_release(array_);                                                                                    \
     } while (0)
 
+static void trace_split(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
+{
+    (void)graph;
+    (void)options;
+    weft_split(operands[0], 0, 2, out_results);
+}
+
 /* ---- what is computed ---- */
 
 static void types_are_known_at_once(void **state)
@@ -332,6 +339,52 @@ static void calls_nobody_wants_are_forgotten(void **state)
     assert_int_equal(counters().arrays, 0);
 }
 
+/* x of n rows times y, and the gradient of its sum in y: the sums of the columns of x. */
+static void step_of(int64_t n, weft_eager_array *y, weft_eager_array **out_gradient)
+{
+    weft_eager_scope scope = weft_eager_scope_begin(eager);
+    weft_eager_array *x = weft_eager_apply(weft_reshape, weft_eager_apply(weft_arange, eager, WEFT_F32, 0, 1, 3 * n),
+                                           WEFT_SHAPE(n, 3));
+    value_of(x);
+    weft_eager_tape_begin(eager, WEFT_EAGER_ARRAYS(y));
+    weft_eager_array *loss = weft_eager_apply(weft_reduce_sum, weft_eager_apply(weft_matmul, x, y), WEFT_INTS(0), false);
+    weft_eager_gradient(eager, loss, WEFT_EAGER_ARRAYS(y), out_gradient);
+    weft_eager_tape_end(eager);
+    value_of(weft_eager_retain(*out_gradient));
+    weft_eager_scope_end(eager, scope);
+}
+
+static void extents_that_vary_become_symbols(void **state)
+{
+    (void)state;
+    weft_eager_array *y = range(WEFT_INTS(3)), *gradient;
+    for (int64_t n = 4; n < 20; n++) {
+        uint64_t before = counters().programs;
+        step_of(n, y, &gradient);
+        float sum = 3.f * (float)(n * (n - 1) / 2), rows = (float)n;
+        EXPECT(gradient, sum, sum + rows, sum + 2 * rows);
+        /* The range is one each time, its numbers are options. */
+        assert_int_equal(counters().programs - before, n < 7 ? 2 : 1);
+    }
+    weft_eager_release(y);
+}
+
+/* Three counts that differ, of a function that wants a number. */
+static void some_functions_want_numbers(void **state)
+{
+    (void)state;
+    for (int64_t n = 4; n < 10; n += 2) {
+        weft_eager_array *x = range(WEFT_INTS(n)), *parts[2];
+        weft_eager_assign(&x, weft_eager_apply(weft_neg, x));
+        weft_eager_function split = {.name = "halves", .trace = trace_split, .result_count = 2};
+        weft_eager_call(eager, &split, WEFT_EAGER_ARRAYS(x), parts);
+        weft_eager_assign(&x, weft_eager_apply(weft_reduce_sum, parts[0], WEFT_INTS(0), false));
+        weft_eager_release(parts[0]);
+        weft_eager_release(parts[1]);
+        EXPECT(x, -(float)(n / 2 * (n / 2 - 1) / 2));
+    }
+}
+
 /* ---- memory ---- */
 
 static void views_share_memory(void **state)
@@ -444,13 +497,6 @@ static void trace_scale(weft_graph *graph, const void *options, const weft_tenso
     (void)graph;
     const struct scale *scale = options;
     out_results[0] = weft_mul(operands[0], scale->by);
-}
-
-static void trace_split(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
-{
-    (void)graph;
-    (void)options;
-    weft_split(operands[0], 0, 2, out_results);
 }
 
 static void trace_nothing(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
@@ -762,6 +808,8 @@ int main(void)
         IN_FIXTURE(several_values_of_one_program),
         IN_FIXTURE(long_chains_repeat_their_programs),
         IN_FIXTURE(calls_nobody_wants_are_forgotten),
+        IN_FIXTURE(extents_that_vary_become_symbols),
+        IN_FIXTURE(some_functions_want_numbers),
         IN_FIXTURE(views_share_memory),
         IN_FIXTURE(what_nobody_holds_is_updated_in_place),
         IN_FIXTURE(memory_of_callers_is_left_alone),
