@@ -785,11 +785,31 @@ static weft_status *differentiate(const weft_allocator *allocator, void *context
     return status;
 }
 
+static weft_status *vary(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_eager *short_of;
+    weft_array *value;
+    weft_status *status = NULL;
+    WEFT_TRY(weft_eager_create(executor, &(weft_eager_options){.allocator = allocator, .runtime = "ref"}, &short_of));
+    for (int64_t n = 2; n < 6 && status == NULL; n++) {
+        weft_eager_array *x = weft_eager_copy(short_of, WEFT_F32, WEFT_INTS(n), (float[]){1, 2, 3, 4, 5});
+        weft_eager_assign(&x, weft_eager_apply(weft_reduce_sum, x, WEFT_INTS(0), false));
+        status = weft_eager_value(short_of, x, &value);
+        if (status == NULL) assert_float_equal(*(float *)weft_array_data(value), (float)(n * (n + 1) / 2), 0);
+        weft_eager_release(x);
+    }
+    weft_eager_destroy(short_of);
+    weft_executor_clear(executor);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     assert_true(weft_test_fail_each(use_all, NULL) > 100);
     assert_true(weft_test_fail_each(differentiate, NULL) > 100);
+    assert_true(weft_test_fail_each(vary, NULL) > 100);
 }
 
 int main(void)
