@@ -173,6 +173,7 @@ static void trace_packed(weft_graph *graph, const void *options, const weft_tens
 struct packing {
     weft_eager *eager;
     const char *name;
+    int64_t *at; /* where the next word goes: there is room for all */
     const weft_eager_argument *argument;
     size_t number;
     weft_dtype dtype; /* of numbers; none where `has_dtype` is false */
@@ -181,7 +182,7 @@ struct packing {
 
 static void pack(struct packing *p, int64_t word)
 {
-    weft_bytes_append(&p->eager->packed, &word, sizeof word);
+    *p->at++ = word;
 }
 
 static weft_status *fault(const struct packing *p, const char *what)
@@ -327,7 +328,7 @@ static weft_status *pack_ints(struct packing *p)
     if (argument->count == SIZE_MAX) return fault(p, "is a list that is NULL");
     const int64_t *items = argument->count > WEFT_EAGER_FEW ? argument->value.many : argument->value.few_ints;
     pack(p, (int64_t)argument->count);
-    weft_bytes_append(&p->eager->packed, items, argument->count * sizeof *items);
+    for (size_t i = 0; i < argument->count; i++) pack(p, items[i]);
     return NULL;
 }
 
@@ -378,6 +379,17 @@ static void find_dtype(struct packing *p, size_t count, const weft_eager_argumen
     }
 }
 
+/* At most: a number as a tensor takes the most words of what is no list. */
+static size_t words_of(size_t count, const weft_eager_argument *arguments)
+{
+    size_t words = 2;
+    for (size_t i = 0; i < count; i++) {
+        bool is_list = arguments[i].kind >= WEFT_EAGER_LIST && arguments[i].count != SIZE_MAX;
+        words += 1 + ELEMENT_WORDS + (is_list ? arguments[i].count : 0);
+    }
+    return words;
+}
+
 static weft_status *pack_all(struct packing *p, weft_eager_signature signature, weft_eager_any function, size_t count,
                              const weft_eager_argument *arguments)
 {
@@ -386,6 +398,9 @@ static weft_status *pack_all(struct packing *p, weft_eager_signature signature, 
         return weft_status_create(p->eager->allocator, WEFT_INVALID_ARGUMENT, p->name,
                                   "%s: there are %zu arguments, not %zu", p->name, count, strlen(taken));
     int64_t word = 0;
+    p->eager->packed.count = 0;
+    p->at = (int64_t *)weft_eager_list_words(&p->eager->packed, p->eager->allocator, words_of(count, arguments));
+    if (p->at == NULL) return weft_status_out_of_memory();
     memcpy(&word, &function, sizeof function);
     pack(p, word);
     pack(p, (int64_t)signature);
@@ -395,7 +410,7 @@ static weft_status *pack_all(struct packing *p, weft_eager_signature signature, 
         p->number = i;
         WEFT_TRY(pack_argument(p, taken[i]));
     }
-    return weft_bytes_status(&p->eager->packed);
+    return NULL;
 }
 
 /* ---- applied ---- */
@@ -440,8 +455,8 @@ static weft_status *call_packed(struct packing *p, const char *file, int line, w
     weft_eager *eager = p->eager;
     weft_eager_function function = {.name = p->name,
                                     .trace = trace_packed,
-                                    .options = eager->packed.data,
-                                    .options_size = eager->packed.size,
+                                    .options = eager->packed.items,
+                                    .options_size = (size_t)((const char *)p->at - (const char *)eager->packed.items),
                                     .result_count = 1,
                                     .file = file,
                                     .line = line};
@@ -458,7 +473,6 @@ weft_eager_array *weft_eager_apply_arguments(const char *name, weft_eager_signat
     struct packing p = {.eager = find_context(count, arguments), .name = short_name(name)};
     if (p.eager == NULL) return NULL;
     p.eager->operands.count = 0;
-    weft_bytes_clear(&p.eager->packed);
     weft_status *status = pack_all(&p, signature, function, count, arguments);
     if (status == NULL && !p.failed) status = call_packed(&p, file, line, &result);
     release_operands(p.eager);

@@ -55,9 +55,7 @@ weft_status *weft_eager_create(weft_executor *executor, const weft_eager_options
     eager->runtime = options->runtime;
     eager->policy = options->policy;
     weft_map_init(&eager->types, eager->allocator);
-    weft_bytes_init(&eager->key, eager->allocator);
     weft_bytes_init(&eager->general, eager->allocator);
-    weft_bytes_init(&eager->packed, eager->allocator);
     weft_eager_kept_init(&eager->entries, eager->allocator, or_else(options->function_capacity, 4096),
                          weft_eager_entry_drop, eager);
     weft_eager_kept_init(&eager->programs, eager->allocator, or_else(options->program_capacity, 1024),
@@ -85,9 +83,9 @@ static void finish(weft_eager *eager)
 {
     weft_allocator allocator = eager->own_allocator;
     weft_map_finish(&eager->types, NULL);
-    weft_bytes_finish(&eager->key);
+    weft_eager_list_finish(eager, &eager->key, sizeof(uint64_t));
     weft_bytes_finish(&eager->general);
-    weft_bytes_finish(&eager->packed);
+    weft_eager_list_finish(eager, &eager->packed, sizeof(uint64_t));
     weft_eager_list_finish(eager, &eager->labels, sizeof(int64_t));
     weft_eager_list_finish(eager, &eager->scope, sizeof(weft_eager_array *));
     weft_eager_list_finish(eager, &eager->operands, sizeof(weft_eager_array *));

@@ -136,6 +136,16 @@ typedef struct weft_eager_list {
     size_t count, capacity;
 } weft_eager_list;
 bool weft_eager_list_add(weft_eager *eager, weft_eager_list *list, const void *item, size_t size);
+/* Room for `count` words more, which count as added; NULL when out of memory. */
+static inline uint64_t *weft_eager_list_words(weft_eager_list *list, const weft_allocator *allocator, size_t count)
+{
+    size_t needed = list->count + count;
+    if (needed > list->capacity && !weft_reserve(allocator, &list->items, &list->capacity, needed, sizeof(uint64_t)))
+        return NULL;
+    uint64_t *words = (uint64_t *)list->items + list->count;
+    list->count = needed;
+    return words;
+}
 void weft_eager_list_finish(weft_eager *eager, weft_eager_list *list, size_t size);
 
 /* What a walk found (record.h). */
@@ -186,10 +196,10 @@ struct weft_eager {
     uint64_t tape;  /* serial of the tape that is open */
     size_t tape_depth;
     weft_eager_record record;              /* of the walk under way */
-    weft_bytes key;                        /* of the entry being looked up */
+    weft_eager_list key;                   /* words: of the entry being looked up */
     weft_bytes general;                    /* that of what is known of a record for any extents */
     weft_eager_list labels;                /* int64_t: extents in it */
-    weft_bytes packed;                     /* options of the call under way */
+    weft_eager_list packed;                /* words: options of the call under way */
     weft_eager_list operands;              /* weft_eager_array *: of the call under way */
     weft_eager_array *numbers[WEFT_EAGER_NUMBERS]; /* lately used as operands */
     weft_eager_counters counters;

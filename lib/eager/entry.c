@@ -6,20 +6,22 @@
 
 /* ---- looked up ---- */
 
-static void append_word(weft_bytes *key, uint64_t word)
-{
-    weft_bytes_append(key, &word, sizeof word);
-}
-
 /* Types are what they are by their address, as long as the entry has them. */
-static void fill_key(weft_bytes *key, const weft_eager_function *function, weft_eager_arrays operands)
+static weft_status *fill_key(weft_eager *eager, const weft_eager_function *function, weft_eager_arrays operands)
 {
-    weft_bytes_clear(key);
-    append_word(key, (uint64_t)(uintptr_t)function->trace);
-    append_word(key, function->result_count);
-    append_word(key, operands.count);
-    for (size_t i = 0; i < operands.count; i++) append_word(key, (uint64_t)(uintptr_t)operands.items[i]->type);
-    if (function->options_size > 0) weft_bytes_append(key, function->options, function->options_size);
+    size_t size = function->options_size, option_words = (size + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+    eager->key.count = 0;
+    uint64_t *words = weft_eager_list_words(&eager->key, eager->allocator, 4 + operands.count + option_words);
+    if (words == NULL) return weft_status_out_of_memory();
+    *words++ = (uint64_t)(uintptr_t)function->trace;
+    *words++ = function->result_count;
+    *words++ = operands.count;
+    *words++ = size;
+    for (size_t i = 0; i < operands.count; i++) *words++ = (uint64_t)(uintptr_t)operands.items[i]->type;
+    if (size == 0) return NULL;
+    words[option_words - 1] = 0;
+    memcpy(words, function->options, size);
+    return NULL;
 }
 
 /* ---- its life ---- */
@@ -182,16 +184,17 @@ static weft_status *fill(weft_eager *eager, weft_eager_entry *entry, const weft_
     WEFT_TRY(copy_parts(eager, entry, parts));
     WEFT_TRY(trace_once(eager, entry));
     entry->function.file = NULL; /* of this call, not of others of its kind */
-    bool kept = weft_eager_kept_add(&eager->entries, eager->key.data, eager->key.size, &entry->kept);
+    size_t key_size = eager->key.count * sizeof(uint64_t);
+    bool kept = weft_eager_kept_add(&eager->entries, eager->key.items, key_size, &entry->kept);
     return kept ? NULL : weft_status_out_of_memory();
 }
 
 weft_status *weft_eager_entry_acquire(weft_eager *eager, const weft_eager_function *function, weft_eager_arrays operands,
                                       size_t part_count, weft_eager_entry *const *parts, weft_eager_entry **out_entry)
 {
-    fill_key(&eager->key, function, operands);
-    WEFT_TRY(weft_bytes_status(&eager->key));
-    weft_eager_kept_item *found = weft_eager_kept_find(&eager->entries, eager->key.data, eager->key.size);
+    WEFT_TRY(fill_key(eager, function, operands));
+    size_t key_size = eager->key.count * sizeof(uint64_t);
+    weft_eager_kept_item *found = weft_eager_kept_find(&eager->entries, eager->key.items, key_size);
     if (found != NULL) {
         *out_entry = (weft_eager_entry *)found;
         return NULL;

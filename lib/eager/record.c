@@ -24,8 +24,10 @@ void weft_eager_list_finish(weft_eager *eager, weft_eager_list *list, size_t siz
 
 weft_status *weft_eager_walk_word(weft_eager *eager, uint64_t word)
 {
-    bool added = weft_eager_list_add(eager, &eager->record.words, &word, sizeof word);
-    return added ? NULL : weft_status_out_of_memory();
+    uint64_t *place = weft_eager_list_words(&eager->record.words, eager->allocator, 1);
+    if (place == NULL) return weft_status_out_of_memory();
+    *place = word;
+    return NULL;
 }
 
 static weft_status *lost(const weft_eager *eager)
