@@ -6,6 +6,7 @@
 #include <weft/base.h>
 #include <weft/conv.h>
 #include <weft/dtype.h>
+#include <weft/eager.h>
 #include <weft/elementwise.h>
 #include <weft/executor.h>
 #include <weft/extension.h>
