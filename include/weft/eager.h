@@ -204,8 +204,7 @@ weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *
  * differs in each step compiles nothing.
  */
 #if defined(__GNUC__) && !defined(__cplusplus)
-#define weft_eager_apply(function, ...)                                                                                \
-    WEFT_EAGER_APPLY_(#function, function, WEFT_COUNT_(__VA_ARGS__), __VA_ARGS__)
+#define weft_eager_apply(function, ...) WEFT_EAGER_APPLY_(#function, function, WEFT_COUNT_(__VA_ARGS__), __VA_ARGS__)
 #endif
 
 /* A list in place: WEFT_EAGER_ARRAYS(x, y). C only. */
@@ -264,8 +263,7 @@ weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *
 
 typedef enum weft_eager_signature {
 #define WEFT_EAGER_SIGNATURE_NAME_(name, types) WEFT_EAGER_##name,
-    WEFT_EAGER_SIGNATURES_(WEFT_EAGER_SIGNATURE_NAME_)
-    WEFT_EAGER_SIGNATURE_COUNT
+    WEFT_EAGER_SIGNATURES_(WEFT_EAGER_SIGNATURE_NAME_) WEFT_EAGER_SIGNATURE_COUNT
 } weft_eager_signature;
 
 typedef enum weft_eager_kind {
@@ -402,14 +400,14 @@ static inline weft_eager_argument weft_eager_shape_(weft_shape list)
                  : weft_eager_signed_)(weft_eager_##count##_);                                                         \
     })
 
-#define WEFT_EAGER_ASSOCIATION_(name, types) weft_tensor (*) types: WEFT_EAGER_##name,
+#define WEFT_EAGER_ASSOCIATION_(name, types) weft_tensor(*) types : WEFT_EAGER_##name,
 #define WEFT_EAGER_SIGNATURE_OF_(function)                                                                             \
     _Generic((function), WEFT_EAGER_SIGNATURES_(WEFT_EAGER_ASSOCIATION_) int : WEFT_EAGER_SIGNATURE_COUNT)
 
 #define WEFT_EAGER_APPLY_(name, function, count, ...) WEFT_EAGER_APPLY_COUNTED_(name, function, count, __VA_ARGS__)
 #define WEFT_EAGER_APPLY_COUNTED_(name, function, count, ...)                                                          \
-    weft_eager_apply_arguments(                                                                                        \
-        name, WEFT_EAGER_SIGNATURE_OF_(function), (weft_eager_any)(function), count,                                   \
-        (weft_eager_argument[]){WEFT_EACH_##count##_(WEFT_EAGER_ARGUMENT_, __VA_ARGS__, )}, __FILE__, __LINE__)
+    weft_eager_apply_arguments(name, WEFT_EAGER_SIGNATURE_OF_(function), (weft_eager_any)(function), count,            \
+                               (weft_eager_argument[]){WEFT_EACH_##count##_(WEFT_EAGER_ARGUMENT_, __VA_ARGS__, )},     \
+                               __FILE__, __LINE__)
 #endif
 #endif

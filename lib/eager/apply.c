@@ -102,7 +102,7 @@ WEFT_EAGER_SIGNATURES_(TYPE)
 #undef TYPE
 
 #define CALL(name, ...)                                                                                                \
-    static weft_tensor call_##name(weft_eager_any function, const struct unpacked *u)                                         \
+    static weft_tensor call_##name(weft_eager_any function, const struct unpacked *u)                                  \
     {                                                                                                                  \
         return ((type_##name)function)(__VA_ARGS__);                                                                   \
     }

@@ -18,6 +18,7 @@ static weft_status *enter_scope(weft_eager *eager, weft_eager_array *array)
 
 weft_eager_scope weft_eager_scope_begin(weft_eager *eager)
 {
+    if (eager == NULL) return (weft_eager_scope){0, 0};
     weft_eager_scope scope = {eager->scope.count, eager->scope_first};
     eager->scope_depth++;
     eager->scope_first = scope.first;
@@ -26,6 +27,7 @@ weft_eager_scope weft_eager_scope_begin(weft_eager *eager)
 
 void weft_eager_scope_end(weft_eager *eager, weft_eager_scope scope)
 {
+    if (eager == NULL) return;
     weft_eager_array **items = eager->scope.items;
     while (eager->scope.count > scope.first) {
         weft_eager_array *array = items[--eager->scope.count];

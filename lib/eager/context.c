@@ -16,8 +16,8 @@ void weft_eager_fail(weft_eager *eager, weft_status *status, const char *file, i
         return;
     }
     snprintf(where, sizeof where, "%s:%d", file, line);
-    eager->error = weft_status_create(eager->allocator, weft_status_code(status), where, "%s",
-                                      weft_status_message(status));
+    eager->error =
+        weft_status_create(eager->allocator, weft_status_code(status), where, "%s", weft_status_message(status));
     weft_status_destroy(status);
 }
 

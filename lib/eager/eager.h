@@ -28,19 +28,19 @@ typedef struct weft_eager_view weft_eager_view;
 
 typedef struct weft_eager_entry {
     weft_eager_kept_item kept;
-    size_t references; /* of the context, of nodes, programs and other entries */
+    size_t references;            /* of the context, of nodes, programs and other entries */
     weft_eager_function function; /* name and options are its own */
     size_t name_size, operand_count;
-    weft_eager_type **types;   /* of operands, then of results */
-    weft_eager_view **views;   /* of results; NULL: it computes */
+    weft_eager_type **types;         /* of operands, then of results */
+    weft_eager_view **views;         /* of results; NULL: it computes */
     struct weft_eager_entry **parts; /* that the options refer to, each with a reference */
     size_t part_count;
 } weft_eager_entry;
 
 /* What a call is: looked up, or traced once. `parts` are entries that the options refer to. The entry is kept by the
  * context, and stays at least until the next one is acquired. */
-weft_status *weft_eager_entry_acquire(weft_eager *eager, const weft_eager_function *function, weft_eager_arrays operands,
-                                      size_t part_count, weft_eager_entry *const *parts,
+weft_status *weft_eager_entry_acquire(weft_eager *eager, const weft_eager_function *function,
+                                      weft_eager_arrays operands, size_t part_count, weft_eager_entry *const *parts,
                                       weft_eager_entry **out_entry) WEFT_MUST_USE;
 void weft_eager_entry_release(weft_eager *eager, weft_eager_entry *entry);
 /* Ends the reference of the context. */
@@ -73,29 +73,29 @@ typedef struct weft_eager_node {
     struct weft_eager_node *previous, *next; /* of all nodes of the context; `next` also of those to be freed */
     weft_eager *eager;
     weft_eager_entry *entry;
-    size_t attached; /* results whose `node` it is, and pins */
-    size_t depth;    /* of the longest chain of calls without values that it ends */
-    uint64_t epoch;  /* of the last walk that met it */
-    size_t index;    /* in that walk */
-    size_t at;       /* operands it has seen of this node */
+    size_t attached;           /* results whose `node` it is, and pins */
+    size_t depth;              /* of the longest chain of calls without values that it ends */
+    uint64_t epoch;            /* of the last walk that met it */
+    size_t index;              /* in that walk */
+    size_t at;                 /* operands it has seen of this node */
     weft_eager_array *items[]; /* operands, then results; those that are gone are NULL */
 } weft_eager_node;
 
 struct weft_eager_array {
     weft_eager *eager;
     weft_eager_type *type;
-    weft_array *value; /* or NULL */
+    weft_array *value;     /* or NULL */
     weft_eager_node *node; /* or NULL */
-    size_t output;     /* of the node */
-    size_t handles;    /* of callers and scopes */
-    size_t uses;       /* by nodes */
-    size_t slot;       /* number + 1 in the scopes; 0: none */
-    uint64_t tape;     /* serial of the tape that follows it */
-    uint64_t watched;  /* of the tape that begins with it */
-    uint64_t epoch;    /* of the last walk that met it */
-    size_t index;      /* in that walk */
-    size_t inside;     /* uses met in that walk */
-    bool is_own;       /* the value is memory that a run made */
+    size_t output;         /* of the node */
+    size_t handles;        /* of callers and scopes */
+    size_t uses;           /* by nodes */
+    size_t slot;           /* number + 1 in the scopes; 0: none */
+    uint64_t tape;         /* serial of the tape that follows it */
+    uint64_t watched;      /* of the tape that begins with it */
+    uint64_t epoch;        /* of the last walk that met it */
+    size_t index;          /* in that walk */
+    size_t inside;         /* uses met in that walk */
+    bool is_own;           /* the value is memory that a run made */
 };
 
 /* A handle, with one reference, of the innermost scope if there is one. Takes neither `type` nor `value`. */
@@ -187,20 +187,20 @@ struct weft_eager {
     weft_status *error; /* sticky */
     weft_map types;
     weft_eager_kept entries, programs, generals;
-    weft_eager_list scope;   /* weft_eager_array *: what open scopes hold, NULL where released */
+    weft_eager_list scope;           /* weft_eager_array *: what open scopes hold, NULL where released */
     size_t scope_depth, scope_first; /* of the innermost one */
-    weft_eager_node *nodes;  /* all of them */
-    weft_eager_node *doomed; /* to be freed */
+    weft_eager_node *nodes;          /* all of them */
+    weft_eager_node *doomed;         /* to be freed */
     bool is_draining;
     uint64_t epoch; /* of walks */
     uint64_t tape;  /* serial of the tape that is open */
     size_t tape_depth;
-    weft_eager_record record;              /* of the walk under way */
-    weft_eager_list key;                   /* words: of the entry being looked up */
-    weft_bytes general;                    /* that of what is known of a record for any extents */
-    weft_eager_list labels;                /* int64_t: extents in it */
-    weft_eager_list packed;                /* words: options of the call under way */
-    weft_eager_list operands;              /* weft_eager_array *: of the call under way */
+    weft_eager_record record;                      /* of the walk under way */
+    weft_eager_list key;                           /* words: of the entry being looked up */
+    weft_bytes general;                            /* that of what is known of a record for any extents */
+    weft_eager_list labels;                        /* int64_t: extents in it */
+    weft_eager_list packed;                        /* words: options of the call under way */
+    weft_eager_list operands;                      /* weft_eager_array *: of the call under way */
     weft_eager_array *numbers[WEFT_EAGER_NUMBERS]; /* lately used as operands */
     weft_eager_counters counters;
 };

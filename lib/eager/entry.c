@@ -189,8 +189,9 @@ static weft_status *fill(weft_eager *eager, weft_eager_entry *entry, const weft_
     return kept ? NULL : weft_status_out_of_memory();
 }
 
-weft_status *weft_eager_entry_acquire(weft_eager *eager, const weft_eager_function *function, weft_eager_arrays operands,
-                                      size_t part_count, weft_eager_entry *const *parts, weft_eager_entry **out_entry)
+weft_status *weft_eager_entry_acquire(weft_eager *eager, const weft_eager_function *function,
+                                      weft_eager_arrays operands, size_t part_count, weft_eager_entry *const *parts,
+                                      weft_eager_entry **out_entry)
 {
     WEFT_TRY(fill_key(eager, function, operands));
     size_t key_size = eager->key.count * sizeof(uint64_t);
@@ -201,8 +202,8 @@ weft_status *weft_eager_entry_acquire(weft_eager *eager, const weft_eager_functi
     }
     weft_eager_entry *entry = weft_allocate(eager->allocator, sizeof *entry);
     if (entry == NULL) return weft_status_out_of_memory();
-    *entry = (weft_eager_entry){.references = 1, .function = *function, .operand_count = operands.count,
-                                .part_count = part_count};
+    *entry = (weft_eager_entry){
+        .references = 1, .function = *function, .operand_count = operands.count, .part_count = part_count};
     entry->function.name = NULL;
     entry->function.options = NULL;
     weft_status *status = fill(eager, entry, function, operands, parts);

@@ -79,7 +79,8 @@ static weft_status *encode_leaf(weft_eager *eager, weft_eager_array *array)
     bool is_new = array->epoch != eager->epoch;
     number_array(eager, array, record->leaves.count);
     array->inside++;
-    if (is_new && !weft_eager_list_add(eager, &record->leaves, &array, sizeof array)) return weft_status_out_of_memory();
+    if (is_new && !weft_eager_list_add(eager, &record->leaves, &array, sizeof array))
+        return weft_status_out_of_memory();
     return weft_eager_walk_word(eager, weft_eager_code_of_leaf(array->index));
 }
 
@@ -146,8 +147,7 @@ weft_status *weft_eager_walk_code(weft_eager *eager, weft_eager_array *array)
 const uint64_t *weft_eager_replay_end(const weft_eager_replay *replay)
 {
     const uint64_t *at = replay->words;
-    for (size_t i = 0; i < replay->node_count; i++)
-        at += 1 + ((const weft_eager_entry *)(uintptr_t)*at)->operand_count;
+    for (size_t i = 0; i < replay->node_count; i++) at += 1 + ((const weft_eager_entry *)(uintptr_t)*at)->operand_count;
     return at;
 }
 
@@ -206,8 +206,8 @@ weft_status *weft_eager_replay_run(const weft_allocator *allocator, const weft_e
     WEFT_TRY(find_firsts(allocator, replay, &firsts));
     size_t size = firsts[replay->node_count] * sizeof(weft_tensor);
     weft_tensor *tensors = weft_allocate_zeroed(allocator, size);
-    weft_status *status = tensors == NULL ? weft_status_out_of_memory()
-                                          : trace_calls(allocator, replay, graph, firsts, tensors);
+    weft_status *status =
+        tensors == NULL ? weft_status_out_of_memory() : trace_calls(allocator, replay, graph, firsts, tensors);
     for (size_t i = 0; status == NULL && i < replay->wanted_count; i++)
         out_wanted[i] = tensor_of(replay, firsts, tensors, replay->wanted[i]);
     weft_free(allocator, tensors, size);

@@ -5,9 +5,9 @@
 #include "lib/eager/eager.h"
 
 /*
- * A walk from results to the leaves that `is_leaf` names. What it found is in eager->record, until the next one: nodes with operands first, and
- * as words, of each node the address of its entry and a code for each operand. Arrays and nodes that it met have its
- * epoch; `inside` counts the uses that it met.
+ * A walk from results to the leaves that `is_leaf` names. What it found is in eager->record, until the next one: nodes
+ * with operands first, and as words, of each node the address of its entry and a code for each operand. Arrays and
+ * nodes that it met have its epoch; `inside` counts the uses that it met.
  */
 
 /* What an operand is: the number of a leaf, or result `output` of node `node`. */

@@ -64,8 +64,8 @@ void weft_eager_tape_forget(weft_eager *eager)
 enum { NODE_COUNT, ARRAY_COUNT, HEADER = WEFT_EAGER_GRADIENT_HEADER };
 
 /*
- * weft_grad holds what it differentiates in independent of each other. Leaves are, and go together; what was computed on
- * the way may depend on others, and goes alone: what the derivatives share are the same nodes.
+ * weft_grad holds what it differentiates in independent of each other. Leaves are, and go together; what was computed
+ * on the way may depend on others, and goes alone: what the derivatives share are the same nodes.
  */
 static void differentiate(const weft_eager_replay *replay, weft_tensor *tensors, weft_tensor *out_results)
 {
@@ -186,7 +186,7 @@ void weft_eager_gradient(weft_eager *eager, weft_eager_array *loss, weft_eager_a
                          weft_eager_array **out_gradients)
 {
     if (eager == NULL || arrays.count == 0) return;
-    weft_status *status = arrays.items == NULL   ? weft_status_null(__func__, "arrays")
+    weft_status *status = arrays.items == NULL    ? weft_status_null(__func__, "arrays")
                           : out_gradients == NULL ? weft_status_null(__func__, "out_gradients")
                                                   : NULL;
     if (status == NULL) {

@@ -245,7 +245,8 @@ weft_status *weft_eager_view_find(const weft_allocator *allocator, weft_tensor t
     if (!find_chain(tensor.graph, (weft_value){tensor.node, tensor.output}, &chain)) return NULL;
     while (operand < count && operands[operand].node != chain.source.node) operand++;
     if (operand == count) return NULL;
-    size_t size = sizeof(weft_eager_view) + chain.count * sizeof(struct step) + words_of(tensor.graph, &chain) * sizeof(int64_t);
+    size_t size =
+        sizeof(weft_eager_view) + chain.count * sizeof(struct step) + words_of(tensor.graph, &chain) * sizeof(int64_t);
     weft_eager_view *view = weft_allocate_zeroed(allocator, size);
     if (view == NULL) return weft_status_out_of_memory();
     *view = (weft_eager_view){.operand = operand, .step_count = chain.count, .size = size};

@@ -28,6 +28,8 @@ static weft_module *module;
 static weft_einsum_plan *plan;
 static weft_queue *queue;
 static weft_event *event;
+static weft_eager *eager;
+static weft_eager_array *eager_array;
 static weft_tensor x;
 static int64_t zeros[512], written[512];
 static weft_tensor traced; /* by the last call that did */
@@ -122,12 +124,16 @@ static int open_objects(void **state)
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 1, (const int64_t[]){4}, &array));
     weft_test_ok(weft_queue_create(executor, NULL, &queue));
     weft_test_ok(weft_queue_copy(queue, array, array, &event));
+    weft_test_ok(weft_eager_create(executor, NULL, &eager));
+    eager_array = weft_eager_from(eager, array);
     return 0;
 }
 
 static int close_objects(void **state)
 {
     (void)state;
+    weft_eager_release(eager_array);
+    weft_eager_destroy(eager);
     weft_event_release(event);
     weft_queue_destroy(queue);
     weft_array_release(array);

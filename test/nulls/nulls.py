@@ -17,6 +17,9 @@ VALID = {
     "weft_module *": "module",
     "weft_einsum_plan *": "plan",
     "weft_queue *": "queue",
+    "weft_eager *": "eager",
+    "weft_eager_array *": "eager_array",
+    "weft_eager_arrays": "WEFT_EAGER_ARRAYS(eager_array)",
     "weft_event *": "event",
     "weft_status *": "NULL",
     "weft_allocator *": "weft_allocator_default()",
@@ -33,6 +36,7 @@ MISSING = {
     "weft_tensor": "(weft_tensor){0}",
     "weft_tensors": "(weft_tensors){1, NULL}",
     "weft_ints": "(weft_ints){1, NULL}",
+    "weft_eager_arrays": "(weft_eager_arrays){1, NULL}",
     "weft_shape": "(weft_shape){1, NULL}",
     "weft_index_items": "(weft_index_items){1, NULL}",
     "weft_extent": "(weft_extent){0}",
@@ -104,7 +108,7 @@ def kind_of(result, name):
         return "STATUS"
     if result == "weft_tensor" and not name.startswith("weft_trace"):  # those know no caller's source location
         return "TENSOR"
-    if name.endswith(("_destroy", "_release", "_retain")) or result in ("weft_tensor", "weft_extent"):
+    if name.endswith(("_destroy", "_release", "_retain")) or result in ("weft_tensor", "weft_extent", "weft_eager_array *"):
         return "ANY"
     return None  # functions that only read want an object
 

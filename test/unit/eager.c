@@ -343,11 +343,12 @@ static void calls_nobody_wants_are_forgotten(void **state)
 static void step_of(int64_t n, weft_eager_array *y, weft_eager_array **out_gradient)
 {
     weft_eager_scope scope = weft_eager_scope_begin(eager);
-    weft_eager_array *x = weft_eager_apply(weft_reshape, weft_eager_apply(weft_arange, eager, WEFT_F32, 0, 1, 3 * n),
-                                           WEFT_SHAPE(n, 3));
+    weft_eager_array *x =
+        weft_eager_apply(weft_reshape, weft_eager_apply(weft_arange, eager, WEFT_F32, 0, 1, 3 * n), WEFT_SHAPE(n, 3));
     value_of(x);
     weft_eager_tape_begin(eager, WEFT_EAGER_ARRAYS(y));
-    weft_eager_array *loss = weft_eager_apply(weft_reduce_sum, weft_eager_apply(weft_matmul, x, y), WEFT_INTS(0), false);
+    weft_eager_array *loss =
+        weft_eager_apply(weft_reduce_sum, weft_eager_apply(weft_matmul, x, y), WEFT_INTS(0), false);
     weft_eager_gradient(eager, loss, WEFT_EAGER_ARRAYS(y), out_gradient);
     weft_eager_tape_end(eager);
     value_of(weft_eager_retain(*out_gradient));
@@ -442,7 +443,7 @@ static void what_nobody_holds_is_updated_in_place(void **state)
     weft_eager_assign(&x, updated(x));
     EXPECT(weft_eager_retain(x), 0, 9, 2);
     assert_int_equal(counters().donations, 3); /* the update and the index as well */
-    (void)data; /* runtime "ref" updates a copy */
+    (void)data;                                /* runtime "ref" updates a copy */
     weft_eager_array *y = updated(x);
     EXPECT(y, 0, 9, 2);
     assert_int_equal(counters().donations, 5);
@@ -680,15 +681,15 @@ static void gradients_in_what_is_on_the_way(void **state)
     weft_eager_scope scope = weft_eager_scope_begin(eager);
     weft_eager_array *x = range(WEFT_INTS(2, 2)), *apart = range(WEFT_INTS(2)), *gradients[3];
     weft_eager_tape_begin(eager, WEFT_EAGER_ARRAYS(x, apart));
-    weft_eager_array *row = weft_eager_apply(weft_reshape, weft_eager_apply(weft_permute, x, WEFT_INTS(0, 1)), WEFT_SHAPE(4));
+    weft_eager_array *row =
+        weft_eager_apply(weft_reshape, weft_eager_apply(weft_permute, x, WEFT_INTS(0, 1)), WEFT_SHAPE(4));
     assert_true(weft_eager_is_known(row)); /* a view */
     weft_eager_tape_begin(eager, WEFT_EAGER_ARRAYS(row));
     weft_eager_array *loss = weft_eager_apply(weft_reduce_sum, weft_eager_apply(weft_exp2, row), WEFT_INTS(0), false);
     weft_eager_tape_end(eager);
     weft_eager_gradient(eager, loss, WEFT_EAGER_ARRAYS(x, row, apart), gradients);
     weft_eager_tape_end(eager);
-    for (int i = 0; i < 2; i++)
-        EXPECT(weft_eager_retain(gradients[i]), logf(2), 2 * logf(2), 4 * logf(2), 8 * logf(2));
+    for (int i = 0; i < 2; i++) EXPECT(weft_eager_retain(gradients[i]), logf(2), 2 * logf(2), 4 * logf(2), 8 * logf(2));
     EXPECT(weft_eager_retain(gradients[2]), 0, 0);
     weft_eager_scope_end(eager, scope);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random calls on arrays that are recorded, beside the same on plain numbers: values are asked for, handles are released
- * and kept, at any time. eager_random [ROUNDS RUNTIME]. */
+/* Random calls on arrays that are recorded, beside the same on plain numbers: values are asked for, handles are
+ * released and kept, at any time. eager_random [ROUNDS RUNTIME]. */
 #include <stdlib.h>
 #include <string.h>
 #include <weft/eager.h>
@@ -194,8 +194,8 @@ static void random_round(int round)
 static void what_is_recorded_is_what_is_computed(void **cmocka)
 {
     (void)cmocka;
-    weft_test_ok(weft_executor_create_standard(
-        &(weft_executor_options){.threads = 1, .code = WEFT_CODE_QUICK}, &executor));
+    weft_test_ok(
+        weft_executor_create_standard(&(weft_executor_options){.threads = 1, .code = WEFT_CODE_QUICK}, &executor));
     for (int round = 0; round < round_count; round++) random_round(round);
     weft_executor_destroy(executor);
 }

@@ -93,7 +93,8 @@ static weft_eager_array *network(void)
     weft_eager_tape_begin(eager, WEFT_EAGER_ARRAYS(first, second));
     weft_eager_array *hidden = weft_eager_apply(weft_relu, weft_eager_apply(weft_matmul, batch, first));
     weft_eager_array *away = weft_eager_apply(weft_sub, weft_eager_apply(weft_matmul, hidden, second), wanted);
-    weft_eager_array *loss = weft_eager_apply(weft_mean, weft_eager_apply(weft_mul, away, away), WEFT_INTS(0, 1), false);
+    weft_eager_array *loss =
+        weft_eager_apply(weft_mean, weft_eager_apply(weft_mul, away, away), WEFT_INTS(0, 1), false);
     weft_eager_gradient(eager, loss, WEFT_EAGER_ARRAYS(first, second), gradients);
     weft_eager_tape_end(eager);
     weft_eager_release(hidden);
