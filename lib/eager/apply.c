@@ -1,174 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of public tracing functions: their arguments as options and operands, and back again when they are traced. */
-#include <inttypes.h>
+/* Calls of public tracing functions: their arguments as options and operands. */
 #include <math.h>
 #include <string.h>
-#include "lib/eager/eager.h"
+#include "lib/eager/packed.h"
 #include "lib/trace/trace.h"
 #include "runtime/base/status.h"
 
-/* ---- what is packed ---- */
-
-/*
- * The function and its signature, then of each parameter: of a tensor whether it is an operand (0) or a number, as
- * dtype + 1 and the element in two words; of tensors how many; integers and reals as they are; of lists their length
- * and the items.
- */
-enum { MOST_TENSORS = 3, MOST_NUMBERS = 4, MOST_LISTS = 2, ELEMENT_WORDS = 2 };
-
-static const char *const letters[] = {
-#define LETTERS(name, types) [WEFT_EAGER_##name] = #name,
-    WEFT_EAGER_SIGNATURES_(LETTERS)
-#undef LETTERS
-};
-
-/* ---- unpacked ---- */
-
-struct unpacked {
-    weft_graph *graph;
-    weft_tensor x[MOST_TENSORS];
-    weft_tensors list;
-    int64_t i[MOST_NUMBERS]; /* integers, extents, bools, values of enumerations */
-    double r[MOST_NUMBERS];
-    weft_ints l[MOST_LISTS];
-    weft_shape s[MOST_LISTS];
-    weft_extent extents[MOST_LISTS][WEFT_MAX_RANK];
-};
-
-struct reader {
-    const int64_t *at;
-    const weft_tensor *operands;
-    size_t x, i, r, l, s;
-};
-
-static weft_tensor read_tensor(struct reader *reader, weft_graph *graph)
-{
-    int64_t kind = *reader->at++;
-    if (kind == 0) return *reader->operands++;
-    weft_tensor number = weft_constant(graph, (weft_dtype)(kind - 1), (weft_ints){0, NULL}, reader->at);
-    reader->at += ELEMENT_WORDS;
-    return number;
-}
-
-static weft_ints read_ints(struct reader *reader)
-{
-    size_t count = (size_t)*reader->at++;
-    weft_ints ints = {count, reader->at};
-    reader->at += count;
-    return ints;
-}
-
-static weft_shape read_shape(struct reader *reader, weft_extent *extents)
-{
-    weft_ints ints = read_ints(reader);
-    for (size_t i = 0; i < ints.count; i++) extents[i] = weft_extent_of(ints.items[i]);
-    return (weft_shape){ints.count, extents};
-}
-
-static weft_tensors read_list(struct reader *reader)
-{
-    weft_tensors list = {(size_t)*reader->at++, reader->operands};
-    reader->operands += list.count;
-    return list;
-}
-
-static double read_real(struct reader *reader)
-{
-    double real;
-    memcpy(&real, reader->at++, sizeof real);
-    return real;
-}
-
-static void read_parameter(struct reader *reader, char letter, struct unpacked *out)
-{
-    switch (letter) {
-    case 'g': break;
-    case 'x': out->x[reader->x++] = read_tensor(reader, out->graph); break;
-    case 'X': out->list = read_list(reader); break;
-    case 'r': out->r[reader->r++] = read_real(reader); break;
-    case 'l': out->l[reader->l++] = read_ints(reader); break;
-    case 's':
-        out->s[reader->s] = read_shape(reader, out->extents[reader->s]);
-        reader->s++;
-        break;
-    default: out->i[reader->i++] = *reader->at++; break;
-    }
-}
-
-/* ---- called ---- */
-
-#define TYPE(name, types) typedef weft_tensor(*type_##name) types;
-WEFT_EAGER_SIGNATURES_(TYPE)
-#undef TYPE
-
-#define CALL(name, ...)                                                                                                \
-    static weft_tensor call_##name(weft_eager_any function, const struct unpacked *u)                                  \
-    {                                                                                                                  \
-        return ((type_##name)function)(__VA_ARGS__);                                                                   \
-    }
-CALL(x, u->x[0])
-CALL(xx, u->x[0], u->x[1])
-CALL(xxx, u->x[0], u->x[1], u->x[2])
-CALL(xi, u->x[0], u->i[0])
-CALL(xii, u->x[0], u->i[0], u->i[1])
-CALL(xiii, u->x[0], u->i[0], u->i[1], u->i[2])
-CALL(xib, u->x[0], u->i[0], u->i[1] != 0)
-CALL(xibb, u->x[0], u->i[0], u->i[1] != 0, u->i[2] != 0)
-CALL(xie, u->x[0], u->i[0], weft_extent_of(u->i[1]))
-CALL(xiee, u->x[0], u->i[0], weft_extent_of(u->i[1]), weft_extent_of(u->i[2]))
-CALL(xieii, u->x[0], u->i[0], weft_extent_of(u->i[1]), u->i[2], u->i[3])
-CALL(xl, u->x[0], u->l[0])
-CALL(xlb, u->x[0], u->l[0], u->i[0] != 0)
-CALL(xlib, u->x[0], u->l[0], u->i[0], u->i[1] != 0)
-CALL(xlrb, u->x[0], u->l[0], u->r[0], u->i[0] != 0)
-CALL(xll, u->x[0], u->l[0], u->l[1])
-CALL(xs, u->x[0], u->s[0])
-CALL(xssl, u->x[0], u->s[0], u->s[1], u->l[0])
-CALL(xd, u->x[0], (weft_dtype)u->i[0])
-CALL(xr, u->x[0], u->r[0])
-CALL(xrr, u->x[0], u->r[0], u->r[1])
-CALL(xed, u->x[0], weft_extent_of(u->i[0]), (weft_dtype)u->i[1])
-CALL(xxi, u->x[0], u->x[1], u->i[0])
-CALL(xxb, u->x[0], u->x[1], u->i[0] != 0)
-CALL(xxll, u->x[0], u->x[1], u->l[0], u->l[1])
-CALL(xxss, u->x[0], u->x[1], u->s[0], u->s[1])
-CALL(xxrr, u->x[0], u->x[1], u->r[0], u->r[1])
-CALL(xxxi, u->x[0], u->x[1], u->x[2], u->i[0])
-CALL(xxxim, u->x[0], u->x[1], u->x[2], u->i[0], (weft_scatter_mode)u->i[1])
-CALL(xxk, u->x[0], u->x[1], (weft_reduction_kind)u->i[0])
-CALL(xxrk, u->x[0], u->x[1], u->r[0], (weft_reduction_kind)u->i[0])
-CALL(xxxk, u->x[0], u->x[1], u->x[2], (weft_reduction_kind)u->i[0])
-CALL(Xi, u->list, u->i[0])
-CALL(xXl, u->x[0], u->list, u->l[0])
-CALL(xXls, u->x[0], u->list, u->l[0], u->s[0])
-CALL(xxXl, u->x[0], u->x[1], u->list, u->l[0])
-CALL(xXlxm, u->x[0], u->list, u->l[0], u->x[1], (weft_scatter_mode)u->i[0])
-CALL(gds, u->graph, (weft_dtype)u->i[0], u->s[0])
-CALL(gdrs, u->graph, (weft_dtype)u->i[0], u->r[0], u->s[0])
-CALL(gdsi, u->graph, (weft_dtype)u->i[0], u->s[0], u->i[1])
-CALL(gdrre, u->graph, (weft_dtype)u->i[0], u->r[0], u->r[1], weft_extent_of(u->i[1]))
-CALL(gdeei, u->graph, (weft_dtype)u->i[0], weft_extent_of(u->i[1]), weft_extent_of(u->i[2]), u->i[3])
-#undef CALL
-
-static weft_tensor (*const calls[])(weft_eager_any function, const struct unpacked *u) = {
-#define ROW(name, types) [WEFT_EAGER_##name] = call_##name,
-    WEFT_EAGER_SIGNATURES_(ROW)
-#undef ROW
-};
-
-/* A weft_eager_trace. */
-static void trace_packed(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
-{
-    weft_eager_any function;
-    struct reader reader = {.at = options, .operands = operands};
-    struct unpacked u = {.graph = graph};
-    memcpy(&function, reader.at++, sizeof function);
-    size_t signature = (size_t)*reader.at++;
-    for (const char *letter = letters[signature]; *letter != '\0'; letter++) read_parameter(&reader, *letter, &u);
-    out_results[0] = calls[signature](function, &u);
-}
-
-/* ---- packed ---- */
+/* ---- arguments ---- */
 
 struct packing {
     weft_eager *eager;
@@ -260,14 +98,14 @@ static weft_status *number_fault(const struct packing *p)
 
 static weft_status *pack_number(struct packing *p)
 {
-    int64_t element[ELEMENT_WORDS] = {0};
+    int64_t element[WEFT_EAGER_ELEMENT_WORDS] = {0};
     weft_operand number = operand_of(p->argument);
     weft_eager_array *array;
     if (!p->has_dtype) return fault(p, "is a number, but no array gives its dtype");
     if (!weft_operand_store(p->dtype, &number, element)) return number_fault(p);
     if (is_plain(&number)) {
         pack(p, (int64_t)p->dtype + 1);
-        for (size_t i = 0; i < ELEMENT_WORDS; i++) pack(p, element[i]);
+        for (size_t i = 0; i < WEFT_EAGER_ELEMENT_WORDS; i++) pack(p, element[i]);
         return NULL;
     }
     pack(p, 0);
@@ -385,7 +223,7 @@ static size_t words_of(size_t count, const weft_eager_argument *arguments)
     size_t words = 2;
     for (size_t i = 0; i < count; i++) {
         bool is_list = arguments[i].kind >= WEFT_EAGER_LIST && arguments[i].count != SIZE_MAX;
-        words += 1 + ELEMENT_WORDS + (is_list ? arguments[i].count : 0);
+        words += 1 + WEFT_EAGER_ELEMENT_WORDS + (is_list ? arguments[i].count : 0);
     }
     return words;
 }
@@ -393,7 +231,7 @@ static size_t words_of(size_t count, const weft_eager_argument *arguments)
 static weft_status *pack_all(struct packing *p, weft_eager_signature signature, weft_eager_any function, size_t count,
                              const weft_eager_argument *arguments)
 {
-    const char *taken = letters[signature];
+    const char *taken = weft_eager_letters(signature);
     if (strlen(taken) != count)
         return weft_status_create(p->eager->allocator, WEFT_INVALID_ARGUMENT, p->name,
                                   "%s: there are %zu arguments, not %zu", p->name, count, strlen(taken));
@@ -454,7 +292,7 @@ static weft_status *call_packed(struct packing *p, const char *file, int line, w
 {
     weft_eager *eager = p->eager;
     weft_eager_function function = {.name = p->name,
-                                    .trace = trace_packed,
+                                    .trace = weft_eager_packed_trace,
                                     .options = eager->packed.items,
                                     .options_size = (size_t)((const char *)p->at - (const char *)eager->packed.items),
                                     .result_count = 1,

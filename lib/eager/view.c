@@ -153,41 +153,71 @@ static int64_t value_of(weft_extent extent)
     return value;
 }
 
-/* Fills in what the op needs to know; false for ops that are no views. Counts alone where `numbers` is NULL. */
-static bool fill_numbers(const weft_node *node, struct step *step)
+enum { MOST_NUMBERS = 2 * WEFT_MAX_RANK };
+
+/* What each op needs to know, besides the shape of its result: fills `out_numbers`, returns how many. */
+static size_t fill_nothing(const weft_node *node, int64_t *out_numbers)
 {
-    const weft_attr *attrs = node->attrs;
-    weft_ints ints = {0, NULL};
-    int64_t own[2 * WEFT_MAX_RANK];
-    switch (weft_op_id_of(node->op)) {
-    case WEFT_OP_reshape: step->apply = apply_reshape; break;
-    case WEFT_OP_permute: step->apply = apply_permute, ints = attrs[0].ints; break;
-    case WEFT_OP_broadcast: step->apply = apply_broadcast, ints = attrs[1].ints; break;
-    case WEFT_OP_flip: step->apply = apply_flip, ints = attrs[0].ints; break;
-    case WEFT_OP_slice:
-        step->apply = apply_slice;
-        ints = (weft_ints){2 * attrs[2].ints.count, own};
-        for (size_t i = 0; i < attrs[2].ints.count; i++) {
-            own[i] = value_of(attrs[0].extents.extents[i]);
-            own[attrs[2].ints.count + i] = attrs[2].ints.items[i];
-        }
-        break;
-    case WEFT_OP_window:
-        step->apply = apply_window;
-        ints = (weft_ints){3, own};
-        memcpy(own, (int64_t[]){attrs[0].integer, attrs[2].integer, attrs[3].integer}, 3 * sizeof *own);
-        break;
-    case WEFT_OP_extract_diagonal:
-        step->apply = apply_extract_diagonal;
-        ints = (weft_ints){2, own};
-        memcpy(own, (int64_t[]){attrs[0].integer, attrs[1].integer}, 2 * sizeof *own);
-        break;
-    default: return false;
-    }
-    step->number_count = ints.count;
-    step->rank = node->types[0].shape.rank;
-    if (step->numbers != NULL && ints.count > 0) memcpy(step->numbers, ints.items, ints.count * sizeof *ints.items);
-    return true;
+    (void)node;
+    (void)out_numbers;
+    return 0;
+}
+
+static size_t fill_ints(weft_ints ints, int64_t *out_numbers)
+{
+    for (size_t i = 0; i < ints.count; i++) out_numbers[i] = ints.items[i];
+    return ints.count;
+}
+
+static size_t fill_axes(const weft_node *node, int64_t *out_numbers)
+{
+    return fill_ints(node->attrs[0].ints, out_numbers);
+}
+
+static size_t fill_broadcast(const weft_node *node, int64_t *out_numbers)
+{
+    return fill_ints(node->attrs[1].ints, out_numbers);
+}
+
+static size_t fill_slice(const weft_node *node, int64_t *out_numbers)
+{
+    weft_shape starts = node->attrs[0].extents;
+    for (size_t i = 0; i < starts.rank; i++) out_numbers[i] = value_of(starts.extents[i]);
+    return starts.rank + fill_ints(node->attrs[2].ints, out_numbers + starts.rank);
+}
+
+static size_t fill_window(const weft_node *node, int64_t *out_numbers)
+{
+    out_numbers[0] = node->attrs[0].integer;
+    out_numbers[1] = node->attrs[2].integer;
+    out_numbers[2] = node->attrs[3].integer;
+    return 3;
+}
+
+static size_t fill_diagonal(const weft_node *node, int64_t *out_numbers)
+{
+    out_numbers[0] = node->attrs[0].integer;
+    out_numbers[1] = node->attrs[1].integer;
+    return 2;
+}
+
+/* By op; those without are no views. */
+static const struct movement {
+    bool (*apply)(const struct step *step, struct layout *x);
+    size_t (*fill)(const weft_node *node, int64_t *out_numbers);
+} movements[WEFT_OP_COUNT + 1] = {
+    [WEFT_OP_reshape] = {apply_reshape, fill_nothing},
+    [WEFT_OP_permute] = {apply_permute, fill_axes},
+    [WEFT_OP_broadcast] = {apply_broadcast, fill_broadcast},
+    [WEFT_OP_slice] = {apply_slice, fill_slice},
+    [WEFT_OP_flip] = {apply_flip, fill_axes},
+    [WEFT_OP_window] = {apply_window, fill_window},
+    [WEFT_OP_extract_diagonal] = {apply_extract_diagonal, fill_diagonal},
+};
+
+static const struct movement *movement_of(const weft_node *node)
+{
+    return &movements[weft_op_id_of(node->op)];
 }
 
 struct chain {
@@ -200,26 +230,35 @@ struct chain {
 static bool find_chain(const weft_graph *graph, weft_value value, struct chain *out_chain)
 {
     out_chain->count = 0;
-    for (;;) {
-        const weft_node *node = weft_graph_node(graph, value.node);
-        struct step probe = {.numbers = NULL};
-        out_chain->source = value;
-        if (!fill_numbers(node, &probe)) return true;
+    while (movement_of(weft_graph_node(graph, value.node))->apply != NULL) {
         if (out_chain->count == MOST_STEPS) return false;
         out_chain->nodes[out_chain->count++] = value.node;
-        value = node->inputs[0];
+        value = weft_graph_node(graph, value.node)->inputs[0];
     }
+    out_chain->source = value;
+    return true;
 }
 
 static size_t words_of(const weft_graph *graph, const struct chain *chain)
 {
     size_t words = 0;
+    int64_t numbers[MOST_NUMBERS];
     for (size_t i = 0; i < chain->count; i++) {
-        struct step probe = {.numbers = NULL};
-        fill_numbers(weft_graph_node(graph, chain->nodes[i]), &probe);
-        words += probe.rank + probe.number_count;
+        const weft_node *node = weft_graph_node(graph, chain->nodes[i]);
+        words += node->types[0].shape.rank + movement_of(node)->fill(node, numbers);
     }
     return words;
+}
+
+static void fill_step(const weft_node *node, int64_t *words, struct step *step)
+{
+    weft_shape shape = node->types[0].shape;
+    step->apply = movement_of(node)->apply;
+    step->numbers = words;
+    step->number_count = movement_of(node)->fill(node, words);
+    step->extents = words + step->number_count;
+    step->rank = shape.rank;
+    for (size_t i = 0; i < shape.rank; i++) step->extents[i] = value_of(shape.extents[i]);
 }
 
 static void fill_steps(const weft_graph *graph, const struct chain *chain, weft_eager_view *view)
@@ -227,12 +266,8 @@ static void fill_steps(const weft_graph *graph, const struct chain *chain, weft_
     int64_t *words = (int64_t *)(view->steps + chain->count);
     for (size_t i = 0; i < chain->count; i++) {
         const weft_node *node = weft_graph_node(graph, chain->nodes[chain->count - 1 - i]);
-        struct step *step = &view->steps[i];
-        step->numbers = words;
-        fill_numbers(node, step);
-        step->extents = words + step->number_count;
-        for (size_t k = 0; k < step->rank; k++) step->extents[k] = value_of(node->types[0].shape.extents[k]);
-        words = step->extents + step->rank;
+        fill_step(node, words, &view->steps[i]);
+        words += view->steps[i].number_count + view->steps[i].rank;
     }
 }
 
