@@ -59,6 +59,7 @@ typedef struct weft_eager_options {
      * run at once: it bounds what is compiled as one program, and has loops that look at nothing repeat their programs
      * all the same. 0: 64. */
     size_t most_recorded;
+    bool fixed_extents;       /* no programs for extents that vary: each has its own */
     size_t program_capacity;  /* programs kept, the most recently used; 0: 1024 */
     size_t function_capacity; /* pairs of a function with its options and the types of its operands; 0: 4096 */
 } weft_eager_options;
@@ -90,7 +91,7 @@ void weft_eager_clear(weft_eager *eager);
 /* ---- arrays in and out ---- */
 
 /* `array` as an operand; retained, not copied: its elements must not change while anything computed from them is only
- * recorded. NULL with an error for one on another device than the runtime's. */
+ * recorded. It has to be on the device of the runtime (INVALID_ARGUMENT of the run). */
 weft_eager_array *weft_eager_from(weft_eager *eager, weft_array *array);
 /* A copy of `data`, row-major elements of `dtype`. */
 weft_eager_array *weft_eager_copy(weft_eager *eager, weft_dtype dtype, weft_ints shape, const void *data);
@@ -162,9 +163,10 @@ void weft_eager_gradient(weft_eager *eager, weft_eager_array *loss, weft_eager_a
 
 /* ---- calls ---- */
 
-/* Traces a function into `graph`: fills in all `out_results`. It is called once to know the types of the results, and
- * once for each program that has the call; it must do the same each time, must not make inputs, and must not use
- * the context. */
+/* Traces a function into `graph`: fills in all `out_results`. It is called once to know the types of the results, where
+ * all extents are numbers, and once for each program that has the call, where those that vary may be symbols (see
+ * fixed_extents). It must do the same each time; where it needs a number and finds a symbol, it leaves a result
+ * WEFT_NO_TENSOR, and numbers it gets. It must not make inputs, nor use the context. */
 typedef void (*weft_eager_trace)(weft_graph *graph, const void *options, const weft_tensor *operands,
                                  weft_tensor *out_results);
 

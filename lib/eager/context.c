@@ -51,6 +51,7 @@ weft_status *weft_eager_create(weft_executor *executor, const weft_eager_options
     eager->own_allocator = *allocator;
     eager->allocator = &eager->own_allocator;
     eager->executor = executor;
+    eager->fixed_extents = options->fixed_extents;
     eager->most_recorded = or_else(options->most_recorded, 64);
     eager->runtime = options->runtime;
     eager->policy = options->policy;

@@ -182,6 +182,7 @@ struct weft_eager {
     weft_executor *executor;
     const weft_policy *policy;
     size_t most_recorded;
+    bool fixed_extents;
     const char *runtime;
     bool closed;        /* destroyed; waits for its arrays */
     weft_status *error; /* sticky */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/eager/general.h"
-#include "runtime/base/status.h"
+#include "runtime/program/program.h"
 
 /* ---- its life ---- */
 
@@ -126,9 +126,11 @@ static weft_status *share(weft_eager *eager, const weft_eager_general *general, 
     return NULL;
 }
 
-/* Each run has to say what its symbols are, by the shapes of its inputs. */
-static bool are_bound(const weft_program *program)
+/* Each run has to say what its symbols are, by the shapes of its inputs, and do without extensions: a node that was not
+ * lowered, as its extents are not known, may be one that the executor does not have. */
+static bool is_complete(const weft_program *program)
 {
+    if (program->family_count > 0) return false;
     for (size_t i = 0; i < weft_program_symbol_count(program); i++) {
         if (weft_program_symbol_at(program, i)->input == SIZE_MAX) return false;
     }
@@ -150,7 +152,7 @@ static weft_status *compile_general(weft_eager *eager, weft_eager_general *gener
 {
     weft_status *status = compile(eager, program, general);
     if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
-    general->refused = status != NULL || !are_bound(program->program);
+    general->refused = status != NULL || !is_complete(program->program);
     weft_status_destroy(status);
     if (!general->refused)
         return weft_eager_general_keep(eager, general, program->program, program->input_count, program->leaves);
@@ -162,6 +164,7 @@ static weft_status *fill(weft_eager *eager, weft_eager_program *program)
 {
     weft_eager_general *general;
     WEFT_TRY(keep_entries(eager, program));
+    if (eager->fixed_extents) return compile(eager, program, NULL);
     WEFT_TRY(weft_eager_general_acquire(eager, &general));
     if (weft_eager_general_is_due(general)) {
         if (general->program != NULL) return share(eager, general, program);

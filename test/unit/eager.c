@@ -386,6 +386,46 @@ static void some_functions_want_numbers(void **state)
     }
 }
 
+/* A trace that reads extents as numbers, and says so. */
+static void trace_rows(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
+{
+    int64_t rows;
+    (void)options;
+    if (weft_extent_is_static(weft_tensor_extent(operands[0], 0), &rows))
+        out_results[0] = weft_mul(operands[0], weft_scalar(graph, WEFT_F32, (double)rows));
+}
+
+static void extents_that_are_read_stay_numbers(void **state)
+{
+    (void)state;
+    weft_eager_function rows = {.name = "rows", .trace = trace_rows};
+    uint64_t before = counters().programs;
+    for (int64_t n = 4; n < 10; n++) {
+        weft_eager_array *x = weft_eager_copy(eager, WEFT_F32, WEFT_INTS(n), (float[10]){1});
+        weft_eager_assign(&x, weft_eager_call(eager, &rows, WEFT_EAGER_ARRAYS(x), NULL));
+        weft_eager_assign(&x, weft_eager_apply(weft_reduce_max, x, WEFT_INTS(0), false));
+        EXPECT(x, (float)n);
+    }
+    assert_int_equal(counters().programs, before + 6);
+}
+
+static void extents_may_be_fixed(void **state)
+{
+    (void)state;
+    weft_eager_counters now;
+    weft_eager *reference = eager;
+    weft_test_ok(weft_eager_create(executor, &(weft_eager_options){.runtime = "ref", .fixed_extents = true}, &eager));
+    for (int64_t n = 4; n < 10; n++) {
+        weft_eager_array *x = range(WEFT_INTS(n));
+        EXPECT(weft_eager_apply(weft_reduce_max, x, WEFT_INTS(0), false), (float)n - 1);
+        weft_eager_release(x);
+    }
+    weft_eager_counters_read(eager, &now);
+    assert_int_equal(now.programs, 1 + 6);
+    weft_eager_destroy(eager);
+    eager = reference;
+}
+
 /* ---- memory ---- */
 
 static void views_share_memory(void **state)
@@ -831,6 +871,8 @@ int main(void)
         IN_FIXTURE(calls_nobody_wants_are_forgotten),
         IN_FIXTURE(extents_that_vary_become_symbols),
         IN_FIXTURE(some_functions_want_numbers),
+        IN_FIXTURE(extents_that_are_read_stay_numbers),
+        IN_FIXTURE(extents_may_be_fixed),
         IN_FIXTURE(views_share_memory),
         IN_FIXTURE(what_nobody_holds_is_updated_in_place),
         IN_FIXTURE(memory_of_callers_is_left_alone),
