@@ -231,16 +231,20 @@ weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *
     ROW(xie, (weft_tensor, int64_t, weft_extent))                                                                      \
     ROW(xiee, (weft_tensor, int64_t, weft_extent, weft_extent))                                                        \
     ROW(xieii, (weft_tensor, int64_t, weft_extent, int64_t, int64_t))                                                  \
+    ROW(xirr, (weft_tensor, int64_t, double, double))                                                                  \
     ROW(xl, (weft_tensor, weft_ints))                                                                                  \
     ROW(xlb, (weft_tensor, weft_ints, bool))                                                                           \
     ROW(xlib, (weft_tensor, weft_ints, int64_t, bool))                                                                 \
     ROW(xlrb, (weft_tensor, weft_ints, double, bool))                                                                  \
     ROW(xll, (weft_tensor, weft_ints, weft_ints))                                                                      \
     ROW(xs, (weft_tensor, weft_shape))                                                                                 \
+    ROW(xsl, (weft_tensor, weft_shape, weft_ints))                                                                     \
     ROW(xssl, (weft_tensor, weft_shape, weft_shape, weft_ints))                                                        \
     ROW(xd, (weft_tensor, weft_dtype))                                                                                 \
     ROW(xr, (weft_tensor, double))                                                                                     \
+    ROW(xrib, (weft_tensor, double, int64_t, bool))                                                                    \
     ROW(xrr, (weft_tensor, double, double))                                                                            \
+    ROW(xex, (weft_tensor, weft_extent, weft_tensor))                                                                  \
     ROW(xed, (weft_tensor, weft_extent, weft_dtype))                                                                   \
     ROW(xxi, (weft_tensor, weft_tensor, int64_t))                                                                      \
     ROW(xxb, (weft_tensor, weft_tensor, bool))                                                                         \

@@ -207,13 +207,14 @@ static weft_status *pack_argument(struct packing *p, char letter)
     }
 }
 
-/* Numbers take that of the last array beside them: a condition that comes first is none of these. */
-static void find_dtype(struct packing *p, size_t count, const weft_eager_argument *arguments)
+/* Numbers take that of the last array beside them: the condition of a choice is none of these. */
+static void find_dtype(struct packing *p, weft_eager_signature signature, size_t count,
+                       const weft_eager_argument *arguments)
 {
     for (size_t i = 0; i < count; i++) {
         if (arguments[i].kind != WEFT_EAGER_ARRAY || arguments[i].value.array == NULL) continue;
         p->dtype = arguments[i].value.array->type->dtype;
-        p->has_dtype = i > 0 || count < 3 || p->dtype != WEFT_BOOL;
+        p->has_dtype = i > 0 || signature != WEFT_EAGER_xxx || p->dtype != WEFT_BOOL;
     }
 }
 
@@ -242,7 +243,7 @@ static weft_status *pack_all(struct packing *p, weft_eager_signature signature, 
     memcpy(&word, &function, sizeof function);
     pack(p, word);
     pack(p, (int64_t)signature);
-    find_dtype(p, count, arguments);
+    find_dtype(p, signature, count, arguments);
     for (size_t i = 0; i < count; i++) {
         p->argument = &arguments[i];
         p->number = i;

@@ -28,6 +28,9 @@ class Needs(unittest.TestCase):
         self.check_lacks("numpy and no jax and no onnxruntime and no onnx", "bench.py", "--worker", "--peers",
                          "--library", "none")
 
+    def test_peers_of_eager_arrays(self):
+        self.check_lacks("numpy and no torch", "eager_peers.py", "torch")
+
     def test_planners(self):
         self.check_lacks("cotengra and no opt_einsum", "plan.py", "--weft", "none",
                          "--planners", "weft-tenth,cotengra-greedy,opt_einsum-dp,cotengra")

@@ -83,6 +83,15 @@ static void expect(weft_eager_array *array, size_t count, const float *wanted)
         weft_eager_release(array_);                                                                                    \
     } while (0)
 
+static void expect_error(weft_eager_array *failed, weft_code code, const char *part)
+{
+    weft_array *value = NULL;
+    assert_null(failed);
+    weft_test_fails(weft_eager_value(eager, failed, &value), code, part);
+    assert_null(value);
+    assert_null(weft_eager_error(eager));
+}
+
 static void trace_split(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
 {
     (void)graph;
@@ -149,6 +158,12 @@ static void functions_of_all_types(void **state)
     EXPECT(weft_eager_apply(weft_cast, truth, WEFT_F32), 0, 0, 0, 1, 1, 1);
     EXPECT(weft_eager_apply(weft_leaky_relu, v, 0.5), 0, 1, 2);
     EXPECT(weft_eager_apply(weft_hard_tanh, v, 0.5, 1.5), 0.5, 1, 1.5);
+    EXPECT(weft_eager_apply(weft_quantile, v, 0.5, 0, false), 1);
+    EXPECT(weft_eager_apply(weft_broadcast_in_dim, v, WEFT_SHAPE(3, 2), WEFT_INTS(0)), 0, 0, 1, 1, 2, 2);
+    EXPECT(weft_eager_apply(weft_bincount, at, 4, picked), 0, 0, 2, 0);
+    weft_eager_array *counts = weft_eager_apply(weft_histogram, v, 2, 0, 2);
+    EXPECT(weft_eager_apply(weft_cast, counts, WEFT_F32), 1, 2);
+    weft_eager_release(counts);
     EXPECT(weft_eager_apply(weft_one_hot, one, 3, WEFT_F32), 0, 1, 0);
     EXPECT(weft_eager_apply(weft_gather, v, at, 0), 2, 0);
     EXPECT(weft_eager_apply(weft_tensordot, x, v, WEFT_INTS(1), WEFT_INTS(0)), 5, 14);
@@ -179,6 +194,13 @@ static void numbers_stand_for_arrays(void **state)
     EXPECT(weft_eager_apply(weft_sub, 1, x), 1, 0, -1);
     EXPECT(weft_eager_apply(weft_pow, x, 2), 0, 1, 4);
     EXPECT(weft_eager_apply(weft_clamp, x, 0.5, 1.5f), 0.5, 1, 1.5);
+    weft_eager_array *truth = weft_eager_apply(weft_gt, x, 0.5), *padded;
+    EXPECT(weft_eager_apply(weft_select, truth, 1.5, x), 0, 1.5, 1.5);
+    padded = weft_eager_apply(weft_pad, truth, 1, WEFT_SHAPE(0), WEFT_SHAPE(1));
+    EXPECT(weft_eager_apply(weft_cast, padded, WEFT_F32), 0, 1, 1, 1);
+    expect_error(weft_eager_apply(weft_select, truth, 1, 0), WEFT_INVALID_ARGUMENT, "no array gives its dtype");
+    weft_eager_release(truth);
+    weft_eager_release(padded);
     /* Those that are not plain are operands: the second finds the program of the first. */
     EXPECT(weft_eager_apply(weft_mul, x, 0.1), 0, 0.1f, 0.2f);
     uint64_t before = counters().programs;
@@ -190,15 +212,6 @@ static void numbers_stand_for_arrays(void **state)
 }
 
 /* ---- errors ---- */
-
-static void expect_error(weft_eager_array *failed, weft_code code, const char *part)
-{
-    weft_array *value = NULL;
-    assert_null(failed);
-    weft_test_fails(weft_eager_value(eager, failed, &value), code, part);
-    assert_null(value);
-    assert_null(weft_eager_error(eager));
-}
 
 static void errors_come_at_once_and_wait(void **state)
 {

@@ -4,6 +4,8 @@ import importlib
 import sys
 import time
 
+import needs
+
 BATCH, WIDE, HIDDEN, CLASSES, LONG, LINKS = 32, 64, 128, 10, 1000, 1000
 SECONDS = 0.2
 
@@ -171,7 +173,9 @@ def measure(peer, case):
 
 
 def main():
-    peer = {kind.name: kind for kind in (Numpy, Torch, Jax, Mlx)}[sys.argv[1]]()
+    name = sys.argv[1]
+    needs.modules(*dict.fromkeys(["numpy", name]))
+    peer = {kind.name: kind for kind in (Numpy, Torch, Jax, Mlx)}[name]()
     cases = peer.cases()
     for line in sys.stdin:
         case = cases[line.strip()]
