@@ -85,13 +85,23 @@ static void forget_donated(weft_eager *eager, const weft_eager_program *program,
     }
 }
 
+/* An array that was updated in place comes back as a view of it: the same elements. The array itself can be given away
+ * again, and no view keeps another. */
+static weft_array *whole(weft_array *result)
+{
+    if (result->base == NULL) return result;
+    weft_array *array = weft_array_retain(result->base);
+    weft_array_release(result);
+    return array;
+}
+
 static void take_results(weft_eager *eager, const struct call *call)
 {
     weft_eager_array **wanted = eager->record.wanted.items;
     weft_eager_node **nodes = eager->record.nodes.items;
     size_t node_count = eager->record.nodes.count;
     for (size_t i = 0; i < call->output_count; i++) {
-        wanted[i]->value = call->arrays[call->input_count + i];
+        wanted[i]->value = whole(call->arrays[call->input_count + i]);
         wanted[i]->is_own = true;
     }
     for (size_t i = 0; i < node_count; i++) weft_eager_node_pin(nodes[i]);
