@@ -8,6 +8,7 @@
 
 static weft_executor *executor;
 static weft_eager *eager;
+static bool has_llvm; /* an argument says so */
 
 static int set_up(void **state)
 {
@@ -660,6 +661,7 @@ static void llvm_updates_in_place(void **state)
     (void)state;
     weft_eager *fast;
     weft_array *value;
+    if (!has_llvm) skip();
     weft_test_ok(weft_eager_create(executor, NULL, &fast));
     weft_eager *reference = eager;
     eager = fast;
@@ -672,6 +674,32 @@ static void llvm_updates_in_place(void **state)
     }
     EXPECT(x, 0, 9, 2);
     eager = reference;
+    weft_eager_destroy(fast);
+}
+
+static void multiply(weft_eager *fast, weft_eager_array *x)
+{
+    weft_array *value;
+    weft_eager_array *product = weft_eager_apply(weft_matmul, x, x);
+    weft_test_ok(weft_eager_value(fast, product, &value));
+    weft_eager_release(product);
+}
+
+/* A call that was made before makes no graph: that alone would be ten times as many instructions. */
+static void cached_calls_are_cheap(void **state)
+{
+    (void)state;
+    enum { MOST = 10000 };
+    weft_eager *fast;
+    if (!has_llvm || WEFT_TEST_ADDRESS || WEFT_TEST_THREAD) skip();
+    weft_test_ok(weft_eager_create(executor, NULL, &fast));
+    weft_eager_array *x = weft_eager_copy(fast, WEFT_F32, WEFT_INTS(2, 2), (float[]){1, 2, 3, 4});
+    for (int i = 0; i < 3; i++) multiply(fast, x);
+    weft_test_count_begin();
+    multiply(fast, x);
+    uint64_t count = weft_test_count_end();
+    assert_true(count < MOST);
+    weft_eager_release(x);
     weft_eager_destroy(fast);
 }
 
@@ -883,8 +911,9 @@ static void every_allocation_may_fail(void **state)
     assert_true(weft_test_fail_each(vary, NULL) > 100);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    has_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
 #define IN_FIXTURE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         IN_FIXTURE(types_are_known_at_once),
@@ -912,6 +941,7 @@ int main(void)
         IN_FIXTURE(functions_that_do_not_do),
         IN_FIXTURE(few_things_are_kept),
         IN_FIXTURE(llvm_updates_in_place),
+        IN_FIXTURE(cached_calls_are_cheap),
         IN_FIXTURE(a_gradient),
         IN_FIXTURE(steps_of_descent),
         IN_FIXTURE(gradients_of_gradients),
