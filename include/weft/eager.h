@@ -4,9 +4,11 @@
 /*
  * Arrays to compute with at once, without a graph in sight:
  *
- *     weft_eager_array *y = weft_eager_apply(weft_softmax, weft_eager_apply(weft_matmul, x, w), -1);
  *     weft_array *value;
+ *     weft_eager_scope scope = weft_eager_scope_begin(eager);
+ *     weft_eager_array *y = weft_eager_apply(weft_softmax, weft_eager_apply(weft_matmul, x, w), -1);
  *     status = weft_eager_value(eager, y, &value);
+ *     weft_eager_scope_end(eager, scope);
  *
  * A call is checked at once, against the rules of the function that it names, and its result has a dtype and a shape
  * at once, but it is only recorded. When a value is asked for, everything recorded that it depends on is traced into a
@@ -19,8 +21,8 @@
  * What is computed at once: a function that only moves elements (reshape, permute, slice, broadcast, flip and what is
  * composed of them), called on an array that has its value, gives a view of that value and no copy.
  *
- * What becomes memory: when a value is asked for, so do those of all arrays on the way that anybody else has a hold of,
- * by a handle or by another recorded call: they would otherwise have to be computed again. Release what is only
+ * What becomes memory: with a value, those of all arrays on the way to it that anybody else holds, by a handle or by
+ * another recorded call, are computed and kept: they would otherwise have to be computed again. Release what is only
  * needed on the way, and it stays within a loop. An array whose last holder is the call that uses it may be
  * overwritten by the result of that call (donation, as weft_run.donated says): an update of a part of it is then done
  * in place. Memory that a caller wrapped, or has a reference on, is never overwritten.
@@ -28,7 +30,8 @@
  * Errors are the tracing functions' own. A call that fails returns NULL, any call with NULL among its operands returns
  * NULL silently, and the first error waits in the context until weft_eager_value, or weft_eager_evaluate, is asked for
  * such an array. Errors that only a run can find (an index out of range, an integer divided by zero) come from these
- * two as well; what failed stays recorded.
+ * two as well; what failed stays recorded, except that operands which the run was to overwrite are lost
+ * (INVALID_ARGUMENT from then on).
  *
  * A context and its arrays belong to one thread at a time. Several contexts may share an executor.
  */
