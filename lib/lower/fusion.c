@@ -92,11 +92,12 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->readers = weft_allocate_zeroed(allocator, count);
     fusion->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    fusion->merged_for = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->recompute_count = weft_allocate_zeroed(allocator, count * sizeof(double));
     fusion->inner = weft_allocate_zeroed(allocator, count * sizeof(uint64_t));
     bool fine = fusion->roles != NULL && fusion->materialized != NULL && fusion->keeps_order != NULL;
     fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
-    fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL;
+    fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL && fusion->merged_for != NULL;
     fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->counted != NULL &&
            fusion->readers != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
@@ -122,6 +123,7 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_free(fusion->allocator, fusion->readers, count);
     weft_free(fusion->allocator, fusion->roots, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->weights, count * sizeof(uint32_t));
+    weft_free(fusion->allocator, fusion->merged_for, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->recompute_count, count * sizeof(double));
     weft_free(fusion->allocator, fusion->inner, count * sizeof(uint64_t));
     *fusion = (weft_fusion){.compiled = fusion->compiled, .next = fusion->next};
@@ -354,6 +356,49 @@ static uint8_t is_counted(const weft_fusion *fusion, const weft_node *node, bool
     return all;
 }
 
+/* Whether `count` values of that weight had better be stored than computed `times` times each. */
+static bool is_worth_storing(uint64_t count, uint32_t weight, double times)
+{
+    double more = (double)count * ((double)weight - 1);
+    return times >= OFTEN_REPEATED && more * (times - 1) >= LARGE_REPETITION;
+}
+
+/* The operand, or the single value that is repeated to make it, and how often that is. */
+static uint32_t repeated_value(const weft_graph *graph, uint32_t operand, double *out_times)
+{
+    const weft_node *node = weft_graph_node(graph, operand);
+    *out_times = 1;
+    if (weft_op_id_of(node->op) != WEFT_OP_broadcast || weft_value_type(graph, node->inputs[0])->shape.rank > 0)
+        return operand;
+    *out_times = (double)weft_count_bound(node->types[0].shape);
+    return node->inputs[0].node;
+}
+
+/* The cost of an elementwise node that is not weighed yet, in a kernel, which merges equal instructions: what several
+ * elementwise ops read counts once, and constants are free. A view reads its operand at places of its own, so what it
+ * needs counts for each view. Stops above LARGEST_KERNEL. */
+static uint32_t weigh_merged(weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t pending[LARGEST_KERNEL + 1] = {n}, count = 1;
+    uint32_t weight = own_weight(weft_graph_node(graph, n));
+    while (count > 0 && weight <= LARGEST_KERNEL) {
+        const weft_node *node = weft_graph_node(graph, pending[--count]);
+        for (uint32_t i = 0; i < node->input_count && weight <= LARGEST_KERNEL; i++) {
+            double times;
+            uint32_t operand = repeated_value(graph, node->inputs[i].node, &times);
+            if (fusion->weights[operand] == 0 || fusion->merged_for[operand] == n + 1) continue;
+            fusion->merged_for[operand] = n + 1;
+            const weft_node *inner = weft_graph_node(graph, operand);
+            bool is_read = fusion->materialized[operand] || is_worth_storing(1, fusion->weights[operand], times);
+            bool merges = !is_read && inner->op->op_class == WEFT_CLASS_ELEMENTWISE;
+            weight += is_read ? 1 : merges ? own_weight(inner) : fusion->weights[operand];
+            if (merges) pending[count++] = operand;
+        }
+    }
+    return weight;
+}
+
 /* From the first node to the last: the cost of recomputing each, memory for those that would make a kernel too large,
  * and which follow stages. */
 static void weigh(weft_fusion *fusion, const uint8_t *live)
@@ -370,6 +415,7 @@ static void weigh(weft_fusion *fusion, const uint8_t *live)
             weight = sum < weight ? UINT32_MAX : sum;
             follows |= fusion->fused_row[operand];
         }
+        if (weight > LARGEST_KERNEL && node->op->op_class == WEFT_CLASS_ELEMENTWISE) weight = weigh_merged(fusion, n);
         bool computed = node->op->op_class != WEFT_CLASS_LEAF;
         if (computed && weight > LARGEST_KERNEL) fusion->materialized[n] = 1;
         weft_op_id id = weft_op_id_of(node->op);
@@ -405,8 +451,8 @@ static bool is_repeated(const weft_fusion *fusion, uint32_t n)
     const weft_node *node = weft_graph_node(graph, n);
     if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || fusion->fused_row[n] || is_counted_mask(fusion, n))
         return false;
-    double more = (double)weft_count_bound(node->types[0].shape) * ((double)fusion->weights[n] - 1);
-    return fusion->recompute_count[n] >= OFTEN_REPEATED && more * (fusion->recompute_count[n] - 1) >= LARGE_REPETITION;
+    return is_worth_storing((uint64_t)weft_count_bound(node->types[0].shape), fusion->weights[n],
+                            fusion->recompute_count[n]);
 }
 
 static weft_role role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, bool shared)
@@ -569,6 +615,7 @@ static bool fill_roles(weft_fusion *fusion, const uint8_t *live, uint8_t *shared
     memset(fusion->roles, WEFT_ROLE_DEAD, count);
     memset(fusion->indexed, 0, count);
     memset(fusion->roots, 0, count * sizeof(uint32_t));
+    memset(fusion->merged_for, 0, count * sizeof(uint32_t));
     memset(fusion->recompute_count, 0, count * sizeof(double));
     memset(fusion->inner, 0, count * sizeof(uint64_t));
     weigh(fusion, live);

@@ -36,6 +36,7 @@ typedef struct weft_fusion {
     uint32_t products;     /* dots */
     uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
     uint32_t *weights;       /* about how many scalar operations recomputing an element costs */
+    uint32_t *merged_for;    /* the node whose cost each was last counted for (fusion.c), + 1 */
     double *recompute_count; /* how often a kernel that reads the node would compute each of its elements */
     uint64_t *inner;         /* the axes of each node that are read along a reduction of the kernel that reads it */
     uint32_t fills;          /* so far */
