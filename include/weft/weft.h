@@ -21,6 +21,7 @@
 #include <weft/ops.h>
 #include <weft/optimize.h>
 #include <weft/program.h>
+#include <weft/random.h>
 #include <weft/region.h>
 #include <weft/runtime.h>
 #include <weft/schedules.h>

@@ -121,7 +121,8 @@ def wrapped(values):
 class Writer:
     def __init__(self, name, prologue):
         self.path = os.path.join(HERE, name)
-        folder = "LOOP" if name.startswith("../loop/") else "MATH"
+        folders = {"../loop": "LOOP", "../composite/random": "COMPOSITE_RANDOM"}
+        folder = folders.get(os.path.dirname(name), "MATH")
         guard = f"WEFT_LIB_{folder}_" + os.path.basename(name).upper().replace(".", "_")
         self.lines = ["/* SPDX-License-Identifier: Apache-2.0 */", "#ifndef " + guard, "#define " + guard, prologue]
 

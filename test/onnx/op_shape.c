@@ -258,7 +258,7 @@ weft_status *onnx_dropout(onnx_node *node)
         training = value != 0;
         if (onnx_has(node, 1)) WEFT_TRY(onnx_operand_float(node, 1, &ratio));
     }
-    if (training && ratio != 0) return onnx_unsupported(node, "there are no random numbers");
+    if (training && ratio != 0) return onnx_unsupported(node, "its random numbers are those of numpy");
     weft_tensor x = node->inputs[0];
     node->outputs[0] = x;
     node->outputs[1] = weft_full(x.graph, WEFT_BOOL, 1, weft_tensor_shape(x));
