@@ -21,6 +21,9 @@
  * compiled ahead of time or not: they are made of integer operations and of additions, products, quotients and roots,
  * which round correctly, and of logarithms made of those, not of weft_log.
  *
+ * Derivatives (gradient.h) go through weft_dropout, and pass through what is computed from the numbers; coins, integers
+ * and classes pass none on, and gamma numbers have none with respect to alpha: UNSUPPORTED.
+ *
  * What holds throughout: `shape` may be symbolic, and of any rank; floats are f16, bf16, f32 and f64, of which the
  * first two are those of f32 rounded once, unless stated otherwise. A key of another dtype or shape is DTYPE_MISMATCH
  * or SHAPE_MISMATCH; so is a dtype that a function does not make. Shares of probability below 2^-32 (f64: 2^-64) are

@@ -675,6 +675,16 @@ static void dropout_of_nothing_is_the_operand(void **state)
     expect_equal("p = 0", draw(weft_dropout(half, f.key, 0)), draw(half));
 }
 
+/* Its gradient is the same mask, computed from the key again. */
+static void dropout_has_a_gradient(void **state)
+{
+    (void)state;
+    weft_tensor x = weft_random_normal(f.key, WEFT_F32, WEFT_SHAPE(40, 5)),
+                w = weft_random_uniform(f.key, WEFT_F32, WEFT_SHAPE(40, 5), 1, 2);
+    weft_tensor loss = weft_reduce_sum(weft_mul(weft_dropout(x, f.key, 0.25), w), WEFT_INTS(0, 1), false);
+    expect_equal("gradient", draw(weft_dropout(w, f.key, 0.25)), draw(weft_grad(loss, WEFT_TENSORS(x), NULL)));
+}
+
 /* ---- errors ---- */
 
 static void expect_error(weft_tensor tensor, weft_code code, const char *message)
@@ -730,9 +740,9 @@ static void floats_are_checked(void **state)
     expect_error(weft_random_normal(f.key, WEFT_F32, WEFT_SHAPE(3, -1)), WEFT_OUT_OF_RANGE,
                  "random_normal: shape[1] is -1, below 0");
     expect_error(weft_random_uniform(f.key, WEFT_F32, shape, 1, 1), WEFT_OUT_OF_RANGE,
-                 "random_uniform: low is 1 and high 1: as f32 not below it");
+                 "random_uniform: low, 1, is not below high, 1, as f32");
     expect_error(weft_random_uniform(f.key, WEFT_F16, shape, 1, 1.0001), WEFT_OUT_OF_RANGE,
-                 "random_uniform: low is 1 and high 1.0001: as f16 not below it");
+                 "random_uniform: low, 1, is not below high, 1.0001, as f16");
     expect_error(weft_random_uniform(f.key, WEFT_F64, shape, -1.5e308, 1.5e308), WEFT_OUT_OF_RANGE,
                  "random_uniform: the difference between low, -1.5e+308, and high, 1.5e+308, is not finite");
     expect_error(weft_random_truncated_normal(f.key, WEFT_F32, shape, 2, NAN), WEFT_OUT_OF_RANGE,
@@ -749,6 +759,19 @@ static void floats_are_checked(void **state)
     expect_error(weft_dropout(two, f.key, NAN), WEFT_OUT_OF_RANGE, "dropout: p is nan, not in [0, 1]");
     expect_error(weft_dropout(i, f.key, 0.5), WEFT_DTYPE_MISMATCH,
                  "dropout: the operand has dtype i64 but must be a float");
+}
+
+static void draw_of_none(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index, (void)carried;
+    out_next[0] = weft_random_integers(f.key, WEFT_I64, WEFT_SHAPE(3), N(4), N(4));
+}
+
+static void what_never_runs_may_have_no_range(void **state)
+{
+    (void)state;
+    weft_tensor zeros = weft_zeros(f.graph, WEFT_I64, WEFT_SHAPE(3));
+    expect_equal("no iteration", draw(zeros), draw(weft_fold(N(0), WEFT_TENSORS(zeros), draw_of_none, NULL, NULL)));
 }
 
 static void ranges_are_checked(void **state)
@@ -847,8 +870,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(choices_without_replacement_are_draws_one_by_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(dropout_keeps_a_share, set_up, tear_down),
         cmocka_unit_test_setup_teardown(dropout_of_nothing_is_the_operand, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(dropout_has_a_gradient, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keys_are_checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(floats_are_checked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_never_runs_may_have_no_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ranges_are_checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_may_run_out, set_up, tear_down),
     };

@@ -69,7 +69,8 @@ weft_tensor weft_random_between(weft_tensor key, weft_dtype dtype, weft_shape sh
         r.surplus = surplus_of(r.count);
         return weft_composite_cast(draw_range(key, shape, &r), dtype);
     }
-    uint64_t count = (uint64_t)end - (uint64_t)first, surplus = -count % count;
+    /* There may be none where nothing ever runs. */
+    uint64_t count = first < end ? (uint64_t)end - (uint64_t)first : 1, surplus = -count % count;
     r.count = weft_random_integer(key.graph, (int64_t)count);
     r.surplus = weft_random_integer(key.graph, (int64_t)surplus);
     if (surplus > 0) return weft_composite_cast(draw_range(key, shape, &r), dtype);

@@ -109,8 +109,8 @@ static bool wants_range(weft_graph *graph, weft_dtype dtype, double low, double 
 {
     double from = element_near(dtype, low, false), to = element_near(dtype, high, false);
     if (!(from < to)) {
-        weft_trace_fail(graph, WEFT_OUT_OF_RANGE, "random_uniform", "low is %.17g and high %.17g: as %s not below it",
-                        low, high, weft_dtype_name(dtype));
+        weft_trace_fail(graph, WEFT_OUT_OF_RANGE, "random_uniform", "low, %.17g, is not below high, %.17g, as %s", low,
+                        high, weft_dtype_name(dtype));
         return false;
     }
     double width = to - from;
