@@ -14,8 +14,8 @@
  *     word 3           0 in draws, 1 where keys are made from keys
  *
  * So element i depends on the key and on i alone: a draw of [n, m] is that of [n * m] under another shape, that of
- * [n + 1, m] begins with it, and a slice of a draw computes no more than its own elements. Nothing needs memory before
- * it is used: a mask is computed where it is read.
+ * [n + 1, m] begins with it, and a slice of a draw computes no more than its own elements, where it is read. Only what
+ * rejects values is computed and stored as a whole, because it is a loop.
  *
  * Elements are the same bits on every runtime and processor, for any number of threads, shapes symbolic or not,
  * compiled ahead of time or not: they are made of integer operations and of additions, products, quotients and roots,
