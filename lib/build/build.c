@@ -32,29 +32,32 @@ static void builder_finish(variant_builder *builder)
 
 static void init_space(variant_builder *builder)
 {
-    const weft_build_request *request = builder->request;
-    builder->space = (weft_space){.graph = builder->graph,
-                                  .exprs = builder->exprs,
-                                  .arena = builder->arena,
-                                  .fixed_count = request->specialized_count,
-                                  .fixed_names = builder->fixed_names,
-                                  .fixed_values = request->specialized};
+    builder->space = (weft_space){
+        .graph = builder->graph, .exprs = builder->exprs, .arena = builder->arena, .fixed = builder->fixed};
 }
 
-static weft_status *builder_init(variant_builder *builder, const weft_build_request *request, weft_fusion *fusion,
-                                 weft_variant *variant)
+/* Attempts to build a variant. */
+typedef struct attempts {
+    const weft_build_request *request;
+    weft_fixed fixed; /* symbols that the request has values of */
+    weft_fusion *fusion;
+    weft_attempt_end end;
+    const void *context;
+} attempts;
+
+static weft_status *builder_init(variant_builder *builder, const attempts *a, weft_variant *variant)
 {
-    const weft_compiled *compiled = request->program->graph;
-    *builder = (variant_builder){
-        .request = request, .compiled = compiled, .graph = compiled->graph, .fusion = fusion, .variant = variant};
-    weft_arena_init(&builder->own_arena, request->allocator);
+    const weft_compiled *compiled = a->request->program->graph;
+    *builder = (variant_builder){.request = a->request,
+                                 .compiled = compiled,
+                                 .graph = compiled->graph,
+                                 .fusion = a->fusion,
+                                 .fixed = a->fixed,
+                                 .variant = variant};
+    weft_arena_init(&builder->own_arena, a->request->allocator);
     builder->arena = &builder->own_arena;
     builder->root = builder;
-    WEFT_TRY(weft_expr_context_create(request->allocator, &builder->exprs));
-    size_t count = request->specialized_count;
-    builder->fixed_names = weft_arena_allocate(builder->arena, (count + 1) * sizeof(char *));
-    if (builder->fixed_names == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < count; i++) builder->fixed_names[i] = request->program->formulas.symbols[i].name;
+    WEFT_TRY(weft_expr_context_create(a->request->allocator, &builder->exprs));
     init_space(builder);
     return NULL;
 }
@@ -171,9 +174,7 @@ static weft_status *plan_steps(variant_builder *builder)
                                         .fusion = builder->fusion,
                                         .memories = builder->memories,
                                         .first_memory = builder->first_memory,
-                                        .fixed_count = builder->request->specialized_count,
-                                        .fixed_names = builder->fixed_names,
-                                        .fixed_values = builder->request->specialized};
+                                        .fixed = builder->fixed};
     WEFT_TRY(weft_update_order(builder->fusion, order));
     for (size_t i = 0; i < count; i++) WEFT_TRY(plan_node(builder, order[i]));
     for (uint32_t i = 0; i < builder->copy_count; i++)
@@ -197,7 +198,7 @@ weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t
                                .variant = builder->variant,
                                .arena = builder->arena,
                                .exprs = builder->exprs,
-                               .fixed_names = builder->fixed_names};
+                               .fixed = builder->fixed};
     init_space(inner);
     *out_inner = inner;
     WEFT_TRY(weft_builder_place(inner));
@@ -259,68 +260,138 @@ static weft_status *fill_steps(variant_builder *builder, weft_step **next)
     return NULL;
 }
 
-static weft_status *attempt(const weft_build_request *request, weft_fusion *fusion, weft_variant *variant,
-                            weft_attempt_end end, const void *context)
+static weft_status *attempt(const attempts *a, weft_variant *variant)
 {
     variant_builder builder;
-    weft_status *status = builder_init(&builder, request, fusion, variant);
+    weft_status *status = builder_init(&builder, a, variant);
     if (status == NULL)
-        status = weft_formulas_copy(request->allocator, &request->program->formulas, &variant->formulas);
-    if (status == NULL) status = weft_fusion_fill(fusion);
+        status = weft_formulas_copy(a->request->allocator, &a->request->program->formulas, &variant->formulas);
+    if (status == NULL) status = weft_fusion_fill(a->fusion);
     if (status == NULL) status = weft_builder_place(&builder);
     if (status == NULL) status = plan_steps(&builder);
     if (status == NULL)
-        status = weft_fusion_has_changed(fusion) ? weft_expr_context_take_out_of_memory(builder.exprs)
-                                                 : end(&builder, context);
+        status = weft_fusion_has_changed(a->fusion) ? weft_expr_context_take_out_of_memory(builder.exprs)
+                                                    : a->end(&builder, a->context);
     builder_finish(&builder);
     return status;
 }
 
-static weft_status *attempt_until_through(const weft_build_request *request, weft_fusion *fusion, weft_attempt_end end,
-                                          const void *context, weft_variant **out_variant)
+static weft_status *attempt_until_through(const attempts *a, weft_variant **out_variant)
 {
+    const weft_build_request *request = a->request;
     do {
         weft_variant *variant;
         WEFT_TRY(weft_variant_create(request->allocator, &variant));
         variant->driver = request->runtime != NULL ? request->runtime->driver : NULL;
-        weft_status *status = attempt(request, fusion, variant, end, context);
-        if (status != NULL || weft_fusion_has_changed(fusion)) {
+        weft_status *status = attempt(a, variant);
+        if (status != NULL || weft_fusion_has_changed(a->fusion)) {
             weft_variant_destroy(variant);
             if (status != NULL) return status;
         } else {
             *out_variant = variant;
         }
-    } while (weft_fusion_has_changed(fusion));
+    } while (weft_fusion_has_changed(a->fusion));
     return NULL;
 }
 
-static weft_status *stop(variant_builder *builder, const void *context)
+/*
+ * With values for the symbols more axes can be merged, and products and repeated values have their own sizes, by which
+ * the fusion plan decides: bits do not depend on it, since the order of sums is that of the graph's extents
+ * (numerics.h). What callers know of a program are the inputs that outputs may share memory with: these must be the
+ * same in all variants, so a variant of which others would come decides as the one for all sizes does.
+ */
+
+static weft_status *fusion_init(const weft_build_request *request, weft_fixed fixed, weft_fusion *fusion)
 {
-    (void)builder;
+    const weft_program *program = request->program;
+    return weft_fusion_init(fusion, request->allocator, program->graph, program->policy.products, fixed);
+}
+
+static weft_status *fill_aliases(variant_builder *builder, const void *context)
+{
     (void)context;
-    return NULL;
+    return weft_builder_fill_aliases(builder);
 }
 
-/* With values for the symbols more axes can be merged. Which values have memory, and which engine computes them, is
- * decided without, so that a specialised variant computes the same bits as the generic one. */
-static weft_status *decide(const weft_build_request *request, weft_fusion *fusion)
+/* Has `fusion` go as far as attempts take it with `fixed`; the variant has aliases and nothing else. */
+static weft_status *settle(const weft_build_request *request, weft_fixed fixed, weft_fusion *fusion,
+                           weft_variant **out_variant)
 {
-    weft_build_request generic = *request;
+    const attempts a = {.request = request, .fixed = fixed, .fusion = fusion, .end = fill_aliases};
+    return attempt_until_through(&a, out_variant);
+}
+
+/* A variant that decides by the sizes in `fixed`, with aliases and nothing else. */
+static weft_status *find_aliases(const weft_build_request *request, weft_fixed fixed, weft_variant **out_variant)
+{
+    weft_fusion fusion;
+    WEFT_TRY(fusion_init(request, fixed, &fusion));
+    weft_status *status = settle(request, fixed, &fusion, out_variant);
+    weft_fusion_finish(&fusion);
+    return status;
+}
+
+/* Whether anything is changed in place: nothing else lets an output share the memory of an input. */
+static bool has_updates(const weft_graph *graph)
+{
+    bool any = false;
+    for (uint32_t n = 0; n < graph->node_count && !any; n++) {
+        const weft_op_def *op = weft_graph_node(graph, n)->op;
+        any = op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(weft_op_id_of(op));
+    }
+    return any;
+}
+
+/* Whether a variant that decides by the sizes in `fixed` has the aliases of the one for all sizes. */
+static weft_status *keeps_aliases(const weft_build_request *request, weft_fixed fixed, bool *out_keeps)
+{
+    weft_variant *own = NULL, *general = NULL;
+    const weft_compiled *compiled = request->program->graph;
+    *out_keeps = true;
+    if (fixed.count == 0 || !has_updates(compiled->graph)) return NULL;
+    weft_status *status = find_aliases(request, fixed, &own);
+    if (status == NULL) status = find_aliases(request, (weft_fixed){.count = 0}, &general);
+    if (status == NULL)
+        *out_keeps = memcmp(own->input_alias, general->input_alias,
+                            request->program->output_count * sizeof *own->input_alias) == 0;
+    weft_variant_destroy(own);
+    weft_variant_destroy(general);
+    return status;
+}
+
+/* As `settle`, for all sizes. */
+static weft_status *settle_for_all(const weft_build_request *request, weft_fusion *fusion)
+{
     weft_variant *variant = NULL;
-    generic.specialized_count = 0;
-    WEFT_TRY(attempt_until_through(&generic, fusion, stop, NULL, &variant));
+    WEFT_TRY(settle(request, (weft_fixed){.count = 0}, fusion, &variant));
     weft_variant_destroy(variant);
     return NULL;
+}
+
+static weft_status *run_attempts(const weft_build_request *request, weft_fixed fixed, weft_attempt_end end,
+                                 const void *context, weft_variant **out_variant)
+{
+    weft_fusion fusion;
+    bool keeps;
+    WEFT_TRY(keeps_aliases(request, fixed, &keeps));
+    WEFT_TRY(fusion_init(request, keeps ? fixed : (weft_fixed){.count = 0}, &fusion));
+    const attempts a = {.request = request, .fixed = fixed, .fusion = &fusion, .end = end, .context = context};
+    weft_status *status = keeps ? NULL : settle_for_all(request, &fusion);
+    if (status == NULL) status = attempt_until_through(&a, out_variant);
+    weft_fusion_finish(&fusion);
+    return status;
 }
 
 weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
                               weft_variant **out_variant)
 {
-    weft_fusion fusion;
-    WEFT_TRY(weft_fusion_init(&fusion, request->allocator, request->program->graph, request->program->policy.products));
-    weft_status *status = request->specialized_count > 0 ? decide(request, &fusion) : NULL;
-    if (status == NULL) status = attempt_until_through(request, &fusion, end, context, out_variant);
-    weft_fusion_finish(&fusion);
+    size_t count = request->specialized_count;
+    const char **names = weft_allocate(request->allocator, (count + 1) * sizeof *names);
+    if (names == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) names[i] = request->program->formulas.symbols[i].name;
+    const weft_fixed fixed = {.count = count, .names = names, .values = request->specialized};
+    weft_status *status = run_attempts(request, fixed, end, context, out_variant);
+    weft_free(request->allocator, names, (count + 1) * sizeof *names);
     return status;
 }
 

@@ -49,9 +49,9 @@ typedef struct variant_builder {
     weft_arena *arena;        /* of the attempt */
     weft_expr_context *exprs; /* sizes and strides outside of kernels */
     size_t buffer_capacity;   /* of the root */
+    weft_fixed fixed;         /* symbols that are constants in the variant */
     weft_space space;
     weft_lowering lowering;
-    const char **fixed_names;
     weft_memory *memories;
     uint32_t *buffers; /* of the variant, for each memory */
     uint32_t memory_count;

@@ -37,7 +37,7 @@ static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t numb
     weft_compiled *body = weft_arena_allocate(&fusion->arena, sizeof *body);
     if (inner == NULL || body == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_compiled_open(region, &fusion->arena, body));
-    WEFT_TRY(weft_fusion_init(inner, fusion->allocator, body, fusion->product_policy));
+    WEFT_TRY(weft_fusion_init(inner, fusion->allocator, body, fusion->product_policy, fusion->space->fixed));
     inner->node = node;
     inner->region = number;
     inner->next = fusion->regions;
@@ -76,8 +76,17 @@ static void find_readers(weft_fusion *fusion)
     }
 }
 
+static weft_status *make_space(weft_fusion *fusion, weft_fixed fixed)
+{
+    fusion->space = weft_arena_allocate(&fusion->arena, sizeof *fusion->space);
+    if (fusion->space == NULL) return weft_status_out_of_memory();
+    *fusion->space =
+        (weft_space){.graph = fusion->compiled->graph, .exprs = fusion->exprs, .arena = &fusion->arena, .fixed = fixed};
+    return NULL;
+}
+
 weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
-                              weft_product_policy product_policy)
+                              weft_product_policy product_policy, weft_fixed fixed)
 {
     size_t count = compiled->graph->node_count + 1;
     *fusion = (weft_fusion){.allocator = allocator, .compiled = compiled, .product_policy = product_policy};
@@ -101,6 +110,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->counted != NULL &&
            fusion->readers != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
+    if (status == NULL) status = make_space(fusion, fixed);
     if (status == NULL) status = add_regions(fusion, fusion->roles);
     if (status == NULL) find_readers(fusion);
     if (status != NULL) weft_fusion_finish(fusion);
@@ -194,10 +204,11 @@ static uint32_t own_weight(const weft_node *node)
     }
 }
 
-static bool is_leaf_memory(const weft_node *node)
+static bool is_leaf_memory(const weft_fusion *fusion, const weft_node *node)
 {
     weft_op_id id = weft_op_id_of(node->op);
-    return id == WEFT_OP_input || (id == WEFT_OP_constant && weft_count_bound(node->types[0].shape) != 1);
+    return id == WEFT_OP_input ||
+           (id == WEFT_OP_constant && weft_count_bound(fusion->space, node->types[0].shape) != 1);
 }
 
 /* The value under views that only rename axes and strides. */
@@ -222,9 +233,10 @@ static bool has_far_rows(const weft_fusion *fusion, uint32_t n)
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *dot = weft_graph_node(graph, n);
     int64_t near = NEAR_BYTES / (int64_t)weft_dtype_size(dot->types[0].dtype);
-    if (fusion->readers[n] & READ_BY_PRODUCT && weft_count_bound(dot->types[0].shape) > near) return true;
-    bool is_computed = !is_leaf_memory(weft_graph_node(graph, under_views(graph, dot->inputs[0].node)));
-    return is_computed && weft_count_bound(weft_value_type(graph, dot->inputs[0])->shape) > near;
+    if (fusion->readers[n] & READ_BY_PRODUCT && weft_count_bound(fusion->space, dot->types[0].shape) > near)
+        return true;
+    bool is_computed = !is_leaf_memory(fusion, weft_graph_node(graph, under_views(graph, dot->inputs[0].node)));
+    return is_computed && weft_count_bound(fusion->space, weft_value_type(graph, dot->inputs[0])->shape) > near;
 }
 
 /* Whether it would be one of many kernels that compute nothing else: each takes milliseconds to compile, and long
@@ -243,9 +255,10 @@ static weft_role role_of_root(const weft_fusion *fusion, uint32_t n)
     if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
     if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
     if (weft_op_id_of(node->op) != WEFT_OP_dot) return WEFT_ROLE_KERNEL;
-    bool is_library = fusion->product_policy == WEFT_PRODUCTS_LIBRARY
-                          ? weft_product_may_be_library(graph, n)
-                          : weft_product_is_library(graph, n, has_far_rows(fusion, n) || is_one_of_many(fusion, n));
+    bool is_library =
+        fusion->product_policy == WEFT_PRODUCTS_LIBRARY
+            ? weft_product_may_be_library(fusion->space, n)
+            : weft_product_is_library(fusion->space, n, has_far_rows(fusion, n) || is_one_of_many(fusion, n));
     return is_library ? WEFT_ROLE_GEMM : WEFT_ROLE_KERNEL;
 }
 
@@ -324,13 +337,8 @@ weft_expr weft_fusion_count(const weft_fusion *fusion, weft_shape shape)
 {
     weft_expr_context *exprs = fusion->exprs;
     weft_expr count = weft_expr_constant(exprs, 1);
-    for (size_t i = 0; i < shape.rank; i++) {
-        weft_extent extent = shape.extents[i];
-        weft_expr e = extent.graph == NULL
-                          ? weft_expr_constant(exprs, extent.value)
-                          : weft_expr_import(exprs, fusion->compiled->graph->exprs, (weft_expr)extent.value);
-        count = weft_expr_mul(exprs, count, e);
-    }
+    for (size_t i = 0; i < shape.rank; i++)
+        count = weft_expr_mul(exprs, count, weft_space_extent(fusion->space, shape.extents[i]));
     return count;
 }
 
@@ -420,7 +428,7 @@ static void weigh(weft_fusion *fusion, const uint8_t *live)
         if (computed && weight > LARGEST_KERNEL) fusion->materialized[n] = 1;
         weft_op_id id = weft_op_id_of(node->op);
         bool is_step = is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(id);
-        bool is_read = fusion->materialized[n] || is_leaf_memory(node) || is_step;
+        bool is_read = fusion->materialized[n] || is_leaf_memory(fusion, node) || is_step;
         fusion->weights[n] = is_read ? 1 : weight;
         fusion->reachable[n] = is_reachable(fusion, n);
         fusion->counted[n] = is_counted(fusion, node, is_read);
@@ -451,7 +459,7 @@ static bool is_repeated(const weft_fusion *fusion, uint32_t n)
     const weft_node *node = weft_graph_node(graph, n);
     if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || fusion->fused_row[n] || is_counted_mask(fusion, n))
         return false;
-    return is_worth_storing((uint64_t)weft_count_bound(node->types[0].shape), fusion->weights[n],
+    return is_worth_storing((uint64_t)weft_count_bound(fusion->space, node->types[0].shape), fusion->weights[n],
                             fusion->recompute_count[n]);
 }
 
@@ -460,7 +468,7 @@ static weft_role role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, b
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
     bool wanted_constant = fusion->materialized[n] && weft_op_id_of(node->op) == WEFT_OP_constant;
-    if (wanted_constant || is_leaf_memory(node)) return WEFT_ROLE_LEAF;
+    if (wanted_constant || is_leaf_memory(fusion, node)) return WEFT_ROLE_LEAF;
     if (node->op->op_class == WEFT_CLASS_LEAF && !fusion->materialized[n]) return WEFT_ROLE_INLINE;
     weft_role role = role_of_root(fusion, n);
     bool updates = weft_indexing_updates(weft_op_id_of(node->op));
@@ -477,15 +485,17 @@ static weft_role role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, b
 
 /* How often the node computes an element of an operand for one of its own: more than once for a broadcast, a gather or
  * a product, as far as bounds tell. */
-static double repetitions(const weft_graph *graph, const weft_node *node, uint32_t input)
+static double repetitions(const weft_fusion *fusion, const weft_node *node, uint32_t input)
 {
+    const weft_graph *graph = fusion->compiled->graph;
     weft_shape shape = weft_value_type(graph, node->inputs[input])->shape;
-    double count = (double)weft_count_bound(shape), results = (double)weft_count_bound(node->types[0].shape);
+    double count = (double)weft_count_bound(fusion->space, shape),
+           results = (double)weft_count_bound(fusion->space, node->types[0].shape);
     weft_op_id id = weft_op_id_of(node->op);
     if (id == WEFT_OP_broadcast) return count > 0 ? results / count : 1;
     if (is_gather(node) && input == 0) return results > count && count > 0 ? results / count : 1;
     if (id != WEFT_OP_dot) return 1;
-    weft_product_size size = weft_product_size_of(graph, node);
+    weft_product_size size = weft_product_size_of(fusion->space, node);
     return count > 0 ? (double)size.results * (double)size.terms / count : 1;
 }
 
@@ -503,7 +513,7 @@ static void pass_root(weft_fusion *fusion, uint32_t n, bool own, bool shared, ui
         if (shared || (*known != 0 && *known != root)) seen_by_many[operand] = 1;
         *known = root;
         if ((i == 0 && is_gather(node)) || (!own && fusion->indexed[n])) fusion->indexed[operand] = 1;
-        double times = base * repetitions(graph, node, i);
+        double times = base * repetitions(fusion, node, i);
         if (times > fusion->recompute_count[operand]) fusion->recompute_count[operand] = times;
         fusion->inner[operand] |= weft_inner_axes(graph, node, i, own ? 0 : fusion->inner[n]);
     }
@@ -527,8 +537,9 @@ static void demand_product(weft_fusion *fusion, const weft_node *permute)
     const weft_node *node = weft_graph_node(graph, n);
     weft_ints order = permute->attrs[0].ints;
     if (weft_op_id_of(node->op) != WEFT_OP_dot || order.count == 0) return;
-    if (order.items[order.count - 1] == (int64_t)order.count - 1 || weft_product_has_inner_batch(graph, node)) return;
-    weft_product_size size = weft_product_size_of(graph, node);
+    if (order.items[order.count - 1] == (int64_t)order.count - 1 || weft_product_has_inner_batch(fusion->space, node))
+        return;
+    weft_product_size size = weft_product_size_of(fusion->space, node);
     if (size.is_large && size.along && size.terms > WEFT_PRODUCT_FEW_TERMS) fusion->materialized[n] = 1;
 }
 
@@ -537,12 +548,13 @@ static void demand_product(weft_fusion *fusion, const weft_node *permute)
 static void demand_factors(weft_fusion *fusion, const weft_node *dot)
 {
     const weft_graph *graph = fusion->compiled->graph;
-    weft_product_size size = weft_product_size_of(graph, dot);
+    weft_product_size size = weft_product_size_of(fusion->space, dot);
     for (uint32_t i = 0; i < dot->input_count; i++) {
         uint32_t factor = under_views(graph, dot->inputs[i].node);
         const weft_node *node = weft_graph_node(graph, factor);
         if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) continue;
-        double again = (double)size.results * (double)size.terms - (double)weft_count_bound(node->types[0].shape);
+        double again =
+            (double)size.results * (double)size.terms - (double)weft_count_bound(fusion->space, node->types[0].shape);
         if (again * ((double)fusion->weights[factor] - 1) >= LARGE_PRODUCT_REPETITION) fusion->materialized[factor] = 1;
     }
 }
@@ -560,7 +572,7 @@ static void materialize_operands(weft_fusion *fusion, uint32_t n)
     if (is_gather(node) && !computes_what_it_reads(fusion, node)) fusion->materialized[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(fusion, node);
     if (id == WEFT_OP_permute) demand_product(fusion, node);
-    if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM && weft_product_copies_b(graph, node))
+    if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM && weft_product_copies_b(fusion->space, node))
         fusion->materialized[node->inputs[1].node] = 1;
     if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM) demand_factors(fusion, node);
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
@@ -655,8 +667,9 @@ static bool permutes_product(const weft_fusion *fusion, uint32_t permute)
         return false;
     weft_ints order = node->attrs[0].ints, batch = weft_graph_node(compiled->graph, dot)->attrs[0].ints;
     if (order.count == 0 || (size_t)order.items[order.count - 1] < batch.count) return false;
-    int64_t adjacent;
-    return !weft_extent_is_static(node->types[0].shape.extents[order.count - 1], &adjacent) || adjacent >= ADJACENT;
+    int64_t least, most;
+    weft_space_range(fusion->space, node->types[0].shape.extents[order.count - 1], &least, &most);
+    return most >= ADJACENT;
 }
 
 static void join_permutes(weft_fusion *fusion)

@@ -7,6 +7,7 @@
  * extents, so that every variant of a program computes the same bits.
  */
 #include <weft/program.h>
+#include "lib/lower/space.h"
 #include "lib/pass/compile.h"
 
 typedef enum weft_role {
@@ -43,13 +44,15 @@ typedef struct weft_fusion {
     bool changed;            /* something was materialized, or keeps its order, since the last fill */
     weft_arena arena;
     weft_expr_context *exprs;    /* for sizes: those of the graph are read by other threads */
+    weft_space *space;           /* of `exprs`: sizes as far as they are known */
     struct weft_fusion *regions; /* of all regions of the live nodes, linked through `next` */
     struct weft_fusion *next;
     uint32_t node, region; /* of a region's fusion plan: the node, and which of its regions, counted from 0 */
 } weft_fusion;
 
+/* `fixed`: symbols whose values are known; they outlive the plan. */
 weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
-                              weft_product_policy product_policy) WEFT_MUST_USE;
+                              weft_product_policy product_policy, weft_fixed fixed) WEFT_MUST_USE;
 void weft_fusion_finish(weft_fusion *fusion);
 /* Assigns the roles, in regions too. */
 weft_status *weft_fusion_fill(weft_fusion *fusion) WEFT_MUST_USE;

@@ -17,9 +17,7 @@ typedef struct weft_lowering {
     const weft_memory *memories;
     const uint32_t
         *first_memory;  /* of each node with memory: its output 0; partial results of a long reduction follow */
-    size_t fixed_count; /* specialised symbols */
-    const char *const *fixed_names;
-    const int64_t *fixed_values;
+    weft_fixed fixed;
     bool without_folders; /* sentences name files alone */
 } weft_lowering;
 

@@ -10,11 +10,11 @@ int64_t weft_multiply_bound(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-int64_t weft_count_bound(weft_shape shape)
+int64_t weft_count_bound(weft_space *space, weft_shape shape)
 {
     int64_t bound = 1, low, high;
     for (size_t i = 0; i < shape.rank; i++) {
-        weft_extent_range(shape.extents[i], &low, &high);
+        weft_space_range(space, shape.extents[i], &low, &high);
         bound = weft_multiply_bound(bound, high);
     }
     return bound;
@@ -39,26 +39,26 @@ bool weft_dot_is_free(const weft_node *dot, size_t operand, size_t axis)
 }
 
 /* Whether the free axes of an operand of a dot are all known to have one element. */
-bool weft_dot_has_one_row(const weft_graph *graph, const weft_node *dot, size_t operand)
+bool weft_dot_has_one_row(weft_space *space, const weft_node *dot, size_t operand)
 {
-    weft_shape shape = weft_value_type(graph, dot->inputs[operand])->shape;
+    weft_shape shape = weft_value_type(space->graph, dot->inputs[operand])->shape;
     for (size_t i = 0; i < shape.rank; i++)
-        if (weft_dot_is_free(dot, operand, i) && !weft_extent_equal(shape.extents[i], weft_extent_of(1))) return false;
+        if (weft_dot_is_free(dot, operand, i) && !weft_space_is_one(space, shape.extents[i])) return false;
     return true;
 }
 
 /* The axis of a value along which it lies innermost in memory, if it is read from there or permuted from there;
  * SIZE_MAX: it has one element. */
-size_t weft_innermost_axis(const weft_graph *graph, weft_value value)
+size_t weft_innermost_axis(weft_space *space, weft_value value)
 {
-    const weft_node *node = weft_graph_node(graph, value.node);
-    weft_shape shape = weft_value_type(graph, value)->shape;
+    const weft_node *node = weft_graph_node(space->graph, value.node);
+    weft_shape shape = weft_value_type(space->graph, value)->shape;
     bool permuted = weft_op_id_of(node->op) == WEFT_OP_permute;
     size_t found = SIZE_MAX;
     int64_t deepest = -1;
     for (size_t i = 0; i < shape.rank; i++) {
         int64_t place = permuted ? node->attrs[0].ints.items[i] : (int64_t)i;
-        if (place < deepest || weft_extent_equal(shape.extents[i], weft_extent_of(1))) continue;
+        if (place < deepest || weft_space_is_one(space, shape.extents[i])) continue;
         deepest = place;
         found = i;
     }
@@ -78,8 +78,9 @@ bool weft_dot_is_contracted(const weft_node *dot, size_t operand, size_t axis)
 static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction)
 {
     if (weft_op_id_of(node->op) == WEFT_OP_dot) {
-        bool row = weft_dot_has_one_row(graph, node, 0), column = weft_dot_has_one_row(graph, node, 1);
-        size_t matrix = column ? 0 : 1, axis = weft_innermost_axis(graph, node->inputs[matrix]);
+        weft_space own = {.graph = graph};
+        bool row = weft_dot_has_one_row(&own, node, 0), column = weft_dot_has_one_row(&own, node, 1);
+        size_t matrix = column ? 0 : 1, axis = weft_innermost_axis(&own, node->inputs[matrix]);
         return (row || column) && (axis == SIZE_MAX || weft_dot_is_contracted(node, matrix, axis));
     }
     int64_t last = reduction->axes[reduction->axis_count - 1];
@@ -120,6 +121,7 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
     weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
     weft_reduction reduction = {.axis_count = (uint32_t)axes.count, .lanes = 1};
+    weft_space own = {.graph = graph};
     int64_t bound = 1, terms = 1, low, high;
     for (size_t i = 0; i < axes.count; i++) {
         reduction.axes[i] = axes.items[i];
@@ -141,7 +143,7 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
         reduction.blocks = is_dot && reduction.lanes == 1 ? block_terms(node->types[0].dtype) : WEFT_BLOCKS_NESTED;
     /* Flat blocks go on through all axes: one range, unless one block takes all terms. */
     if (reduction.blocks > WEFT_BLOCKS_NESTED && terms > reduction.blocks) reduction.group_count = 1;
-    bool few = weft_count_bound(node->types[0].shape) < WEFT_ORDER_MANY;
+    bool few = weft_count_bound(&own, node->types[0].shape) < WEFT_ORDER_MANY;
     if (!is_dot && reduction.group_count == 1 && bound > WEFT_ORDER_LONG && few) reduction.chunk = WEFT_ORDER_CHUNK;
     *out_reduction = reduction;
 }

@@ -6,10 +6,10 @@
  * the constants here and in order.h, never on the machine, layouts, threads or specialised extents, so that every
  * variant of a program computes the same bits.
  */
-#include "lib/graph/graph.h"
+#include "lib/lower/space.h"
 
 /* How many elements a shape has at most; INT64_MAX for more. */
-int64_t weft_count_bound(weft_shape shape);
+int64_t weft_count_bound(weft_space *space, weft_shape shape);
 
 /* A reduction (or a dot done by loops) as loops see it: groups of adjacent reduced axes, each one range. */
 typedef struct weft_reduction {
@@ -30,8 +30,8 @@ int64_t weft_multiply_bound(int64_t a, int64_t b);
 bool weft_dot_is_free(const weft_node *dot, size_t operand, size_t axis);
 bool weft_dot_is_contracted(const weft_node *dot, size_t operand, size_t axis);
 /* Whether the free axes of an operand of a dot are all known to have one element. */
-bool weft_dot_has_one_row(const weft_graph *graph, const weft_node *dot, size_t operand);
+bool weft_dot_has_one_row(weft_space *space, const weft_node *dot, size_t operand);
 /* The axis of a value along which it lies innermost in memory, if it is read from there or permuted from there;
  * SIZE_MAX: it has one element. */
-size_t weft_innermost_axis(const weft_graph *graph, weft_value value);
+size_t weft_innermost_axis(weft_space *space, weft_value value);
 #endif

@@ -33,20 +33,21 @@
 /* Results that are worth a kernel. */
 #define LARGE_RESULT 65536
 
-weft_product_size weft_product_size_of(const weft_graph *graph, const weft_node *node)
+weft_product_size weft_product_size_of(weft_space *space, const weft_node *node)
 {
-    weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
+    weft_shape a = weft_value_type(space->graph, node->inputs[0])->shape,
+               b = weft_value_type(space->graph, node->inputs[1])->shape;
     weft_shape batch = node->types[0].shape, free_axes = batch;
     batch.rank = node->attrs[0].ints.count;
     free_axes.rank -= batch.rank;
     free_axes.extents += batch.rank;
     weft_product_size size = {
-        .batch = weft_count_bound(batch), .free = weft_count_bound(free_axes), .terms = 1, .along = true};
+        .batch = weft_count_bound(space, batch), .free = weft_count_bound(space, free_axes), .terms = 1, .along = true};
     size.results = weft_multiply_bound(size.batch, size.free);
     size.is_large = size.results >= LARGE_RESULT;
     for (size_t i = 0; i < node->attrs[2].ints.count; i++) {
         int64_t low, high;
-        weft_extent_range(a.extents[node->attrs[2].ints.items[i]], &low, &high);
+        weft_space_range(space, a.extents[node->attrs[2].ints.items[i]], &low, &high);
         size.terms = weft_multiply_bound(size.terms, high);
         size.along &= (size_t)node->attrs[3].ints.items[i] + 1 != b.rank;
     }
@@ -56,13 +57,13 @@ weft_product_size weft_product_size_of(const weft_graph *graph, const weft_node 
 }
 
 /* The rows of operand 0, or the columns of operand 1, at most. */
-static int64_t count_rows(const weft_graph *graph, const weft_node *dot, size_t operand)
+static int64_t count_rows(weft_space *space, const weft_node *dot, size_t operand)
 {
-    weft_shape shape = weft_value_type(graph, dot->inputs[operand])->shape;
+    weft_shape shape = weft_value_type(space->graph, dot->inputs[operand])->shape;
     int64_t rows = 1, low, high;
     for (size_t i = 0; i < shape.rank; i++) {
         if (!weft_dot_is_free(dot, operand, i)) continue;
-        weft_extent_range(shape.extents[i], &low, &high);
+        weft_space_range(space, shape.extents[i], &low, &high);
         rows = weft_multiply_bound(rows, high);
     }
     return rows;
@@ -76,76 +77,78 @@ static int64_t accumulator_size(const weft_node *dot)
 
 /* Whether `operand` has few rows, and loops read the other one at least as fast as the library: where its lines of f64
  * are added up along them, and of 16-bit floats, which the library would widen first. Measured on Sapphire Rapids. */
-static bool has_few_rows(const weft_graph *graph, const weft_node *dot, size_t operand, int64_t terms)
+static bool has_few_rows(weft_space *space, const weft_node *dot, size_t operand, int64_t terms)
 {
-    size_t matrix = 1 - operand, axis = weft_innermost_axis(graph, dot->inputs[matrix]);
+    size_t matrix = 1 - operand, axis = weft_innermost_axis(space, dot->inputs[matrix]);
     weft_dtype dtype = dot->types[0].dtype;
-    if (dtype == WEFT_F32 || count_rows(graph, dot, operand) > FEW_ROWS) return false;
+    if (dtype == WEFT_F32 || count_rows(space, dot, operand) > FEW_ROWS) return false;
     if (axis == SIZE_MAX || weft_dot_is_contracted(dot, matrix, axis)) return true;
-    int64_t elements = weft_multiply_bound(count_rows(graph, dot, matrix), terms);
+    int64_t elements = weft_multiply_bound(count_rows(space, dot, matrix), terms);
     return weft_dtype_is_float16(dtype) && elements <= LARGE_MATRIX_BYTES / accumulator_size(dot);
 }
 
 /* Whether B is contiguous along a free axis. */
-static bool lies_along(const weft_graph *graph, const weft_node *dot)
+static bool lies_along(weft_space *space, const weft_node *dot)
 {
-    size_t axis = weft_innermost_axis(graph, dot->inputs[1]);
+    size_t axis = weft_innermost_axis(space, dot->inputs[1]);
     return axis == SIZE_MAX || weft_dot_is_free(dot, 1, axis);
 }
 
 /* Whether loops with lanes along B are faster than the library, which packs B. 16-bit floats are widened as it
  * does so. */
-static bool is_near(const weft_graph *graph, const weft_node *dot, int64_t terms, bool in_doubt)
+static bool is_near(weft_space *space, const weft_node *dot, int64_t terms, bool in_doubt)
 {
-    int64_t element = accumulator_size(dot), b_elements = weft_multiply_bound(count_rows(graph, dot, 1), terms);
-    int64_t multiplications = weft_multiply_bound(b_elements, count_rows(graph, dot, 0));
+    int64_t element = accumulator_size(dot), b_elements = weft_multiply_bound(count_rows(space, dot, 1), terms);
+    int64_t multiplications = weft_multiply_bound(b_elements, count_rows(space, dot, 0));
     if (multiplications <= MEDIUM_PRODUCT_BYTES / element) return true;
     if (terms <= SMALL_B_TERMS && b_elements <= SMALL_B_BYTES / element) return true;
     if (in_doubt || weft_dtype_is_float16(dot->types[0].dtype)) return false;
-    if (terms <= FEW_LINES && count_rows(graph, dot, 0) <= FEW_A_ROWS) return true;
-    size_t axis = weft_innermost_axis(graph, dot->inputs[0]);
+    if (terms <= FEW_LINES && count_rows(space, dot, 0) <= FEW_A_ROWS) return true;
+    size_t axis = weft_innermost_axis(space, dot->inputs[0]);
     bool in_lines = axis != SIZE_MAX && weft_dot_is_free(dot, 0, axis);
     return b_elements <= NEAR_B_BYTES / element && !(in_lines && terms > MOST_A_LINES);
 }
 
-bool weft_product_copies_b(const weft_graph *graph, const weft_node *dot)
+bool weft_product_copies_b(weft_space *space, const weft_node *dot)
 {
-    weft_product_size size = weft_product_size_of(graph, dot);
-    bool is_little = weft_count_bound(weft_value_type(graph, dot->inputs[1])->shape) <= size.results / LITTLE_BESIDE;
-    bool is_permuted = weft_op_id_of(weft_graph_node(graph, dot->inputs[1].node)->op) == WEFT_OP_permute;
+    weft_product_size size = weft_product_size_of(space, dot);
+    bool is_little =
+        weft_count_bound(space, weft_value_type(space->graph, dot->inputs[1])->shape) <= size.results / LITTLE_BESIDE;
+    bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, dot->inputs[1].node)->op) == WEFT_OP_permute;
     return is_permuted && is_little && size.is_large && size.along;
 }
 
-bool weft_product_has_inner_batch(const weft_graph *graph, const weft_node *dot)
+bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot)
 {
     bool all = weft_dtype_info_of(dot->types[0].dtype)->kind != WEFT_KIND_COMPLEX;
     for (size_t operand = 0; operand < 2; operand++) {
-        size_t axis = weft_innermost_axis(graph, dot->inputs[operand]);
+        size_t axis = weft_innermost_axis(space, dot->inputs[operand]);
         all &= axis != SIZE_MAX && !weft_dot_is_free(dot, operand, axis) && !weft_dot_is_contracted(dot, operand, axis);
     }
     return all;
 }
 
 /* Whether loops reread B with the batch along the lanes from near enough; the library packs it number by number. */
-static bool has_near_batches(const weft_graph *graph, const weft_node *dot)
+static bool has_near_batches(weft_space *space, const weft_node *dot)
 {
-    return weft_count_bound(weft_value_type(graph, dot->inputs[1])->shape) <=
+    return weft_count_bound(space, weft_value_type(space->graph, dot->inputs[1])->shape) <=
            NEAR_BATCHES_BYTES / accumulator_size(dot);
 }
 
 /* The columns of a B that is windows with stride 1 along what is innermost in memory, known; 0: it is not. */
-static int64_t window_columns(const weft_graph *graph, const weft_node *dot)
+static int64_t window_columns(weft_space *space, const weft_node *dot)
 {
-    const weft_node *node = weft_graph_node(graph, dot->inputs[1].node);
-    while (weft_op_id_of(node->op) == WEFT_OP_permute) node = weft_graph_node(graph, node->inputs[0].node);
+    const weft_node *node = weft_graph_node(space->graph, dot->inputs[1].node);
+    while (weft_op_id_of(node->op) == WEFT_OP_permute) node = weft_graph_node(space->graph, node->inputs[0].node);
     if (weft_op_id_of(node->op) != WEFT_OP_window || node->attrs[2].integer != 1) return 0;
     size_t axis = (size_t)node->attrs[0].integer;
-    int64_t columns;
+    int64_t columns, most;
     weft_value read = node->inputs[0];
-    while (weft_op_id_of(weft_graph_node(graph, read.node)->op) == WEFT_OP_window)
-        read = weft_graph_node(graph, read.node)->inputs[0];
-    bool is_last = axis == weft_innermost_axis(graph, read);
-    return is_last && weft_extent_is_static(node->types[0].shape.extents[axis], &columns) ? columns : 0;
+    while (weft_op_id_of(weft_graph_node(space->graph, read.node)->op) == WEFT_OP_window)
+        read = weft_graph_node(space->graph, read.node)->inputs[0];
+    bool is_last = axis == weft_innermost_axis(space, read);
+    weft_space_range(space, node->types[0].shape.extents[axis], &columns, &most);
+    return is_last && columns == most ? columns : 0;
 }
 
 /*
@@ -154,12 +157,12 @@ static int64_t window_columns(const weft_graph *graph, const weft_node *dot)
  * takes two thirds of the time of two; and a fifth more where what two vectors of columns read does not stay in L1. The
  * library packs as much for a few rows as for many. All measured on Zen 3.
  */
-static bool has_near_windows(const weft_graph *graph, const weft_node *dot, int64_t terms)
+static bool has_near_windows(weft_space *space, const weft_node *dot, int64_t terms)
 {
     enum { ROWS = 6, VECTOR_BYTES = 32, NEAR_BYTES = 24 << 10, MOST_TERMS = 4096 /* whose places are in a table */ };
     const double packing = 16, alone = 4.0 / 3, far = 1.2;
-    int64_t columns = window_columns(graph, dot), lanes = VECTOR_BYTES / accumulator_size(dot);
-    int64_t rows = count_rows(graph, dot, 0), pairs = columns / lanes / 2 * 2;
+    int64_t columns = window_columns(space, dot), lanes = VECTOR_BYTES / accumulator_size(dot);
+    int64_t rows = count_rows(space, dot, 0), pairs = columns / lanes / 2 * 2;
     if (weft_dtype_is_float16(dot->types[0].dtype) || terms > MOST_TERMS || columns == 0 || rows < 1) return false;
     double taken = (double)pairs + alone * (double)((columns + lanes - 1) / lanes - pairs);
     double used = (double)columns / (double)lanes / taken;
@@ -169,38 +172,38 @@ static bool has_near_windows(const weft_graph *graph, const weft_node *dot, int6
 }
 
 /* Whether loops do as well as the library. */
-static bool is_small(const weft_graph *graph, const weft_node *dot, bool in_doubt)
+static bool is_small(weft_space *space, const weft_node *dot, bool in_doubt)
 {
-    weft_product_size size = weft_product_size_of(graph, dot);
+    weft_product_size size = weft_product_size_of(space, dot);
     if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return true;
     int64_t multiplications = weft_multiply_bound(size.free, size.terms);
-    bool along = lies_along(graph, dot), transposes = dot->types[0].dtype == WEFT_F32 && !along;
+    bool along = lies_along(space, dot), transposes = dot->types[0].dtype == WEFT_F32 && !along;
     if (multiplications <= (transposes ? MOST_ALONG_TERMS : MOST_IN_LOOPS)) return true;
     if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
     /* Lanes go along B as it lies, or as it is copied for a large result. */
-    bool copied = weft_product_copies_b(graph, dot),
+    bool copied = weft_product_copies_b(space, dot),
          lanes = size.along && (along || copied || (size.is_large && !transposes));
-    if (lanes && is_near(graph, dot, size.terms, in_doubt)) return true;
-    if (weft_product_has_inner_batch(graph, dot) && has_near_batches(graph, dot)) return true;
-    if (has_near_windows(graph, dot, size.terms)) return true;
-    return has_few_rows(graph, dot, 0, size.terms) || has_few_rows(graph, dot, 1, size.terms);
+    if (lanes && is_near(space, dot, size.terms, in_doubt)) return true;
+    if (weft_product_has_inner_batch(space, dot) && has_near_batches(space, dot)) return true;
+    if (has_near_windows(space, dot, size.terms)) return true;
+    return has_few_rows(space, dot, 0, size.terms) || has_few_rows(space, dot, 1, size.terms);
 }
 
-bool weft_product_may_be_library(const weft_graph *graph, uint32_t dot)
+bool weft_product_may_be_library(weft_space *space, uint32_t dot)
 {
-    const weft_node *node = weft_graph_node(graph, dot);
+    const weft_node *node = weft_graph_node(space->graph, dot);
     weft_reduction reduction;
     if (!weft_gemm_supports(node->types[0].dtype) || node->attrs[2].ints.count == 0) return false;
-    if (weft_dot_has_one_row(graph, node, 0) && weft_dot_has_one_row(graph, node, 1)) return false;
-    weft_reduction_fill(graph, dot, &reduction);
+    if (weft_dot_has_one_row(space, node, 0) && weft_dot_has_one_row(space, node, 1)) return false;
+    weft_reduction_fill(space->graph, dot, &reduction);
     return reduction.lanes == 1;
 }
 
-bool weft_product_is_library(const weft_graph *graph, uint32_t dot, bool in_doubt)
+bool weft_product_is_library(weft_space *space, uint32_t dot, bool in_doubt)
 {
-    const weft_node *node = weft_graph_node(graph, dot);
-    if (!weft_product_may_be_library(graph, dot)) return false;
+    const weft_node *node = weft_graph_node(space->graph, dot);
+    if (!weft_product_may_be_library(space, dot)) return false;
     /* Loops read the matrix once too, and compute what follows in the same kernel. */
-    if (weft_dot_has_one_row(graph, node, 0) || weft_dot_has_one_row(graph, node, 1)) return false;
-    return !is_small(graph, node, in_doubt);
+    if (weft_dot_has_one_row(space, node, 0) || weft_dot_has_one_row(space, node, 1)) return false;
+    return !is_small(space, node, in_doubt);
 }

@@ -3,7 +3,7 @@
 #define WEFT_LIB_LOWER_PRODUCT_H
 /* Which products are generated loops, and which the runtime's library computes: a matter of time alone, since both give
  * the same bits. */
-#include "lib/graph/graph.h"
+#include "lib/lower/space.h"
 
 /* Sums of so few terms are not worth calling the library. */
 #define WEFT_PRODUCT_FEW_TERMS 4
@@ -16,17 +16,17 @@ typedef struct weft_product_size {
     bool along;      /* lanes run along what is innermost in B: real numbers one by one */
 } weft_product_size;
 
-weft_product_size weft_product_size_of(const weft_graph *graph, const weft_node *dot);
+weft_product_size weft_product_size_of(weft_space *space, const weft_node *dot);
 /* Whether loops have a permuted B copied: lanes of a large product run along its innermost axis, and a copy costs
  * little beside the result. */
-bool weft_product_copies_b(const weft_graph *graph, const weft_node *dot);
+bool weft_product_copies_b(weft_space *space, const weft_node *dot);
 /* Whether a batch axis of real numbers lies innermost in both operands: loops have it along the lanes, if it is last in
  * the result too. */
-bool weft_product_has_inner_batch(const weft_graph *graph, const weft_node *dot);
+bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot);
 /* Whether the library can compute product `dot`: it has one of the library's dtypes, adds something up, has more than
  * one row or column, and its order of sums is the library's, not that of lanes. */
-bool weft_product_may_be_library(const weft_graph *graph, uint32_t dot);
+bool weft_product_may_be_library(weft_space *space, uint32_t dot);
 /* Whether the library computes it, where that is a matter of time: it can, and the product is too large for loops.
  * `in_doubt`: the library is better unless the product is small. */
-bool weft_product_is_library(const weft_graph *graph, uint32_t dot, bool in_doubt);
+bool weft_product_is_library(weft_space *space, uint32_t dot, bool in_doubt);
 #endif

@@ -20,13 +20,28 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent)
     }
     if (space->imported[id] != WEFT_EXPR_NONE) return space->imported[id];
     weft_expr e = weft_expr_import(x, space->graph->exprs, (weft_expr)id);
-    for (size_t i = 0; i < space->fixed_count; i++) {
-        weft_expr symbol = weft_expr_find(x, space->fixed_names[i]);
-        weft_expr value = weft_expr_constant(x, space->fixed_values[i]);
+    for (size_t i = 0; i < space->fixed.count; i++) {
+        weft_expr symbol = weft_expr_find(x, space->fixed.names[i]);
+        weft_expr value = weft_expr_constant(x, space->fixed.values[i]);
         if (symbol != WEFT_EXPR_NONE) e = weft_expr_substitute(x, e, 1, &symbol, &value);
     }
     space->imported[id] = e;
     return e;
+}
+
+void weft_space_range(weft_space *space, weft_extent extent, int64_t *out_least, int64_t *out_most)
+{
+    bool is_open = space->fixed.count > 0 && !weft_extent_is_static(extent, NULL);
+    weft_expr e = is_open ? weft_space_extent(space, extent) : WEFT_EXPR_NONE;
+    if (e == WEFT_EXPR_NONE) weft_extent_range(extent, out_least, out_most);
+    else weft_expr_range(space->exprs, e, out_least, out_most);
+}
+
+bool weft_space_is_one(weft_space *space, weft_extent extent)
+{
+    int64_t least, most;
+    weft_space_range(space, extent, &least, &most);
+    return least == 1 && most == 1;
 }
 
 weft_expr weft_space_divisor(weft_space *space, weft_extent extent)

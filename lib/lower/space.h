@@ -7,13 +7,18 @@
  */
 #include "lib/graph/graph.h"
 
+/* Symbols of a graph whose values are known: specialisation. */
+typedef struct weft_fixed {
+    size_t count;
+    const char *const *names;
+    const int64_t *values;
+} weft_fixed;
+
 typedef struct weft_space {
     const weft_graph *graph;
     weft_expr_context *exprs; /* the kernel's */
     weft_arena *arena;
-    size_t fixed_count; /* symbols of the graph that are constants here: specialisation */
-    const char *const *fixed_names;
-    const int64_t *fixed_values;
+    weft_fixed fixed;    /* constants here */
     weft_expr *imported; /* graph expression -> kernel expression */
     size_t imported_count;
 } weft_space;
@@ -36,6 +41,9 @@ typedef struct weft_memory {
 
 /* An extent of the graph as an expression of the kernel. */
 weft_expr weft_space_extent(weft_space *space, weft_extent extent);
+/* Bounds of an extent: its value, as far as the fixed symbols tell. */
+void weft_space_range(weft_space *space, weft_extent extent, int64_t *out_least, int64_t *out_most);
+bool weft_space_is_one(weft_space *space, weft_extent extent);
 /* The same as a divisor: 1 for a constant 0. One that is zero at run time has no points to divide anything for; code
  * generators see to it that what moves out of the empty loops does not fault. */
 weft_expr weft_space_divisor(weft_space *space, weft_extent extent);
