@@ -3,8 +3,8 @@
 #define WEFT_LIB_LOWER_FUSION_H
 /*
  * Fusion: which nodes of a program get memory, which engine computes each of those, and which are fused into the
- * kernels that read them. It depends on the graph and the policy alone, never on layouts, threads or specialised
- * extents, so that every variant of a program computes the same bits.
+ * kernels that read them. It depends on the graph, the policy and the symbols whose values are known, never on
+ * layouts or threads. Bits do not depend on it: the order of every sum is fixed by the graph alone (numerics.h).
  */
 #include <weft/program.h>
 #include "lib/lower/space.h"
