@@ -49,6 +49,22 @@ OPS = {
     "all": "reduce_sum(%square) {axes = [0, 1]}",
 }
 
+# An update in place, beside a product that reads what it changes: decided by its own size, one row would be a part of the
+# kernel that reads the update, and come after it.
+UPDATE = """weft 0.1
+symbol n in [1, 1000]
+graph {
+  %c = input() {name = "c", dtype = f32, shape = [n, 300]}
+  %r = input() {name = "r", dtype = f32, shape = [1, 300]}
+  %m = input() {name = "m", dtype = f32, shape = [300, 300]}
+  %a = input() {name = "a", dtype = i64, shape = []}
+  %u = dynamic_update_slice(%c, %r, %a) {axes = [0]}
+  %d = dot(%c, %m) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [0]}
+  %s = add(%u, %d)
+  return u = %u, s = %s
+}
+"""
+
 
 class Workspace(ctypes.Structure):
     _fields_ = [("memory", ctypes.c_void_p), ("size", ctypes.c_size_t), ("pool", ctypes.c_void_p), ("binding", ctypes.c_void_p)]
@@ -132,7 +148,22 @@ def check(dtype, folder):
         sys.exit(f"{dtype}: no variant decides by its size")
 
 
+def check_update(folder):
+    """Variants agree on which output may have the memory of which input."""
+    (folder / "update.weft").write_text(UPDATE)
+    sized = Object("update", "update", folder, "--extents", "n=1;n=2")
+    for size in 1, 2, 3:
+        cache, row, matrix = (draw("f32", shape) for shape in ([size, 300], [1, 300], [300, 300]))
+        at, apart, sums = numpy.zeros((), "i8"), numpy.empty_like(cache), [numpy.empty_like(cache) for _ in range(2)]
+        sized.call(size, [cache, row, matrix, at], [apart, sums[0]])
+        sized.call(size, [cache, row, matrix, at], [cache, sums[1]])
+        if cache.tobytes() != apart.tobytes() or sums[0].tobytes() != sums[1].tobytes():
+            sys.exit(f"n = {size}: an update in place has other bits")
+
+
 def main():
+    with tempfile.TemporaryDirectory() as folder:
+        check_update(pathlib.Path(folder))
     for dtype in DTYPES:
         with tempfile.TemporaryDirectory() as folder:
             check(dtype, pathlib.Path(folder))
