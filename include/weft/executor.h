@@ -109,6 +109,9 @@ typedef struct weft_report {
     size_t steps;       /* kernels, library and extension steps of the variant */
     size_t peak_bytes;  /* of the planned arena, and of the largest run that a kernel of an extension started */
     bool hit;           /* the variant was in the cache */
+    /* What products take beside the arena to pack their operands, and for sums of f16 and bf16, if all threads of the
+     * executor do so at once: exactly that with one thread. Not of runs that kernels of extensions start. */
+    size_t packed_bytes;
 } weft_report;
 
 typedef enum weft_profile_kind {
@@ -175,9 +178,9 @@ typedef struct weft_run {
     const weft_profile *profile;    /* called for each step when not NULL */
     /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with what it needs in the
      * report; 0: any. Runtime "ref" plans no arena: it takes what it needs under any limit, and its peak_bytes are 0.
-     * Not counted either: new outputs, what products pack of their operands (for each thread at most these, and at most
-     * 4.5 times L2 of the machine; about 1 MiB more for sums of f16 and bf16), and runs that
-     * kernels of extensions start. Steps run in parallel as far as the limit allows; without a limit, as long as that
+     * Not counted either: new outputs, what products pack of their operands (`packed_bytes` of the report: for each
+     * thread at most these, and at most 4.5 times L2 of the machine; about 1 MiB more for sums of f16 and bf16), and
+     * runs that kernels of extensions start. Steps run in parallel as far as the limit allows; without a limit, as long as that
      * takes at most a quarter plus 1 MiB more than running them one after another. Intermediates that stay in the cache
      * exist once for each thread, or as a whole, and each thread sorts rows in memory of its own; under a limit that
      * this exceeds there is one of each. */

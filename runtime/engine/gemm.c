@@ -425,29 +425,6 @@ static void find_bytes(struct grid *grid)
         }
 }
 
-/* Of one operand, with panels that are not full, and numbers that may be there twice. */
-static double most_packed(const weft_machine *machine, const weft_gemm_call *call, double lines)
-{
-    enum { WIDEST = 64 };
-    double numbers = is_complex(call->dtype) ? 2 * (double)call->k : (double)call->k;
-    double terms = numbers < WEFT_GEMM_TERMS ? numbers : WEFT_GEMM_TERMS, size = (double)real_size(call->dtype);
-    double whole = (2 * lines + WIDEST) * (terms * size + WEFT_GEMM_ALIGNMENT);
-    double most = 4 * (double)machine->cache_bytes[1] + WIDEST * (terms * size + WEFT_GEMM_ALIGNMENT);
-    return (whole < most ? whole : most) + WEFT_GEMM_READ_AHEAD;
-}
-
-size_t weft_gemm_most_bytes(const weft_machine *machine, const weft_gemm_call *call)
-{
-    enum { LINE = WEFT_GEMM_ALIGNMENT / sizeof(float) };
-    double m = (double)call->m, n = (double)call->n, elements = (m + LINE) * (n + LINE);
-    double bytes = WEFT_GEMM_ROWS_SUMS * sizeof(double);
-    if (call->panels != WEFT_PANELS_A) bytes += most_packed(machine, call, m);
-    if (call->panels != WEFT_PANELS_B) bytes += most_packed(machine, call, n);
-    if (weft_dtype_is_float16(call->dtype)) /* sums in f32 */
-        bytes += 4 * (elements < WEFT_GEMM_FLOAT16_ELEMENTS ? elements : WEFT_GEMM_FLOAT16_ELEMENTS);
-    return bytes < (double)PTRDIFF_MAX ? (size_t)bytes : PTRDIFF_MAX;
-}
-
 /* ---- symmetric products ---- */
 
 /* Rows and columns of a square of C that is copied at once. */
@@ -541,34 +518,63 @@ double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *cal
     return share * each + work / (whole ? count : (double)threads) + 1e9 * machine->fork_join_seconds;
 }
 
+/* The product of a call that is not empty, not cut yet. */
+static void grid_init(struct grid *grid, const weft_gemm_engine *engine, const weft_machine *machine,
+                      const weft_gemm_call *call, struct matrices *matrices)
+{
+    find_matrices(matrices, call);
+    *grid = (struct grid){
+        .call = call, .matrices = matrices, .machine = machine, .kernel = engine->kernel, .float16 = engine->float16};
+    if (call->packed && grid->kernel->packed != NULL) grid->kernel = grid->kernel->packed;
+    grid->few = find_few(grid);
+    find_units(grid);
+}
+
+/* Whether one thread computes it all. */
+static bool cut_for(struct grid *grid, int64_t threads)
+{
+    int64_t batch = grid->matrices->batch;
+    double each = product_ns(grid->machine, grid->matrices, grid->call->dtype, 1), all = each * (double)batch;
+    bool serial = threads == 1 || weft_machine_is_serial_product(grid->machine, all);
+    bool whole = serial || batch >= threads || weft_machine_is_serial_product(grid->machine, each);
+    /* Blocks beyond the diagonal take no time: more of them are alike in sum. */
+    cut(grid, whole ? 1 : (grid->symmetric ? 4 : 1) * ((threads + batch - 1) / batch));
+    cut_sums(grid);
+    find_bytes(grid);
+    return serial;
+}
+
+size_t weft_gemm_bytes(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_call *call,
+                       size_t threads)
+{
+    struct matrices matrices;
+    struct grid grid;
+    if (weft_gemm_is_empty(call)) return 0;
+    grid_init(&grid, engine, machine, call, &matrices);
+    grid.a = grid.b = grid.c = (void *)(uintptr_t)call; /* any address: nothing is read */
+    cut_for(&grid, 1);
+    if (threads > 1) {
+        cut_for(&grid, (int64_t)threads);
+        grid.symmetric = is_symmetric(&grid); /* that A and B are one matrix shows only in a run */
+        if (grid.symmetric) cut_for(&grid, (int64_t)threads);
+    }
+    return grid.bytes <= STACK_BYTES ? 0 : grid.bytes;
+}
+
 weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft_block_store *store,
                            const weft_gemm_call *call, const void *a, const void *b, void *c)
 {
     struct matrices matrices;
+    struct grid grid;
     if (weft_gemm_is_empty(call)) return NULL;
-    find_matrices(&matrices, call);
-    struct grid grid = {.call = call,
-                        .matrices = &matrices,
-                        .machine = weft_pool_machine(pool),
-                        .a = a,
-                        .b = b,
-                        .c = c,
-                        .store = store,
-                        .kernel = engine->kernel,
-                        .float16 = engine->float16};
-    if (call->packed && grid.kernel->packed != NULL) grid.kernel = grid.kernel->packed;
-    grid.few = find_few(&grid);
-    find_units(&grid);
-    int64_t threads = (int64_t)weft_pool_width(pool), batch = matrices.batch;
-    double each = product_ns(grid.machine, &matrices, call->dtype, 1), all = each * (double)batch;
-    bool serial = threads == 1 || weft_machine_is_serial_product(grid.machine, all);
-    bool whole = serial || batch >= threads || weft_machine_is_serial_product(grid.machine, each);
+    grid_init(&grid, engine, weft_pool_machine(pool), call, &matrices);
+    grid.a = a;
+    grid.b = b;
+    grid.c = c;
+    grid.store = store;
     grid.symmetric = is_symmetric(&grid);
-    /* Blocks beyond the diagonal take no time: more of them are alike in sum. */
-    cut(&grid, whole ? 1 : (grid.symmetric ? 4 : 1) * ((threads + batch - 1) / batch));
-    cut_sums(&grid);
-    int64_t tasks = batch * grid.rows * grid.columns;
-    find_bytes(&grid);
+    bool serial = cut_for(&grid, (int64_t)weft_pool_width(pool));
+    int64_t tasks = matrices.batch * grid.rows * grid.columns;
     if (serial) run_blocks(&grid, 0, tasks);
     else weft_pool_run(pool, tasks, 1, run_blocks, &grid);
     if (grid.symmetric && serial) copy_rows(&grid, 0, copy_tasks(&grid));

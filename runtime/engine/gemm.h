@@ -33,8 +33,10 @@ const weft_gemm_engine *weft_gemm_engine_find(weft_isa level, weft_dtype dtype);
 bool weft_gemm_supports(weft_dtype dtype);
 /* Whether C has no elements. */
 bool weft_gemm_is_empty(const weft_gemm_call *call);
-/* At least as many bytes as a thread packs for it, or for a part of it. */
-size_t weft_gemm_most_bytes(const weft_machine *machine, const weft_gemm_call *call);
+/* The bytes of the largest block of the store that weft_gemm_run acquires, one for each thread at a time, with a pool
+ * of so many threads of the machine; 0: none. `call` is as for weft_gemm_run. */
+size_t weft_gemm_bytes(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_call *call,
+                       size_t threads);
 /* About how many nanoseconds weft_gemm_run takes with that many threads of the machine. */
 double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads);
 /*

@@ -220,15 +220,9 @@ static const weft_variant *choose(const object_binding *b)
 /* For products, which pack their operands: a block for each thread. */
 static weft_status *make_blocks(weft_bound_variant *bound)
 {
-    size_t most = 0;
-    for (size_t i = 0; i < bound->variant->step_count; i++) {
-        const weft_step_methods *methods = bound->variant->methods[bound->variant->steps[i].kind];
-        if (methods->most_bytes == NULL || bound->steps[i].idle) continue;
-        size_t bytes = methods->most_bytes(bound, &bound->steps[i]);
-        if (bytes > most) most = bytes;
-    }
-    if (most == 0) return NULL;
-    return weft_block_store_create_fixed(bound->allocator, weft_pool_size(bound->pool), most, &bound->blocks);
+    if (bound->variant->methods[WEFT_STEP_GEMM] == NULL) return NULL;
+    return weft_block_store_create_fixed(bound->allocator, weft_pool_size(bound->pool), bound->block_bytes,
+                                         &bound->blocks);
 }
 
 static const weft_driver driver = {.size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}};

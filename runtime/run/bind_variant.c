@@ -133,7 +133,9 @@ static weft_status *bound_fill(weft_bound_variant *bound, const weft_call *call,
     WEFT_TRY(fill_values(bound, call));
     WEFT_TRY(fill_spans(bound, call->run));
     WEFT_TRY(weft_steps_bind(bound));
-    return weft_place_temporaries(bound, call->run->memory_limit);
+    WEFT_TRY(weft_place_temporaries(bound, call->run->memory_limit));
+    bound->block_bytes = weft_steps_block_bytes(bound);
+    return NULL;
 }
 
 weft_status *weft_bound_variant_create(const weft_bound_variant *environment, const weft_variant *variant,

@@ -102,6 +102,7 @@ static weft_status *run_reported(weft_frame *frame, const weft_call *call, const
                             .run_ns = weft_clock_now() - begin,
                             .steps = frame->bound->variant->step_count,
                             .peak_bytes = peak_bytes(frame),
+                            .packed_bytes = frame->bound->block_bytes * weft_pool_size(frame->bound->pool),
                             .hit = build == NULL || !build->built};
     return status;
 }

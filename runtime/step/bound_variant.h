@@ -131,6 +131,7 @@ typedef struct weft_bound_variant {
     weft_bound_step *steps;
     int64_t *offsets; /* of each buffer that is a temporary, in the arena of a run */
     int64_t arena_bytes;
+    size_t block_bytes; /* of the largest block that a thread acquires for products; 0: none */
     weft_span *input_spans, *output_spans;
     weft_output_shape *outputs;
     size_t pointer_count, view_count; /* of a frame; there are views where functions of others are called */

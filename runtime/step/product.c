@@ -111,10 +111,12 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     return multiply(bound, bound_step, &bound_step->gemm, buffers);
 }
 
-static size_t most_bytes(const weft_bound_variant *bound, const weft_bound_step *bound_step)
+static size_t block_bytes(const weft_bound_variant *bound, const weft_bound_step *bound_step,
+                          const weft_gemm_call *call)
 {
-    return weft_gemm_most_bytes(weft_pool_machine(bound->pool), &bound_step->gemm);
+    return weft_gemm_bytes(bound_step->resolved->products, weft_pool_machine(bound->pool), call,
+                           weft_pool_size(bound->pool));
 }
 
 const weft_step_methods weft_step_product = {WEFT_PROFILE_PRODUCT, is_sound, bind, cost, run, NULL,
-                                             most_bytes,           multiply};
+                                             block_bytes,          multiply};

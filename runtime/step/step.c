@@ -107,6 +107,23 @@ bool weft_steps_tighten(weft_bound_variant *bound)
     return changes;
 }
 
+static size_t step_block_bytes(const weft_bound_variant *bound, const weft_bound_step *step)
+{
+    const weft_step_methods *methods = methods_of(bound->variant, step->step);
+    return methods->block_bytes == NULL || step->idle ? 0 : methods->block_bytes(bound, step, &step->gemm);
+}
+
+size_t weft_steps_block_bytes(const weft_bound_variant *bound)
+{
+    size_t most = 0, count = bound->is_apart ? 0 : bound->variant->step_count;
+    for (size_t i = 0; i < count; i += bound->steps[i].strips == NULL ? 1 : bound->steps[i].strips->count) {
+        size_t bytes = bound->steps[i].strips == NULL ? step_block_bytes(bound, &bound->steps[i])
+                                                      : weft_strips_block_bytes(bound, i);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
 /* ---- cost ---- */
 
 static weft_step_cost step_cost(const weft_bound_variant *bound, size_t number)

@@ -16,8 +16,10 @@ typedef struct weft_step_methods {
     weft_status *(*run)(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled);
     /* Has the step take the least scratch; whether that changes anything. */
     bool (*tighten)(const weft_bound_variant *bound, weft_bound_step *bound_step);
-    /* GEMM: bytes of blocks that one thread takes at most, and a part of the step's product, in a strip. */
-    size_t (*most_bytes)(const weft_bound_variant *bound, const weft_bound_step *bound_step);
+    /* GEMM: `call`, the step's product or a part of it in a strip: the bytes of the largest block that a thread
+     * acquires for it, and running it. */
+    size_t (*block_bytes)(const weft_bound_variant *bound, const weft_bound_step *bound_step,
+                          const weft_gemm_call *call);
     weft_status *(*multiply)(const weft_bound_variant *bound, const weft_bound_step *bound_step,
                              const weft_gemm_call *call, void *const *buffers);
 } weft_step_methods;
@@ -37,6 +39,9 @@ weft_status *weft_steps_check(const weft_variant *variant, const weft_program *p
 weft_status *weft_steps_bind(weft_bound_variant *bound) WEFT_MUST_USE;
 /* Has all steps take the least scratch, whatever the size of the pool; whether that changes anything. */
 bool weft_steps_tighten(weft_bound_variant *bound);
+/* The bytes of the largest block of bound->blocks that a thread acquires for the steps, and it has one at a time; 0:
+ * none. Not of steps that run on a device, or of host steps. */
+size_t weft_steps_block_bytes(const weft_bound_variant *bound);
 /* Of step `number` and all that belong to it. */
 weft_step_cost weft_steps_cost(const weft_bound_variant *bound, size_t number);
 /* Runs `count` steps from number `first` on, in order; DATA_ERROR, CANCELLED, or what a host step returns. `cancelled`

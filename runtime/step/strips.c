@@ -67,22 +67,23 @@ static int64_t seen(const strip *t, int64_t from, int64_t count)
     return last + from > 0 ? last + from : 0;
 }
 
-static weft_status *run_part(const strips_run *run, size_t number, const weft_gemm_call *call, void *const *buffers)
-{
-    const weft_bound_variant *bound = run->frame->bound;
-    return bound->variant->methods[WEFT_STEP_GEMM]->multiply(bound, &run->steps[number], call, buffers);
-}
+/* The product of a step in a strip, and `batch`, its extents. */
+typedef struct strip_product {
+    weft_gemm_call call;
+    int64_t batch[WEFT_MAX_RANK + 1];
+    int64_t terms; /* the others add nothing where A is zero as far as it may be */
+} strip_product;
 
 /* From the innermost axis of rows outwards: those inside of the one that is cut stay whole, others have one index. */
-static weft_status *multiply(const strips_run *run, size_t number, const strip *t, void *const *buffers)
+static void find_product(const weft_bound_step *bound_step, const weft_strip_step *step, const strip *t,
+                         strip_product *p)
 {
-    const weft_strip_step *step = &run->strips->steps[number];
-    weft_gemm_call call = run->steps[number].gemm;
-    int64_t batch[WEFT_MAX_RANK + 1], side = step->by_columns ? call.n : call.m;
+    weft_gemm_call call = bound_step->gemm;
+    int64_t side = step->by_columns ? call.n : call.m;
     int64_t index = step->innermost == call.batch_rank ? t->begin / side : t->begin;
     if (step->cut == call.batch_rank) narrow(&call, step->by_columns, t->begin % side, t->count);
     for (size_t i = call.batch_rank; i-- > 0;) {
-        batch[i] = call.batch[i];
+        p->batch[i] = call.batch[i];
         if (call.c_batch[i] == 0 || i > step->innermost) continue;
         int64_t at = index % call.batch[i];
         index /= call.batch[i];
@@ -90,22 +91,79 @@ static weft_status *multiply(const strips_run *run, size_t number, const strip *
         call.a_offset += at * call.a_batch[i];
         call.b_offset += at * call.b_batch[i];
         call.c_offset += at * call.c_batch[i];
-        batch[i] = step->cut == i ? t->count : 1;
+        p->batch[i] = step->cut == i ? t->count : 1;
     }
-    call.batch = batch;
+    call.batch = p->batch;
     if (step->hidden != INT64_MAX) call.n = seen(t, step->hidden, call.n);
-    if (call.n == 0) return NULL;
     bool reads_terms = step->zero != INT64_MAX && call.panels == WEFT_PANELS_NONE; /* panels have all of them */
-    if (reads_terms) {
-        weft_gemm_call part = call;
-        part.k = seen(t, step->zero, call.k);
-        if (part.k < call.k && weft_zeros_add_nothing(&call, part.k, buffers[0], buffers[1])) {
-            WEFT_TRY(run_part(run, number, &part, buffers));
-            if (!weft_zeros_are_negative(&call, buffers[2])) return NULL;
-        }
-    }
-    return run_part(run, number, &call, buffers);
+    p->terms = reads_terms ? seen(t, step->zero, call.k) : call.k;
+    p->call = call;
 }
+
+static weft_status *run_part(const strips_run *run, size_t number, const weft_gemm_call *call, void *const *buffers)
+{
+    const weft_bound_variant *bound = run->frame->bound;
+    return bound->variant->methods[WEFT_STEP_GEMM]->multiply(bound, &run->steps[number], call, buffers);
+}
+
+static weft_status *multiply(const strips_run *run, size_t number, const strip *t, void *const *buffers)
+{
+    strip_product p;
+    find_product(&run->steps[number], &run->strips->steps[number], t, &p);
+    if (p.call.n == 0) return NULL;
+    if (p.terms < p.call.k && weft_zeros_add_nothing(&p.call, p.terms, buffers[0], buffers[1])) {
+        weft_gemm_call part = p.call;
+        part.k = p.terms;
+        WEFT_TRY(run_part(run, number, &part, buffers));
+        if (!weft_zeros_are_negative(&p.call, buffers[2])) return NULL;
+    }
+    return run_part(run, number, &p.call, buffers);
+}
+
+/* ---- the blocks that products take ---- */
+
+static size_t part_bytes(const weft_bound_variant *bound, const weft_bound_step *bound_step, const weft_gemm_call *call,
+                         size_t most)
+{
+    size_t bytes = bound->variant->methods[WEFT_STEP_GEMM]->block_bytes(bound, bound_step, call);
+    return bytes > most ? bytes : most;
+}
+
+/* Of the product of one step, of all strips: few of them differ in size. */
+static size_t product_bytes(const weft_bound_variant *bound, const weft_bound_step *bound_step,
+                            const weft_strips *strips, const weft_strip_step *step)
+{
+    size_t most = 0;
+    int64_t count = -1, columns = -1, terms = -1;
+    for (int64_t number = 0; number < strips->all; number++) {
+        strip t = strip_of(strips, number);
+        strip_product p;
+        find_product(bound_step, step, &t, &p);
+        if (t.count == count && p.call.n == columns && p.terms == terms) continue;
+        count = t.count;
+        columns = p.call.n;
+        terms = p.terms;
+        weft_gemm_call part = p.call;
+        part.k = p.terms;
+        most = part_bytes(bound, bound_step, &p.call, most);
+        if (p.terms < p.call.k) most = part_bytes(bound, bound_step, &part, most);
+    }
+    return most;
+}
+
+size_t weft_strips_block_bytes(const weft_bound_variant *bound, size_t number)
+{
+    const weft_bound_step *steps = &bound->steps[number];
+    size_t most = 0;
+    for (size_t i = 0; i < steps->strips->count; i++) {
+        if (steps[i].step->kind != WEFT_STEP_GEMM) continue;
+        size_t bytes = product_bytes(bound, &steps[i], steps->strips, &steps->strips->steps[i]);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* ---- running ---- */
 
 static weft_status *run_step(const strips_run *run, size_t number, const strip *t, void *const *buffers)
 {

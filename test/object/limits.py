@@ -66,8 +66,20 @@ GRAPHS = {
     "sort": (sort("f32"), 121000, 114300),
     "sort64": (sort("i64"), 126600, 110400),
 }
+
+
+def dot(a, b, contract_b=0, contract_a=1):
+    return f"dot(%{a}, %{b}) {{batch_a = [], batch_b = [], contract_a = [{contract_a}], contract_b = [{contract_b}]}}"
+
+
 NUMBERS = "  %x = iota() {dtype = f32, shape = [n, 50], axis = 0}\n"
-# Without inputs and products, with arrays between their steps.
+NUMBERED = NUMBERS + "".join(
+    f"""  %{name} = iota() {{dtype = f32, shape = {shape}, axis = 1}}
+  %{name}c = constant() {{dtype = f32, shape = [], data = [0.001]}}
+  %{name}b = broadcast(%{name}c) {{shape = {shape}, axes = []}}
+  %{name}0 = mul(%{name}, %{name}b)
+""" for name, shape in [("w", "[50, 600]"), ("v", "[600, 300]"), ("t", "[300, 600]")])
+# Without inputs, with arrays between their steps.
 STAGED = {
     "sorted": NUMBERS + """  %a = sort(%x) {axis = 0, descending = true}
   %b = exp(%a)
@@ -88,6 +100,25 @@ STAGED = {
   %sb = broadcast(%s) {shape = [n, 50], axes = [1]}
   %c = sub(%sb, %a)
   %y = sort(%c) {axis = 1, descending = false}
+  return y = %y
+""",
+    "products": NUMBERED + f"""  %a = {dot("x", "w0")}
+  %b = exp(%a)
+  %c = {dot("b", "v0")}
+  %d = {dot("b", "t0", 1)}
+  %y = add(%c, %d)
+  return y = %y
+""",
+    "halves": NUMBERED + f"""  %h = cast(%x) {{dtype = f16}}
+  %i = cast(%w0) {{dtype = f16}}
+  %a = {dot("h", "i")}
+  %b = sort(%a) {{axis = 1, descending = false}}
+  %y = cast(%b) {{dtype = f32}}
+  return y = %y
+""",
+    "gram": NUMBERED + f"""  %a = sort(%x) {{axis = 0, descending = true}}
+  %b = {dot("a", "a", 0, 0)}
+  %y = exp(%b)
   return y = %y
 """,
 }
@@ -223,7 +254,8 @@ class Limits(unittest.TestCase):
                 self.check_object(self.compile(name, "x86-64-v2,x86-64-v3", "--freestanding"), "mem(cpy|move|set)")
 
     def test_temporaries_take_what_they_take_in_an_executor(self):
-        """From one size to another, a workspace grows by what the peak of an executor grows by, to the byte."""
+        """From one size to another, a workspace grows by what the peak of an executor grows by, with what products pack,
+        to the byte."""
         sizes = [100, 101, 128, 999, 4096]
         for name, body in STAGED.items():
             graph = self.folder / f"{name}.weft"
@@ -232,9 +264,11 @@ class Limits(unittest.TestCase):
             (self.folder / "main.c").write_text(PREPARED.format(name))
             program = self.build(name, LIBRARY_FILE)
             prepared = [int(size) for size in output(program, *map(str, sizes)).split()]
-            peaks = [json.loads(output(WEFT, "run", graph, "--set", f"n={n}", "--threads", "1", "--stats", "-o",
-                                       self.folder / "y.npy").splitlines()[-1])["peak_bytes"] for n in sizes]
-            self.assertGreater(peaks[0], 4096, name)
+            stats = [json.loads(output(WEFT, "run", graph, "--set", f"n={n}", "--threads", "1", "--stats", "-o",
+                                       self.folder / "y.npy").splitlines()[-1]) for n in sizes]
+            peaks = [stat["peak_bytes"] + stat["packed_bytes"] for stat in stats]
+            self.assertGreater(stats[0]["peak_bytes"], 4096, name)
+            self.assertEqual("dot" in body, any(stat["packed_bytes"] > 0 for stat in stats), name)
             with self.subTest(name=name):
                 self.assertEqual([size - prepared[0] for size in prepared], [peak - peaks[0] for peak in peaks])
 

@@ -190,7 +190,7 @@ class Einsum(Command):
         self.assertAlmostEqual(stats["log2_size"], 2.5849625, 5)
         self.assertEqual(stats["order"], "1-2,0-1")
         self.assertEqual((stats["cache"]["hits"], stats["cache"]["misses"], stats["cache"]["entries"]), (3, 1, 1))
-        self.assertTrue(all(stats[name] >= 0 for name in ["plan_ms", "compile_ms", "run_ms", "kernels", "peak_bytes"]))
+        self.assertTrue(all(stats[name] >= 0 for name in ["plan_ms", "compile_ms", "run_ms", "kernels", "peak_bytes", "packed_bytes"]))
 
     def test_cache(self):
         folder = self.folder / "cache"

@@ -123,6 +123,7 @@ static weft_status *run_once(weft_session *session, const char *backend, double 
     *out_ms = weft_clock_ms() - begin - compile;
     session->compile_ms += compile;
     session->peak_bytes = report.peak_bytes;
+    session->packed_bytes = report.packed_bytes;
     return NULL;
 }
 
@@ -207,7 +208,8 @@ static bool fill_stats(const weft_session *session, cJSON *stats)
                   cJSON_AddNumberToObject(stats, "compile_ms", session->compile_ms) != NULL &&
                   cJSON_AddNumberToObject(stats, "run_ms", session->run_ms) != NULL &&
                   cJSON_AddNumberToObject(stats, "kernels", (double)counters.kernels_compiled) != NULL &&
-                  cJSON_AddNumberToObject(stats, "peak_bytes", (double)session->peak_bytes) != NULL;
+                  cJSON_AddNumberToObject(stats, "peak_bytes", (double)session->peak_bytes) != NULL &&
+                  cJSON_AddNumberToObject(stats, "packed_bytes", (double)session->packed_bytes) != NULL;
     cJSON *cache = filled ? cJSON_AddObjectToObject(stats, "cache") : NULL;
     return cache != NULL && cJSON_AddNumberToObject(cache, "hits", (double)variants->hits) != NULL &&
            cJSON_AddNumberToObject(cache, "misses", (double)variants->misses) != NULL &&

@@ -38,7 +38,7 @@ typedef struct weft_session {
     size_t extent_count;
     weft_binding *extents; /* values of symbols; owned, as their names are */
     double plan_ms, compile_ms, run_ms;
-    size_t peak_bytes;
+    size_t peak_bytes, packed_bytes;
     bool once; /* whatever --repeat, --profile and --trace say */
     bool profiled;
     weft_profile_table profile; /* if profiled */
