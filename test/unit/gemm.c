@@ -77,22 +77,44 @@ static void product_fill(struct product *product)
     product_draw(product);
 }
 
+static void *take_from_arena(void *arena, void *block, size_t old_size, size_t new_size, size_t alignment)
+{
+    assert_true(block == NULL && old_size == 0);
+    uintptr_t room = (uintptr_t)weft_arena_allocate(arena, new_size + alignment);
+    return (void *)((room + alignment - 1) / alignment * alignment);
+}
+
 static void product_finish(struct product *product)
 {
     for (size_t i = 0; i < 3; i++) free(product->data[i]);
 }
 
+/* In blocks of so many bytes, one for each thread, and no others. */
+static weft_status *run_in_blocks(struct product *product, const weft_gemm_engine *engine, weft_pool *pool,
+                                  size_t bytes)
+{
+    weft_arena arena;
+    weft_block_store *store;
+    weft_arena_init(&arena, weft_allocator_or_default(NULL));
+    const weft_allocator allocator = {&arena, take_from_arena};
+    weft_test_ok(weft_block_store_create_fixed(&allocator, weft_pool_size(pool), bytes, &store));
+    weft_status *status =
+        weft_gemm_run(engine, pool, store, &product->call, product->data[0], product->data[1], product->data[2]);
+    weft_arena_finish(&arena);
+    return status;
+}
+
+/* In as many bytes as the engine asks for; with one thread in no less. */
 static void product_run_on(struct product *product, const weft_machine *machine, size_t threads)
 {
     const weft_gemm_engine *engine = product->engine;
     if (engine == NULL) engine = weft_gemm_engine_find(weft_isa_level(), product->call.dtype);
     weft_pool *pool;
     weft_test_ok(weft_pool_create(NULL, machine, threads, &pool));
-    weft_block_store *store;
-    weft_test_ok(weft_block_store_create(NULL, 0, &store));
-    weft_test_ok(
-        weft_gemm_run(engine, pool, store, &product->call, product->data[0], product->data[1], product->data[2]));
-    weft_block_store_release(store);
+    size_t bytes = weft_gemm_bytes(engine, machine, &product->call, threads);
+    if (bytes > 0 && threads == 1)
+        weft_test_fails(run_in_blocks(product, engine, pool, bytes - 1), WEFT_OUT_OF_MEMORY, "");
+    weft_test_ok(run_in_blocks(product, engine, pool, bytes));
     weft_pool_destroy(pool);
 }
 
