@@ -118,13 +118,24 @@ struct part {
     char *memory;
 };
 
+/* Numbers of a panel. Across the vectors all are about as high as the first, instead of as high as can be with a rest:
+ * a tile of few rows takes as long as one of four, since each sum waits for the one before. */
+static int64_t panel_width(const weft_gemm_block *block, bool left, bool wide)
+{
+    const weft_gemm_side *side = left ? &block->left : &block->right;
+    int64_t most = left ? block->kernel->rows : block->kernel->columns;
+    if (wide || !block->kernel->tile_is_faster || side->doubled) return most;
+    int64_t tiles = round_up(side->count, most) / most;
+    return round_up(side->count, tiles) / tiles;
+}
+
 /* As much of an operand as is packed, or read, at once. */
 static struct part plan(const weft_gemm_block *block, bool left, char *memory)
 {
     const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
-    int64_t width = left ? block->kernel->rows : block->kernel->columns;
-    int64_t panels = most_panels(block, side, width, limit(block, left));
     bool wide = left == block->kernel->by_columns;
+    int64_t width = panel_width(block, left, wide);
+    int64_t panels = most_panels(block, side, width, limit(block, left));
     return (struct part){.side = side,
                          .wide = wide,
                          .packs =
