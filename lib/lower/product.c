@@ -171,6 +171,33 @@ static bool has_near_windows(weft_space *space, const weft_node *dot, int64_t te
     return used > (double)rows / ((double)rows + packing);
 }
 
+/* Whether all extents of a shape are known. */
+static bool is_known(weft_space *space, weft_shape shape)
+{
+    int64_t least = 0, most = 0;
+    for (size_t i = 0; i < shape.rank && least == most; i++) weft_space_range(space, shape.extents[i], &least, &most);
+    return least == most;
+}
+
+/* Whether A is a constant that the library reads packed (lib/build/pack.c), with vectors along its rows, where the
+ * columns of B would leave too much of those of loops empty. Measured on Zen 3. */
+static bool has_packed_rows(weft_space *space, const weft_node *dot, int64_t terms)
+{
+    enum { VECTOR_BYTES = 32, FEWEST_ROWS = 32, FEWEST_COLUMNS = 3, FEWEST_TERMS = 128 };
+    const double used = 0.8;
+    const weft_node *a = weft_graph_node(space->graph, dot->inputs[0].node);
+    while (weft_op_id_of(a->op) == WEFT_OP_permute) a = weft_graph_node(space->graph, a->inputs[0].node);
+    if (weft_op_id_of(a->op) != WEFT_OP_constant || dot->attrs[0].ints.count > 0) return false;
+    weft_dtype dtype = dot->types[0].dtype;
+    weft_shape b = weft_value_type(space->graph, dot->inputs[1])->shape;
+    if ((dtype != WEFT_F32 && dtype != WEFT_F64) || !is_known(space, a->types[0].shape) || !is_known(space, b))
+        return false;
+    int64_t columns = count_rows(space, dot, 1), lanes = VECTOR_BYTES / accumulator_size(dot);
+    int64_t taken = (columns + lanes - 1) / lanes * lanes;
+    return (double)columns < used * (double)taken && columns >= FEWEST_COLUMNS && terms >= FEWEST_TERMS &&
+           count_rows(space, dot, 0) >= FEWEST_ROWS;
+}
+
 /* Whether loops do as well as the library. */
 static bool is_small(weft_space *space, const weft_node *dot, bool in_doubt)
 {
@@ -180,6 +207,7 @@ static bool is_small(weft_space *space, const weft_node *dot, bool in_doubt)
     bool along = lies_along(space, dot), transposes = dot->types[0].dtype == WEFT_F32 && !along;
     if (multiplications <= (transposes ? MOST_ALONG_TERMS : MOST_IN_LOOPS)) return true;
     if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
+    if (has_packed_rows(space, dot, size.terms)) return false;
     /* Lanes go along B as it lies, or as it is copied for a large result. */
     bool copied = weft_product_copies_b(space, dot),
          lanes = size.along && (along || copied || (size.is_large && !transposes));
