@@ -308,6 +308,16 @@ static void fill_methods(weft_image_data *image, size_t at, const weft_variant *
         if (has[i]) weft_image_point_to_symbol(image, methods + i * sizeof(void *), symbols[i]);
 }
 
+/* What runs steps strip by strip, and finds those that run side by side, where that can be. */
+static void fill_ways(weft_image_data *image, size_t at, const weft_variant *variant)
+{
+    bool has_chains = false;
+    for (size_t i = 0; i < variant->step_count; i++) has_chains |= variant->steps[i].chain.steps > 0;
+    if (has_chains) weft_image_point_to_symbol(image, at + offsetof(weft_variant, chains), "weft_step_chains");
+    if (variant->step_count > 1)
+        weft_image_point_to_symbol(image, at + offsetof(weft_variant, branches), "weft_plan_branches");
+}
+
 size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *variant, weft_isa level, size_t output_count,
                                const char *const *symbols, weft_constants *constants)
 {
@@ -321,6 +331,7 @@ size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *varia
     for (size_t i = 0; i < variant->buffer_count; i++)
         fill_buffer(&w, buffers + i * sizeof(weft_buffer), &variant->buffers[i]);
     fill_methods(image, at + offsetof(weft_variant, methods), variant);
+    fill_ways(image, at, variant);
     size_t steps = ROOM(image, at, weft_variant, steps, weft_step, variant->step_count);
     size_t resolved = ROOM(image, at, weft_variant, resolved, weft_resolved, variant->step_count);
     for (size_t i = 0; i < variant->step_count; i++) {

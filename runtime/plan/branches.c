@@ -421,3 +421,5 @@ weft_status *weft_branches_fill(weft_bound_variant *bound, weft_branches_limits 
     *out_found = f.found;
     return status;
 }
+
+const weft_branch_methods weft_plan_branches = {weft_branches_fill};

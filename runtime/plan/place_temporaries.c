@@ -159,13 +159,15 @@ static weft_status *fill_phases(placement *a, size_t limit, int64_t alone)
     weft_branches_limits limits = {BRANCHES_PER_THREAD * threads, bound->variant->step_count};
     int64_t most = most_bytes(alone, limit);
     bool found;
-    WEFT_TRY(weft_branches_fill(bound, limits, &found));
+    const weft_branch_methods *branches = bound->variant->branches;
+    if (branches == NULL) return NULL;
+    WEFT_TRY(branches->fill(bound, limits, &found));
     if (!found) return NULL;
     while (found) {
         WEFT_TRY(place(a, &bound->arena_bytes));
         if (bound->arena_bytes <= most) return NULL;
         found = tighten(&limits, threads);
-        if (found) WEFT_TRY(weft_branches_fill(bound, limits, &found));
+        if (found) WEFT_TRY(branches->fill(bound, limits, &found));
     }
     for (size_t i = 0; i < bound->variant->step_count; i++) bound->steps[i].phases = NULL;
     return place(a, &bound->arena_bytes);

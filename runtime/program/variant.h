@@ -232,7 +232,10 @@ struct weft_variant {
     weft_buffer *buffers;
     weft_step *steps;
     weft_resolved *resolved;                        /* for each step */
-    const struct weft_step_methods *const *methods; /* of each kind of step that it has; the runtime's */
+    const struct weft_step_methods *const
+        *methods;                               /* of each kind of step that it has; the runtime's, as the next two */
+    const struct weft_chain_methods *chains;    /* NULL: no step begins a chain */
+    const struct weft_branch_methods *branches; /* NULL: there are not two steps that could run side by side */
     /* Per output: the input whose memory it may reuse if that is donated, because nothing reads the input after the
      * output starts to differ from it; WEFT_NO_ALIAS; NULL for all. */
     uint32_t *input_alias;

@@ -2,6 +2,7 @@
 #include "runtime/run/build_variant.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/plan/branches.h"
 #include "runtime/step/device.h"
 #include "runtime/step/step.h"
 
@@ -61,6 +62,7 @@ weft_status *weft_variant_request_build(const weft_variant_request *request, wef
         return weft_status_create(&executor->allocator, WEFT_INTERNAL, "weft_executor_run",
                                   "the compiler of runtime \"%s\" made no variant", runtime->name);
     weft_steps_resolve(*out_variant);
+    (*out_variant)->branches = &weft_plan_branches;
     weft_status *status = weft_steps_check(*out_variant, program);
     if (status == NULL && weft_device_is_apart(runtime))
         status = weft_variant_upload(*out_variant, runtime, executor->blocks);

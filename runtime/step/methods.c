@@ -13,6 +13,7 @@ static const weft_step_methods *const all[WEFT_STEP_KINDS] = {[WEFT_STEP_KERNEL]
 void weft_steps_resolve(weft_variant *variant)
 {
     variant->methods = all;
+    variant->chains = &weft_step_chains;
     for (size_t i = 0; i < variant->step_count; i++) {
         const weft_step *step = &variant->steps[i];
         weft_resolved *resolved = &variant->resolved[i];

@@ -92,7 +92,7 @@ weft_status *weft_steps_bind(weft_bound_variant *bound)
         if (is_empty_fold(bound, step)) idle_end = i + 1 + weft_step_nested(step);
     }
     for (size_t i = 0; i < variant->step_count; i++)
-        if (variant->steps[i].chain.steps > 0 && !bound->steps[i].idle) WEFT_TRY(weft_chain_bind(bound, i));
+        if (variant->steps[i].chain.steps > 0 && !bound->steps[i].idle) WEFT_TRY(variant->chains->bind(bound, i));
     return NULL;
 }
 
@@ -102,7 +102,8 @@ bool weft_steps_tighten(weft_bound_variant *bound)
     for (size_t i = 0; i < bound->variant->step_count; i++) {
         weft_bound_step *step = &bound->steps[i];
         const weft_step_methods *methods = methods_of(bound->variant, step->step);
-        changes |= methods->tighten != NULL ? methods->tighten(bound, step) : weft_chain_tighten(step);
+        if (methods->tighten != NULL) changes |= methods->tighten(bound, step);
+        else if (bound->variant->chains != NULL) changes |= bound->variant->chains->tighten(step);
     }
     return changes;
 }
@@ -118,7 +119,7 @@ size_t weft_steps_block_bytes(const weft_bound_variant *bound)
     size_t most = 0, count = bound->is_apart ? 0 : bound->variant->step_count;
     for (size_t i = 0; i < count; i += bound->steps[i].strips == NULL ? 1 : bound->steps[i].strips->count) {
         size_t bytes = bound->steps[i].strips == NULL ? step_block_bytes(bound, &bound->steps[i])
-                                                      : weft_strips_block_bytes(bound, i);
+                                                      : bound->variant->chains->block_bytes(bound, i);
         if (bytes > most) most = bytes;
     }
     return most;
@@ -207,10 +208,11 @@ static weft_status *run_single(weft_frame *frame, size_t number, const volatile 
 static weft_status *run_strips(weft_frame *frame, size_t number, const volatile bool *cancelled)
 {
     size_t count = frame->bound->steps[number].strips->count;
-    if (frame->profile == NULL) return weft_strips_run(frame, number, cancelled, NULL);
+    const weft_chain_methods *chains = frame->bound->variant->chains;
+    if (frame->profile == NULL) return chains->run(frame, number, cancelled, NULL);
     atomic_llong times[WEFT_CHAIN_STEPS] = {0};
     int64_t begin = weft_clock_now(), from = begin, before = 0, sum = 1;
-    WEFT_TRY(weft_strips_run(frame, number, cancelled, times));
+    WEFT_TRY(chains->run(frame, number, cancelled, times));
     double taken = (double)(weft_clock_now() - begin);
     for (size_t i = 0; i < count; i++) sum += times[i];
     for (size_t i = 0; i < count; i++) {

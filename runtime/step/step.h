@@ -2,6 +2,7 @@
 #ifndef WEFT_RUNTIME_STEP_STEP_H
 #define WEFT_RUNTIME_STEP_STEP_H
 /* Steps of any kind: the methods of a kind, and the loop that runs steps. */
+#include <stdatomic.h>
 #include "runtime/step/cost.h"
 #include "runtime/step/frame.h"
 
@@ -24,6 +25,15 @@ typedef struct weft_step_methods {
                              const weft_gemm_call *call, void *const *buffers);
 } weft_step_methods;
 
+/* Steps of chains that run strip by strip (chain.h, strips.h): of a variant that has chains, for the same reason. */
+typedef struct weft_chain_methods {
+    weft_status *(*bind)(weft_bound_variant *bound, size_t number);
+    bool (*tighten)(weft_bound_step *bound_step);
+    size_t (*block_bytes)(const weft_bound_variant *bound, size_t number);
+    weft_status *(*run)(weft_frame *frame, size_t number, const volatile bool *cancelled, atomic_llong *times);
+} weft_chain_methods;
+
+extern const weft_chain_methods weft_step_chains;
 extern const weft_step_methods weft_step_kernel, weft_step_product, weft_step_sort, weft_step_host, weft_step_region;
 #define WEFT_STEP_KINDS (WEFT_STEP_REGION + 1)
 

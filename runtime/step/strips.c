@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/base/cancel.h"
 #include "runtime/base/clock.h"
+#include "runtime/step/chain.h"
 #include "runtime/step/step.h"
 #include "runtime/step/zeros.h"
 
@@ -246,3 +247,6 @@ weft_status *weft_strips_run(weft_frame *frame, size_t number, const volatile bo
     pthread_mutex_destroy(&run.mutex);
     return run.status;
 }
+
+const weft_chain_methods weft_step_chains = {weft_chain_bind, weft_chain_tighten, weft_strips_block_bytes,
+                                             weft_strips_run};

@@ -231,7 +231,7 @@ class Limits(unittest.TestCase):
                 with self.subTest(name=name, level=level):
                     path = self.compile(name, level)
                     self.assertEqual(self.check_object(
-                        path, rf"weft_rt_(prepare|run)|weft_step_\w+|weft_(gemm|key_sort)_({vectors})_\w+|"
+                        path, rf"weft_rt_(prepare|run)|weft_step_\w+|weft_plan_branches|weft_(gemm|key_sort)_({vectors})_\w+|"
                               rf"mem(cpy|move|set){functions}"), [])
 
     def test_programs(self):
