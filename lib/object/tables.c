@@ -230,10 +230,8 @@ static void fill_engine(const variant_writer *w, size_t at, const weft_step *ste
     char symbol[64];
     const char *vectors = vectors_of(w->level);
     if (step->kind == WEFT_STEP_GEMM) {
-        weft_dtype dtype = step->gemm.dtype;
-        if (dtype == WEFT_C64 || dtype == WEFT_C128) dtype = dtype == WEFT_C64 ? WEFT_F32 : WEFT_F64;
         snprintf(symbol, sizeof symbol, "weft_gemm_%s_engine_%s", vectors == NULL ? "portable" : vectors,
-                 weft_dtype_name(dtype));
+                 weft_dtype_name(step->gemm.dtype));
         weft_image_point_to_symbol(w->image, at + offsetof(weft_resolved, products), symbol);
     }
     size_t size = weft_dtype_size(step->sort.dtype);

@@ -137,6 +137,7 @@ struct grid {
     const struct matrices *matrices;
     const weft_machine *machine;
     const weft_gemm_kernel *kernel;
+    const weft_gemm_numbers *numbers;
     const weft_float16 *float16;
     bool transposed; /* C' = B' * A' is computed */
     bool symmetric;  /* B is A transposed: elements beyond the diagonal are copied */
@@ -193,6 +194,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .complex = complex,
                                 .size = real_size(call->dtype),
                                 .float16 = grid->float16,
+                                .pack = grid->numbers->pack,
                                 .transpose = grid->kernel->transpose},
                                {.data = operand_at(grid->b, b * size),
                                 .panels = call->panels == WEFT_PANELS_B ? grid->b : NULL,
@@ -205,6 +207,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .doubled = complex,
                                 .size = real_size(call->dtype),
                                 .float16 = grid->float16,
+                                .pack = grid->numbers->pack,
                                 .transpose = grid->kernel->transpose}};
     return (weft_gemm_block){.kernel = grid->kernel,
                              .cache_bytes = (int64_t)grid->machine->cache_bytes[1],
@@ -247,8 +250,7 @@ static void run_range(const struct grid *grid, int64_t begin, int64_t end, char 
             find_block(grid, t / (grid->rows * grid->columns), place / grid->columns, place % grid->columns);
         if (block.left.count <= 0 || block.right.count <= 0) continue;
         if (block.terms == 0) clear(&block);
-        else if (block.left.float16 != NULL) weft_gemm_float16_run(&block, memory);
-        else weft_gemm_block_run(&block, memory);
+        else grid->numbers->run(&block, memory);
     }
 }
 
@@ -295,7 +297,7 @@ static double packing(const struct grid *grid, const weft_gemm_axes *lines, cons
     bool packs = weft_gemm_packs(grid->kernel, &side, terms->count, wide, uses, cache_bytes);
     bool is_far = count * (double)terms->count * (double)side.size > (double)cache_bytes / 2;
     if (!packs) return !wide && is_far ? count * in_registers : 0;
-    bool transposed = terms->stride == 1 && !side.complex && grid->kernel->transpose != NULL;
+    bool transposed = terms->stride == 1 && !side.complex && grid->kernel->tile != NULL;
     return count * (lines->stride == 1 || transposed ? in_registers : one_by_one);
 }
 
@@ -420,7 +422,7 @@ static void find_bytes(struct grid *grid)
         for (int64_t column = 0; column < grid->columns; column++) {
             weft_gemm_block block = find_block(grid, 0, row, column);
             if (block.left.count <= 0 || block.right.count <= 0) continue;
-            size_t bytes = block.left.float16 != NULL ? weft_gemm_float16_bytes(&block) : weft_gemm_block_bytes(&block);
+            size_t bytes = grid->numbers->bytes(&block);
             if (bytes > grid->bytes) grid->bytes = bytes;
         }
 }
@@ -523,8 +525,12 @@ static void grid_init(struct grid *grid, const weft_gemm_engine *engine, const w
                       const weft_gemm_call *call, struct matrices *matrices)
 {
     find_matrices(matrices, call);
-    *grid = (struct grid){
-        .call = call, .matrices = matrices, .machine = machine, .kernel = engine->kernel, .float16 = engine->float16};
+    *grid = (struct grid){.call = call,
+                          .matrices = matrices,
+                          .machine = machine,
+                          .kernel = engine->kernel,
+                          .numbers = engine->numbers,
+                          .float16 = engine->float16};
     if (call->packed && grid->kernel->packed != NULL) grid->kernel = grid->kernel->packed;
     grid->few = find_few(grid);
     find_units(grid);

@@ -14,17 +14,19 @@
 
 /* What products of one dtype are computed with, on one ISA level. Bits are the same with all of them. */
 typedef struct weft_gemm_engine {
-    const struct weft_gemm_kernel *kernel; /* of real numbers */
-    const weft_float16 *float16;           /* NULL: elements are not of 16 bits */
+    const struct weft_gemm_kernel *kernel;   /* of real numbers */
+    const struct weft_gemm_numbers *numbers; /* how elements become these */
+    const weft_float16 *float16;             /* NULL: elements are not of 16 bits */
 } weft_gemm_engine;
 
-/* That of c64 is that of f32, that of c128 that of f64. Each refers to what it needs and nothing else. */
+/* Each refers to what it needs and nothing else. */
 extern const weft_gemm_engine weft_gemm_portable_engine_f16, weft_gemm_portable_engine_bf16,
-    weft_gemm_portable_engine_f32, weft_gemm_portable_engine_f64;
+    weft_gemm_portable_engine_f32, weft_gemm_portable_engine_f64, weft_gemm_portable_engine_c64,
+    weft_gemm_portable_engine_c128;
 extern const weft_gemm_engine weft_gemm_v3_engine_f16, weft_gemm_v3_engine_bf16, weft_gemm_v3_engine_f32,
-    weft_gemm_v3_engine_f64;
+    weft_gemm_v3_engine_f64, weft_gemm_v3_engine_c64, weft_gemm_v3_engine_c128;
 extern const weft_gemm_engine weft_gemm_v4_engine_f16, weft_gemm_v4_engine_bf16, weft_gemm_v4_engine_f32,
-    weft_gemm_v4_engine_f64;
+    weft_gemm_v4_engine_f64, weft_gemm_v4_engine_c64, weft_gemm_v4_engine_c128;
 
 /* Of an ISA level; NULL for a dtype without products. Static. */
 const weft_gemm_engine *weft_gemm_engine_find(weft_isa level, weft_dtype dtype);

@@ -21,6 +21,13 @@ typedef struct weft_gemm_block {
     bool few_left, few_right;               /* the rows of the product, or its columns, are those of weft_gemm_rows */
 } weft_gemm_block;
 
+/* How a dtype is multiplied in blocks. What others take need not be linked. */
+typedef struct weft_gemm_numbers {
+    weft_gemm_packing *pack;
+    size_t (*bytes)(const weft_gemm_block *block); /* that `run` needs */
+    void (*run)(const weft_gemm_block *block, char *memory);
+} weft_gemm_numbers;
+
 /* Whether an operand of so many terms is copied before it is read: `wide` is the one along the kernel's vectors, `uses`
  * the rows or columns of the other one, `cache_bytes` those of the second level. */
 bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide, int64_t uses,

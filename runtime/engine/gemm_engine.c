@@ -1,28 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/engine/gemm.h"
-#include "runtime/engine/gemm_kernel.h"
+#include "runtime/engine/gemm_block.h"
+#include "runtime/engine/gemm_float16.h"
 #include "runtime/engine/level.h"
 
-const weft_gemm_engine weft_gemm_portable_engine_f16 = {&weft_gemm_kernel_portable_f32, &weft_f16_base};
-const weft_gemm_engine weft_gemm_portable_engine_bf16 = {&weft_gemm_kernel_portable_f32, &weft_bf16_base};
-const weft_gemm_engine weft_gemm_portable_engine_f32 = {&weft_gemm_kernel_portable_f32, NULL};
-const weft_gemm_engine weft_gemm_portable_engine_f64 = {&weft_gemm_kernel_portable_f64, NULL};
+#define NUMBERS(dtype)                                                                                                 \
+    static const weft_gemm_numbers numbers_##dtype = {weft_gemm_pack_##dtype, weft_gemm_block_bytes,                   \
+                                                      weft_gemm_block_run}
+
+static const weft_gemm_numbers numbers_16 = {weft_gemm_pack_16, weft_gemm_float16_bytes, weft_gemm_float16_run};
+NUMBERS(f32);
+NUMBERS(f64);
+NUMBERS(c64);
+NUMBERS(c128);
+
+/* `base`: the conversions of 16-bit floats. */
+#define ENGINES(level, base)                                                                                           \
+    const weft_gemm_engine weft_gemm_##level##_engine_f16 = {&weft_gemm_kernel_##level##_f32, &numbers_16,             \
+                                                             &weft_f16_##base};                                        \
+    const weft_gemm_engine weft_gemm_##level##_engine_bf16 = {&weft_gemm_kernel_##level##_f32, &numbers_16,            \
+                                                              &weft_bf16_##base};                                      \
+    const weft_gemm_engine weft_gemm_##level##_engine_f32 = {&weft_gemm_kernel_##level##_f32, &numbers_f32, NULL};     \
+    const weft_gemm_engine weft_gemm_##level##_engine_f64 = {&weft_gemm_kernel_##level##_f64, &numbers_f64, NULL};     \
+    const weft_gemm_engine weft_gemm_##level##_engine_c64 = {&weft_gemm_kernel_##level##_f32, &numbers_c64, NULL};     \
+    const weft_gemm_engine weft_gemm_##level##_engine_c128 = {&weft_gemm_kernel_##level##_f64, &numbers_c128, NULL}
+
+ENGINES(portable, base);
 #if defined(__x86_64__)
-const weft_gemm_engine weft_gemm_v3_engine_f16 = {&weft_gemm_kernel_v3_f32, &weft_f16_v3};
-const weft_gemm_engine weft_gemm_v3_engine_bf16 = {&weft_gemm_kernel_v3_f32, &weft_bf16_v3};
-const weft_gemm_engine weft_gemm_v3_engine_f32 = {&weft_gemm_kernel_v3_f32, NULL};
-const weft_gemm_engine weft_gemm_v3_engine_f64 = {&weft_gemm_kernel_v3_f64, NULL};
-const weft_gemm_engine weft_gemm_v4_engine_f16 = {&weft_gemm_kernel_v4_f32, &weft_f16_v4};
-const weft_gemm_engine weft_gemm_v4_engine_bf16 = {&weft_gemm_kernel_v4_f32, &weft_bf16_v4};
-const weft_gemm_engine weft_gemm_v4_engine_f32 = {&weft_gemm_kernel_v4_f32, NULL};
-const weft_gemm_engine weft_gemm_v4_engine_f64 = {&weft_gemm_kernel_v4_f64, NULL};
+ENGINES(v3, v3);
+ENGINES(v4, v4);
 #endif
 
 #define LEVEL(level)                                                                                                   \
     {                                                                                                                  \
         [WEFT_F16] = &weft_gemm_##level##_engine_f16, [WEFT_BF16] = &weft_gemm_##level##_engine_bf16,                  \
         [WEFT_F32] = &weft_gemm_##level##_engine_f32, [WEFT_F64] = &weft_gemm_##level##_engine_f64,                    \
-        [WEFT_C64] = &weft_gemm_##level##_engine_f32, [WEFT_C128] = &weft_gemm_##level##_engine_f64                    \
+        [WEFT_C64] = &weft_gemm_##level##_engine_c64, [WEFT_C128] = &weft_gemm_##level##_engine_c128                   \
     }
 
 const weft_gemm_engine *weft_gemm_engine_find(weft_isa level, weft_dtype dtype)

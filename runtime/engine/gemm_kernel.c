@@ -38,10 +38,10 @@ static void run_f64(const weft_gemm_kernel *kernel, int64_t terms, const void *l
 
 /* ---- kernels ---- */
 
-#define PORTABLE(function)                                                                                             \
+#define PORTABLE(number)                                                                                               \
     {                                                                                                                  \
         .rows = WEFT_GEMM_PORTABLE_ROWS, .columns = WEFT_GEMM_PORTABLE_COLUMNS, .terms = WEFT_GEMM_TERMS,              \
-        .panels = function                                                                                             \
+        .panels = weft_gemm_portable_##number, .transpose = weft_gemm_transpose_any_##number                           \
     }
 /* What all kernels of a level have; by BLIS's function. */
 #define BLIS(number, rows_, columns_, by_columns_, function_)                                                          \
@@ -55,14 +55,16 @@ static void run_f64(const weft_gemm_kernel *kernel, int64_t terms, const void *l
 #define V4_F32 BLIS(f32, 32, 12, true, bli_sgemm_skx_asm_32x12_l2)
 #define V4_F64 BLIS(f64, 16, 14, true, bli_dgemm_skx_asm_16x14)
 
-static const weft_gemm_kernel packed[] = {{V3_F32}, {V3_F64}, {V4_F32}, {V4_F64}};
+#define ANY(number) .transpose = weft_gemm_transpose_any_##number
+static const weft_gemm_kernel packed[] = {
+    {V3_F32, ANY(f32)}, {V3_F64, ANY(f64)}, {V4_F32, ANY(f32)}, {V4_F64, ANY(f64)}};
 
 /* `far`, `run`, `few` and `tile_is_faster` are measured on Zen 3 for AVX2, on Sapphire Rapids for AVX-512. */
 #define MEASURED_V3 .far = 12, .run = 2048, .few = 8, .tile_is_faster = true
 #define MEASURED_V4 .far = 12, .few = WEFT_GEMM_FEW_ROWS
 
-const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(weft_gemm_portable_f32);
-const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(weft_gemm_portable_f64);
+const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);
+const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(f64);
 const weft_gemm_kernel weft_gemm_kernel_v3_f32 = {V3_F32, BESIDE(v3, f32), MEASURED_V3, .packed = &packed[0]};
 const weft_gemm_kernel weft_gemm_kernel_v3_f64 = {V3_F64, BESIDE(v3, f64), MEASURED_V3, .packed = &packed[1]};
 const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {V4_F32, BESIDE(v4, f32), MEASURED_V4, .packed = &packed[2]};

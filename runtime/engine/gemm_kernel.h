@@ -36,7 +36,7 @@ struct weft_gemm_kernel {
     weft_gemm_tile_function *tile;          /* the same for operands that lie anywhere; NULL: they are always packed */
     bool tile_is_faster;                    /* for packed operands too */
     weft_gemm_rows_function *rows_in_place; /* of a few rows or columns */
-    weft_gemm_transpose *transpose;         /* packs lines that are adjacent; NULL: as any others */
+    weft_gemm_transpose *transpose;         /* packs lines that are adjacent */
     const weft_gemm_kernel *packed;         /* with `panels` alone, for calls that ask for it; NULL: this one */
 };
 

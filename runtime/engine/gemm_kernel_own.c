@@ -4,10 +4,10 @@
 
 /* In place of gemm_kernel.c, without BLIS: the same sums, by kernels that read operands wherever they lie. */
 
-#define PORTABLE(function)                                                                                             \
+#define PORTABLE(number)                                                                                               \
     {                                                                                                                  \
         .rows = WEFT_GEMM_PORTABLE_ROWS, .columns = WEFT_GEMM_PORTABLE_COLUMNS, .terms = WEFT_GEMM_TERMS,              \
-        .panels = function                                                                                             \
+        .panels = weft_gemm_portable_##number, .transpose = weft_gemm_transpose_any_##number                           \
     }
 #define V3(number, columns_)                                                                                           \
     {                                                                                                                  \
@@ -22,8 +22,8 @@
         .rows_in_place = weft_gemm_rows_v4_##number, .transpose = weft_gemm_transpose_v4_##number                      \
     }
 
-const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(weft_gemm_portable_f32);
-const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(weft_gemm_portable_f64);
+const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);
+const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(f64);
 #if defined(__x86_64__)
 const weft_gemm_kernel weft_gemm_kernel_v3_f32 = V3(f32, 16), weft_gemm_kernel_v3_f64 = V3(f64, 8);
 const weft_gemm_kernel weft_gemm_kernel_v4_f32 = V4(f32, 32, 12), weft_gemm_kernel_v4_f64 = V4(f64, 16, 14);

@@ -8,18 +8,18 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /* What is packed into one panel, or several that are whole; strides in bytes. */
-struct panel {
+struct weft_gemm_panel {
     const char *data;
     int64_t count, terms, width, panels;
     ptrdiff_t stride, term_stride, pitch;
     char *out;
-    weft_gemm_transpose *transpose; /* NULL: by what is here */
+    weft_gemm_transpose *transpose;
 };
 
 /* ---- real numbers ---- */
 
 /* Any strides: rows [first, count) of terms [begin, terms). */
-INLINE void gather(const struct panel *p, size_t size, int64_t first, int64_t begin)
+INLINE void gather(const weft_gemm_panel *p, size_t size, int64_t first, int64_t begin)
 {
     const int64_t count = p->count - first, terms = p->terms;
     const ptrdiff_t stride = p->stride;
@@ -32,7 +32,7 @@ INLINE void gather(const struct panel *p, size_t size, int64_t first, int64_t be
 
 /* Whole rows of panels, adjacent in memory: a few terms of all panels at a time, so that what is read lies in long
  * runs, and what is written in whole cache lines. */
-INLINE void copy_runs(const struct panel *p, size_t bytes)
+INLINE void copy_runs(const weft_gemm_panel *p, size_t bytes)
 {
     enum { STEP = 8 };
     for (int64_t begin = 0; begin < p->terms; begin += STEP) {
@@ -45,7 +45,7 @@ INLINE void copy_runs(const struct panel *p, size_t bytes)
 }
 
 /* Copies of the widths that kernels have are instructions. */
-static void copy_whole(const struct panel *p, size_t bytes)
+static void copy_whole(const weft_gemm_panel *p, size_t bytes)
 {
     switch (bytes) {
     case 8: copy_runs(p, 8); break;
@@ -62,7 +62,7 @@ static void copy_whole(const struct panel *p, size_t bytes)
 }
 
 /* Rows that are adjacent, fewer than a panel has. */
-static void copy_part(const struct panel *p, size_t size)
+static void copy_part(const weft_gemm_panel *p, size_t size)
 {
     for (int64_t t = 0; t < p->terms; t++)
         memcpy(p->out + (size_t)(t * p->width) * size, p->data + t * p->term_stride, (size_t)p->count * size);
@@ -89,7 +89,7 @@ INLINE void transpose_square(eight *x)
 }
 
 /* 16-bit floats with adjacent terms. Where there are fewer rows than eight the last one is read again. */
-static void transpose_16(const struct panel *p)
+static void transpose_16(const weft_gemm_panel *p)
 {
     enum { STEP = 8, SIZE = 2 };
     int64_t terms = p->terms / STEP * STEP;
@@ -114,7 +114,7 @@ static void transpose_16(const struct panel *p)
 }
 
 /* Two rows from `row` on, if there are so many. Returns the row after them. */
-static int64_t transpose_pair_f32(const struct panel *p, int64_t row, int64_t terms)
+static int64_t transpose_pair_f32(const weft_gemm_panel *p, int64_t row, int64_t terms)
 {
     enum { ROWS = 2, STEP = 4 };
     if (p->count - row < ROWS) return row;
@@ -131,8 +131,8 @@ static int64_t transpose_pair_f32(const struct panel *p, int64_t row, int64_t te
     return row + ROWS;
 }
 
-/* Terms adjacent in memory, four times four numbers at once. */
-static void transpose_f32(const struct panel *p)
+/* Four times four numbers at once. */
+static void transpose_f32(const weft_gemm_panel *p)
 {
     enum { STEP = 4 };
     int64_t rows = p->count / STEP * STEP, terms = p->terms / STEP * STEP;
@@ -153,12 +153,12 @@ static void transpose_f32(const struct panel *p)
         }
     rows = transpose_pair_f32(p, rows, terms);
     gather(p, sizeof(float), rows, 0);
-    struct panel left = *p;
+    weft_gemm_panel left = *p;
     left.count = rows;
     gather(&left, sizeof(float), 0, terms);
 }
 
-static void transpose_f64(const struct panel *p)
+static void transpose_f64(const weft_gemm_panel *p)
 {
     enum { STEP = 2 };
     int64_t rows = p->count / STEP * STEP, terms = p->terms / STEP * STEP;
@@ -173,42 +173,73 @@ static void transpose_f64(const struct panel *p)
                 memcpy(p->out + (size_t)((t + r) * p->width + i) * sizeof(double), &column[r], sizeof column[r]);
         }
     gather(p, sizeof(double), rows, 0);
-    struct panel left = *p;
+    weft_gemm_panel left = *p;
     left.count = rows;
     gather(&left, sizeof(double), 0, terms);
 }
 
-/* Terms adjacent in memory. */
-static void transpose(const struct panel *p, size_t size)
+void weft_gemm_transpose_any_f32(const char *from, ptrdiff_t stride, int64_t lines, int64_t terms, char *out,
+                                 int64_t width)
 {
-    if (p->transpose != NULL) p->transpose(p->data, p->stride, p->count, p->terms, p->out, p->width);
-    else if (size == sizeof(float)) transpose_f32(p);
-    else transpose_f64(p);
+    transpose_f32(&(weft_gemm_panel){.data = from,
+                                     .count = lines,
+                                     .terms = terms,
+                                     .width = width,
+                                     .stride = stride,
+                                     .term_stride = sizeof(float),
+                                     .out = out});
 }
 
-static void pack_real(const struct panel *p, size_t size)
+void weft_gemm_transpose_any_f64(const char *from, ptrdiff_t stride, int64_t lines, int64_t terms, char *out,
+                                 int64_t width)
 {
-    bool along = p->term_stride == (ptrdiff_t)size;
-    if (p->count == p->width && p->stride == (ptrdiff_t)size) {
-        copy_whole(p, (size_t)p->width * size);
-    } else if (p->stride == (ptrdiff_t)size && p->count > 1) {
-        copy_part(p, size);
-    } else if (size == sizeof(uint16_t)) {
-        if (along) transpose_16(p);
-        else gather(p, sizeof(uint16_t), 0, 0);
-    } else if (along) {
-        transpose(p, size);
-    } else if (size == sizeof(float)) {
-        gather(p, sizeof(float), 0, 0);
-    } else {
-        gather(p, sizeof(double), 0, 0);
-    }
+    transpose_f64(&(weft_gemm_panel){.data = from,
+                                     .count = lines,
+                                     .terms = terms,
+                                     .width = width,
+                                     .stride = stride,
+                                     .term_stride = sizeof(double),
+                                     .out = out});
+}
+
+/* Terms adjacent in memory. */
+static void transpose(const weft_gemm_panel *p)
+{
+    p->transpose(p->data, p->stride, p->count, p->terms, p->out, p->width);
+}
+
+INLINE void pack_real(const weft_gemm_panel *p, size_t size)
+{
+    bool adjacent = p->stride == (ptrdiff_t)size;
+    if (p->count == p->width && adjacent) copy_whole(p, (size_t)p->width * size);
+    else if (adjacent && p->count > 1) copy_part(p, size);
+    else if (p->term_stride != (ptrdiff_t)size) gather(p, size, 0, 0);
+    else if (size == sizeof(uint16_t)) transpose_16(p);
+    else transpose(p);
+}
+
+void weft_gemm_pack_16(const weft_gemm_panel *panel, bool doubled)
+{
+    (void)doubled;
+    pack_real(panel, sizeof(uint16_t));
+}
+
+void weft_gemm_pack_f32(const weft_gemm_panel *panel, bool doubled)
+{
+    (void)doubled;
+    pack_real(panel, sizeof(float));
+}
+
+void weft_gemm_pack_f64(const weft_gemm_panel *panel, bool doubled)
+{
+    (void)doubled;
+    pack_real(panel, sizeof(double));
 }
 
 /* ---- complex numbers ---- */
 
 /* Numbers of `size` bytes of element i at term t: re and im as two terms. */
-INLINE void take_parts(const struct panel *p, size_t size, int64_t t, int64_t i)
+INLINE void take_parts(const weft_gemm_panel *p, size_t size, int64_t t, int64_t i)
 {
     const char *from = p->data + i * p->stride + t * p->term_stride;
     char *to = p->out + (size_t)(2 * t * p->width + i) * size;
@@ -216,7 +247,7 @@ INLINE void take_parts(const struct panel *p, size_t size, int64_t t, int64_t i)
     memcpy(to + (size_t)p->width * size, from + size, size);
 }
 
-static inline void double_c64(const struct panel *p, int64_t t, int64_t i)
+static inline void double_c64(const weft_gemm_panel *p, int64_t t, int64_t i)
 {
     const uint64_t sign = 1U << 31;
     uint64_t number, times_i;
@@ -227,7 +258,7 @@ static inline void double_c64(const struct panel *p, int64_t t, int64_t i)
     memcpy(to + (size_t)p->width * sizeof(float), &times_i, sizeof times_i);
 }
 
-static inline void double_c128(const struct panel *p, int64_t t, int64_t i)
+static inline void double_c128(const weft_gemm_panel *p, int64_t t, int64_t i)
 {
     double number[2];
     char *to = p->out + (size_t)(2 * t * p->width + 2 * i) * sizeof(double);
@@ -237,7 +268,7 @@ static inline void double_c128(const struct panel *p, int64_t t, int64_t i)
     memcpy(to + (size_t)p->width * sizeof(double), times_i, sizeof times_i);
 }
 
-INLINE void pack_element(const struct panel *p, size_t size, bool doubled, int64_t t, int64_t i)
+INLINE void pack_element(const weft_gemm_panel *p, size_t size, bool doubled, int64_t t, int64_t i)
 {
     if (!doubled) take_parts(p, size, t, i);
     else if (size == sizeof(float)) double_c64(p, t, i);
@@ -245,7 +276,7 @@ INLINE void pack_element(const struct panel *p, size_t size, bool doubled, int64
 }
 
 /* A few terms of a row at a time: rows may be so far apart that a cache keeps only some of them. */
-INLINE void pack_elements(const struct panel *p, size_t size, bool doubled)
+INLINE void pack_elements(const weft_gemm_panel *p, size_t size, bool doubled)
 {
     enum { STEP = 8 };
     for (int64_t begin = 0; begin < p->terms; begin += STEP) {
@@ -260,7 +291,7 @@ INLINE void pack_elements(const struct panel *p, size_t size, bool doubled)
 }
 
 /* Elements that are adjacent, two at a time. */
-static void double_run_c64(const struct panel *p)
+static void double_run_c64(const weft_gemm_panel *p)
 {
     const four sign = {1U << 31, 0, 1U << 31, 0};
     for (int64_t t = 0; t < p->terms; t++) {
@@ -278,7 +309,7 @@ static void double_run_c64(const struct panel *p)
 }
 
 /* The same, re and im as two terms. */
-static void take_run_c64(const struct panel *p)
+static void take_run_c64(const weft_gemm_panel *p)
 {
     for (int64_t t = 0; t < p->terms; t++) {
         const char *from = p->data + t * p->term_stride;
@@ -295,27 +326,32 @@ static void take_run_c64(const struct panel *p)
 }
 
 /* Numbers of terms that are adjacent are twice as many real terms, if their parts are to be two terms. */
-static void take_lines(const struct panel *p, size_t size)
+static void take_lines(const weft_gemm_panel *p, size_t size)
 {
-    struct panel real = *p;
+    weft_gemm_panel real = *p;
     real.terms = 2 * p->terms;
     real.term_stride = (ptrdiff_t)size;
-    transpose(&real, size);
+    transpose(&real);
 }
 
-static void pack_complex(const struct panel *p, size_t size, bool doubled)
+INLINE void pack_complex(const weft_gemm_panel *p, size_t size, bool doubled)
 {
-    const ptrdiff_t element = 2 * (ptrdiff_t)size;
-    if (!doubled && p->term_stride == element) {
-        take_lines(p, size);
-    } else if (size == sizeof(float)) {
-        if (p->stride == element) (doubled ? double_run_c64 : take_run_c64)(p);
-        else if (doubled) pack_elements(p, sizeof(float), true);
-        else pack_elements(p, sizeof(float), false);
-    } else {
-        if (doubled) pack_elements(p, sizeof(double), true);
-        else pack_elements(p, sizeof(double), false);
-    }
+    if (!doubled && p->term_stride == 2 * (ptrdiff_t)size) take_lines(p, size);
+    else if (doubled) pack_elements(p, size, true);
+    else pack_elements(p, size, false);
+}
+
+void weft_gemm_pack_c64(const weft_gemm_panel *panel, bool doubled)
+{
+    enum { ELEMENT = 2 * sizeof(float) };
+    bool is_line = !doubled && panel->term_stride == ELEMENT;
+    if (panel->stride == ELEMENT && !is_line) (doubled ? double_run_c64 : take_run_c64)(panel);
+    else pack_complex(panel, sizeof(float), doubled);
+}
+
+void weft_gemm_pack_c128(const weft_gemm_panel *panel, bool doubled)
+{
+    pack_complex(panel, sizeof(double), doubled);
 }
 
 /* ---- all ---- */
@@ -326,14 +362,7 @@ static size_t copied_size(const weft_gemm_side *side)
     return side->float16 != NULL ? sizeof(uint16_t) : side->size;
 }
 
-/* One panel or part of one, or several whole ones of numbers that are adjacent. */
-static void pack_panels(const struct panel *p, const weft_gemm_side *side)
-{
-    if (side->complex) pack_complex(p, side->size, side->doubled);
-    else pack_real(p, copied_size(side));
-}
-
-static void clear_if_part(const struct panel *p, const weft_gemm_side *side)
+static void clear_if_part(const weft_gemm_panel *p, const weft_gemm_side *side)
 {
     bool whole = p->count * (side->doubled ? 2 : 1) == p->width;
     if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * (side->complex ? 2 : 1)) * copied_size(side));
@@ -345,17 +374,17 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* Rows or columns of a panel in one run, for all terms, run by run. */
-static void pack_terms(const struct panel *lines, const weft_gemm_side *side, int64_t term)
+static void pack_terms(const weft_gemm_panel *lines, const weft_gemm_side *side, int64_t term)
 {
     int64_t element = weft_gemm_side_element(side), row = lines->width * element;
     weft_gemm_walk terms;
-    struct panel part = *lines;
+    weft_gemm_panel part = *lines;
     weft_gemm_walk_start(&terms, side->terms, term);
     for (int64_t t = 0; t < lines->terms; t += part.terms, weft_gemm_walk_next(&terms)) {
         part.terms = least(terms.length, lines->terms - t);
         part.data = lines->data + terms.offset * element;
         part.out = lines->out + t * row;
-        pack_panels(&part, side);
+        side->pack(&part, side->doubled);
     }
 }
 
@@ -444,7 +473,7 @@ static void copy_lines_at(const weft_gemm_side *side, int64_t first, int64_t lin
 
 /* `count` rows or columns that are adjacent in each run, of real numbers: terms are found once for all panels, since
  * those of a convolution come in runs of three. */
-static void pack_adjacent(const struct panel *panel, const weft_gemm_side *side, int64_t first, int64_t count,
+static void pack_adjacent(const weft_gemm_panel *panel, const weft_gemm_side *side, int64_t first, int64_t count,
                           int64_t term)
 {
     enum { CHUNK = 256 };
@@ -461,10 +490,10 @@ static void pack_adjacent(const struct panel *panel, const weft_gemm_side *side,
     }
 }
 
-static void pack_joined(const struct panel *panel, const weft_gemm_side *side, int64_t first, int64_t term)
+static void pack_joined(const weft_gemm_panel *panel, const weft_gemm_side *side, int64_t first, int64_t term)
 {
     int64_t element = weft_gemm_side_element(side);
-    struct panel part = *panel;
+    weft_gemm_panel part = *panel;
     weft_gemm_walk lines;
     weft_gemm_walk_start(&lines, side->lines, first);
     for (int64_t i = 0; i < panel->count; i += part.count, weft_gemm_walk_next(&lines)) {
@@ -489,20 +518,20 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
         if (adjacent) together = i == 0 ? count / each : 1;
         if (together < 1) together = 1;
         char *panel = panels + i / each * pitch;
-        struct panel p = {.data = weft_gemm_side_at(side, first + i, term),
-                          .count = least(each, count - i),
-                          .terms = terms,
-                          .width = width,
-                          .panels = together,
-                          .stride = side->lines->stride * element,
-                          .term_stride = side->terms->stride * element,
-                          .pitch = pitch,
-                          .out = panel + half,
-                          .transpose = side->transpose};
+        weft_gemm_panel p = {.data = weft_gemm_side_at(side, first + i, term),
+                             .count = least(each, count - i),
+                             .terms = terms,
+                             .width = width,
+                             .panels = together,
+                             .stride = side->lines->stride * element,
+                             .term_stride = side->terms->stride * element,
+                             .pitch = pitch,
+                             .out = panel + half,
+                             .transpose = side->transpose};
         clear_if_part(&p, side);
         if (adjacent) pack_adjacent(&p, side, first + i, least(count - i, together * each), term);
         else if (joined) pack_joined(&p, side, first + i, term);
-        else pack_panels(&p, side);
+        else side->pack(&p, side->doubled);
         for (int64_t k = 0; k < together && half > 0; k++, panel += pitch)
             side->float16->widen(panel + half, (float *)panel, width * terms);
     }

@@ -6,6 +6,13 @@
 #include "runtime/engine/gemm_axes.h"
 #include "runtime/engine/gemm_transpose.h"
 
+/* One panel or a part of one, or several whole ones of numbers that are adjacent (gemm_pack.c). */
+typedef struct weft_gemm_panel weft_gemm_panel;
+/* Packs elements of one dtype. `doubled` is that of the side. */
+typedef void weft_gemm_packing(const weft_gemm_panel *panel, bool doubled);
+extern weft_gemm_packing weft_gemm_pack_16, weft_gemm_pack_f32, weft_gemm_pack_f64, weft_gemm_pack_c64,
+    weft_gemm_pack_c128;
+
 /*
  * One operand: rows of the left one, or columns of the right one. A complex product is a real one with twice the terms:
  * one operand gives re and im of an element as two terms; of the other, `doubled`, each element becomes two numbers, re
@@ -21,6 +28,7 @@ typedef struct weft_gemm_side {
     bool complex, doubled;          /* doubled: complex too */
     size_t size;                    /* bytes of a real number that is packed, 4 or 8 */
     const weft_float16 *float16;    /* NULL: numbers are packed as they are */
+    weft_gemm_packing *pack;        /* of its dtype */
     weft_gemm_transpose *transpose; /* of the kernel */
 } weft_gemm_side;
 

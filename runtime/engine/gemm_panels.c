@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/engine/gemm_panels.h"
-#include "runtime/engine/gemm_pack.h"
+#include "runtime/engine/gemm_block.h"
 
 weft_gemm_panels weft_gemm_panels_of(const weft_gemm_kernel *kernel, size_t size, int64_t lines, int64_t terms)
 {
@@ -40,6 +40,7 @@ void weft_gemm_panels_fill(const weft_gemm_engine *engine, const weft_gemm_call 
                                  .terms = &terms,
                                  .count = count,
                                  .size = (size_t)size,
+                                 .pack = here->numbers->pack,
                                  .transpose = here->kernel->transpose};
     for (int64_t t = 0; t < call->k; t += layout.block) {
         int64_t left = call->k - t;

@@ -8,6 +8,7 @@
  * lines. Touches these alone. */
 typedef void weft_gemm_transpose(const char *from, ptrdiff_t stride, int64_t lines, int64_t terms, char *out,
                                  int64_t width);
+extern weft_gemm_transpose weft_gemm_transpose_any_f32, weft_gemm_transpose_any_f64; /* gemm_pack.c */
 extern weft_gemm_transpose weft_gemm_transpose_v3_f32, weft_gemm_transpose_v3_f64;
 extern weft_gemm_transpose weft_gemm_transpose_v4_f32, weft_gemm_transpose_v4_f64;
 #endif
