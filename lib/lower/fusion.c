@@ -372,13 +372,14 @@ static bool is_worth_storing(uint64_t count, uint32_t weight, double times)
 }
 
 /* The operand, or the single value that is repeated to make it, and how often that is. */
-static uint32_t repeated_value(const weft_graph *graph, uint32_t operand, double *out_times)
+static uint32_t repeated_value(const weft_fusion *fusion, uint32_t operand, double *out_times)
 {
+    const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, operand);
     *out_times = 1;
     if (weft_op_id_of(node->op) != WEFT_OP_broadcast || weft_value_type(graph, node->inputs[0])->shape.rank > 0)
         return operand;
-    *out_times = (double)weft_count_bound(node->types[0].shape);
+    *out_times = (double)weft_count_bound(fusion->space, node->types[0].shape);
     return node->inputs[0].node;
 }
 
@@ -394,7 +395,7 @@ static uint32_t weigh_merged(weft_fusion *fusion, uint32_t n)
         const weft_node *node = weft_graph_node(graph, pending[--count]);
         for (uint32_t i = 0; i < node->input_count && weight <= LARGEST_KERNEL; i++) {
             double times;
-            uint32_t operand = repeated_value(graph, node->inputs[i].node, &times);
+            uint32_t operand = repeated_value(fusion, node->inputs[i].node, &times);
             if (fusion->weights[operand] == 0 || fusion->merged_for[operand] == n + 1) continue;
             fusion->merged_for[operand] = n + 1;
             const weft_node *inner = weft_graph_node(graph, operand);
