@@ -187,6 +187,10 @@ class Pictures(Command):
                     if source:
                         self.assertIn(edge["texts"][0][0], told["nodes"][source[0]]["types"])
 
+    def test_numbers(self):
+        """A constant of rank 0 shows its number."""
+        self.assertIn("constant 1", self.draw("constant").labels())
+
     def test_folds_what_moves(self):
         folded, whole = self.draw("broadcast"), self.draw("broadcast", "--every-op")
         self.assertNotIn("broadcast", folded.labels())

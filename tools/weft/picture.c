@@ -106,6 +106,27 @@ static void print_output(const drawing *d, size_t n)
     fputs("]\n", d->file);
 }
 
+/* The number that a constant of rank 0 is, as it lies in the text of its attributes; NULL for any other node. */
+static const char *find_number(const weft_program_view_node *node, int *out_length)
+{
+    static const char before[] = "shape = [], data = [";
+    const char *found = strcmp(node->op, "constant") == 0 ? strstr(node->attributes, before) : NULL;
+    if (found == NULL) return NULL;
+    found += strlen(before);
+    *out_length = (int)strcspn(found, "]");
+    return found;
+}
+
+/* An op and its name, or the number that it is; an input by its name alone. */
+static void print_label(const drawing *d, const weft_program_view_node *node)
+{
+    int length;
+    const char *number = find_number(node, &length);
+    if (number != NULL && node->name == NULL) fprintf(d->file, "%s %.*s", node->op, length, number);
+    else if (strcmp(node->op, "input") != 0) fprintf(d->file, "%s%s", node->op, node->name == NULL ? "" : ": ");
+    if (node->name != NULL) weft_dot_print(node->name, d->file);
+}
+
 static void print_node(const drawing *d, size_t n, size_t reader)
 {
     static const char *const styles[] = {
@@ -116,8 +137,7 @@ static void print_node(const drawing *d, size_t n, size_t reader)
     fputs("    ", d->file);
     print_id(d, n, reader);
     fprintf(d->file, " [style=\"%s\", fillcolor=\"%s\", label=\"", styles[node->role], fill);
-    if (strcmp(node->op, "input") != 0) fprintf(d->file, "%s%s", node->op, node->name == NULL ? "" : ": ");
-    if (node->name != NULL) weft_dot_print(node->name, d->file);
+    print_label(d, node);
     fputc('"', d->file);
     if (d->plain) {
         /* What plain pictures leave out is shown under the pointer. */
