@@ -187,6 +187,13 @@ class Pictures(Command):
                     if source:
                         self.assertIn(edge["texts"][0][0], told["nodes"][source[0]]["types"])
 
+    def test_titles(self):
+        """A region has its title once: its steps do not repeat it."""
+        labels = self.draw("regions").labels()
+        titles = [label for label in labels if " of step " in label]
+        self.assertGreater(len(titles), 2)
+        self.assertEqual(len(titles), len(set(titles)))
+
     def test_numbers(self):
         """A constant of rank 0 shows its number."""
         self.assertIn("constant 1", self.draw("constant").labels())

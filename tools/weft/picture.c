@@ -181,7 +181,7 @@ static void print_title(const drawing *d, size_t step)
     weft_program_view_engine engine = d->view->steps[step].engine;
     fprintf(d->file, "  subgraph cluster_%ss%zu {\n    style=\"rounded,filled\"\n    color=\"#8899aa\"\n", prefix,
             step);
-    fprintf(d->file, "    fillcolor=\"%s\"\n", fill_of(engine));
+    fprintf(d->file, "    fillcolor=\"%s\"\n    label=\"\"\n", fill_of(engine)); /* not that of the frame around */
     if (prefix[0] == 0) fprintf(d->file, "    class=s%zu\n", step);
     fprintf(d->file, "    %ss%zu [shape=plaintext, margin=0, height=0.2, label=\"step %zu: %s\"", prefix, step, step,
             weft_picture_engine_name(engine));
