@@ -180,6 +180,7 @@ static weft_status *plan_steps(variant_builder *builder)
     for (uint32_t i = 0; i < builder->copy_count; i++)
         WEFT_TRY(weft_builder_plan_copy(builder, builder->copies[i].source, builder->copies[i].target));
     weft_builder_drop_copies(builder);
+    weft_builder_defer_outputs(builder);
     return NULL;
 }
 

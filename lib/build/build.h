@@ -41,7 +41,7 @@ typedef struct weft_steps_view {
     const weft_fusion *fusion;
     size_t step_count;
     const weft_step_view *steps;
-    const uint32_t *input_alias; /* of a program: weft_variant.input_alias */
+    const uint32_t *output_alias; /* of a program: weft_variant.output_alias */
 } weft_steps_view;
 
 /* A kernel as it is lowered, with functions and complex numbers expanded, and scheduled. */

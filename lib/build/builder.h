@@ -20,6 +20,7 @@ typedef struct planned_step {
     bool copies;          /* KERNEL: `target` becomes what memory `source` holds, of the same shape, and that is all */
     uint32_t source;
     bool updates;         /* KERNEL: changes elements of `target` */
+    bool overwrites;      /* KERNEL: `target` may be an input that it reads */
     weft_strides a, b, c; /* GEMM; SORT: from a to c */
     /* REGION */
     struct variant_builder *parts[2]; /* the second may be NULL */
@@ -105,6 +106,18 @@ void weft_builder_begin_updated(variant_builder *builder, uint32_t read, uint32_
 void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32_t to);
 /* Leaves out copies of what can be computed in the place that it is copied to. */
 void weft_builder_drop_copies(variant_builder *builder);
+/* Whether the step reads the buffer. */
+bool weft_builder_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer);
+/* Whether it reads or writes it. */
+bool weft_builder_uses(const variant_builder *builder, const planned_step *step, uint32_t buffer);
+/* Whether a step after step `number` reads it. */
+bool weft_builder_reads_after(const variant_builder *builder, uint32_t number, uint32_t buffer);
+/* Whether the kernel of the step reads each element of `read`, which may have strides, right before it writes that of
+ * `written`, if both have the same strides. Errors are left in the context of the kernel. */
+bool weft_builder_overwrites(const variant_builder *builder, const planned_step *step, uint32_t read, uint32_t written);
+/* Has outputs that may be written over an input computed after all that reads it and all that may fail, where that
+ * costs nothing. */
+void weft_builder_defer_outputs(variant_builder *builder);
 /* Fills in which outputs may occupy exactly the memory of an input. */
 weft_status *weft_builder_fill_aliases(variant_builder *builder) WEFT_MUST_USE;
 /* Slot of an expression of builder->exprs. */

@@ -259,7 +259,7 @@ static bool shares(const weft_variant *variant, uint32_t written, uint32_t other
     const weft_buffer *w = &variant->buffers[written], *o = &variant->buffers[other];
     if (written == other) return true;
     return w->kind == WEFT_BUFFER_OUTPUT && o->kind == WEFT_BUFFER_INPUT &&
-           variant->input_alias[w->number] == o->number;
+           variant->output_alias[o->number] == w->number;
 }
 
 /* Whether steps take part in nothing but what is handed on: what one of them writes for others, no other one uses. */
@@ -272,7 +272,8 @@ static bool is_closed(const chain_finder *f, const chain *c)
         for (size_t other = 0; other < c->count && !is_intermediate(c, written); other++) {
             const weft_step *user = &f->variant->steps[c->members[other]];
             for (size_t i = 0; i < user->buffer_count; i++)
-                if ((other != m || user->buffers[i] != written) && shares(f->variant, written, user->buffers[i]))
+                if (!(other == m && (user->buffers[i] == written || user->overwrites)) &&
+                    shares(f->variant, written, user->buffers[i]))
                     return false;
         }
     }

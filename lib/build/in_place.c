@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build/builder.h"
+#include <stdio.h>
 #include <string.h>
 
 /*
  * A value that a loop carries and that one step reads and writes, element by element, is written where it is read.
  * A value that is another one except for some elements (a scatter, a dynamic update slice) is planned as a copy and an
  * update of the copy. If nothing reads the other one afterwards the copy is left out: the other one is computed in the
- * memory of the update to begin with. An input's memory is the caller's: there the runtime leaves the copy out if the
- * output is given the same memory.
+ * memory of the update to begin with. An input's memory is the caller's: donors.c.
  */
 
-/* Whether the step reads the buffer. */
-static bool step_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer)
+bool weft_builder_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer)
 {
     const weft_node *node = weft_graph_node(builder->graph, step->node);
     bool found = false;
@@ -28,26 +27,57 @@ static bool step_reads(const variant_builder *builder, const planned_step *step,
     return found;
 }
 
-/* Whether the step reads or writes the buffer. */
-static bool uses(const variant_builder *builder, const planned_step *step, uint32_t buffer)
+bool weft_builder_uses(const variant_builder *builder, const planned_step *step, uint32_t buffer)
 {
     uint32_t outputs = step->kind == WEFT_STEP_KERNEL ? 1 : weft_graph_node(builder->graph, step->node)->output_count;
-    bool found = step_reads(builder, step, buffer);
+    bool found = weft_builder_reads(builder, step, buffer);
     for (uint32_t i = 0; i < outputs; i++) found |= builder->buffers[step->target + i] == buffer;
     return found;
 }
 
-/* Whether a step after step `number` does. */
-static bool read_after(const variant_builder *builder, uint32_t number, uint32_t buffer)
+bool weft_builder_reads_after(const variant_builder *builder, uint32_t number, uint32_t buffer)
 {
     for (uint32_t s = number + 1; s < builder->step_count; s++)
-        if (step_reads(builder, &builder->steps[s], buffer)) return true;
+        if (weft_builder_reads(builder, &builder->steps[s], buffer)) return true;
     return false;
+}
+
+/* Strides of one array, as symbols of a kernel, that are those of another one. */
+typedef struct renamed_strides {
+    size_t count;
+    weft_expr from[WEFT_MAX_RANK], to[WEFT_MAX_RANK];
+} renamed_strides;
+
+/* Those of the arrays that are buffers `from` and `to` of the kernel of `step`. */
+static void find_strides(const variant_builder *builder, const planned_step *step, uint32_t from, uint32_t to,
+                         renamed_strides *out_same)
+{
+    const weft_expr_context *x = step->lowered.kernel->exprs;
+    const weft_memory *source = &builder->memories[step->lowered.memories[from]];
+    const weft_memory *target = &builder->memories[step->lowered.memories[to]];
+    *out_same = (renamed_strides){.count = 0};
+    if (source->stride_prefix == NULL || target->stride_prefix == NULL) return;
+    for (size_t axis = 0; axis < weft_value_type(builder->graph, source->value)->shape.rank; axis++) {
+        char name[48];
+        snprintf(name, sizeof name, "%s.s%zu", source->stride_prefix, axis);
+        weft_expr known = weft_expr_find(x, name);
+        snprintf(name, sizeof name, "%s.s%zu", target->stride_prefix, axis);
+        weft_expr wanted = weft_expr_find(x, name);
+        if (known == WEFT_EXPR_NONE || wanted == WEFT_EXPR_NONE) continue;
+        out_same->from[out_same->count] = known;
+        out_same->to[out_same->count++] = wanted;
+    }
+}
+
+static weft_expr rename_strides(const weft_kernel *kernel, const renamed_strides *same, weft_expr index)
+{
+    return same->count == 0 ? index : weft_expr_substitute(kernel->exprs, index, same->count, same->from, same->to);
 }
 
 /* Whether `kernel` has one store, to buffer `written`, and reads `read` only where it then stores: each element is read
  * before it is written, and no other point reads it. */
-static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint32_t written)
+static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint32_t written,
+                                  const renamed_strides *same)
 {
     const weft_store *store = NULL;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
@@ -59,7 +89,7 @@ static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
         if (inst->op != WEFT_SCALAR_load || inst->buffer != read) continue;
-        if (inst->index != store->index || inst->arg_count > 0) return false;
+        if (inst->arg_count > 0 || rename_strides(kernel, same, inst->index) != store->index) return false;
     }
     return true;
 }
@@ -81,16 +111,27 @@ bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint3
     const planned_step *reader = NULL;
     for (uint32_t s = 0; s < builder->step_count; s++) {
         const planned_step *step = &builder->steps[s];
-        bool reads = step_reads(builder, step, read);
+        bool reads = weft_builder_reads(builder, step, read);
         /* An update has a step before that: the copy of its operand 0, which would be written over `read`. */
-        if (!reads && reader == NULL && uses(builder, step, written)) return false;
+        if (!reads && reader == NULL && weft_builder_uses(builder, step, written)) return false;
         if (!reads) continue;
         if (reader != NULL || step->kind != WEFT_STEP_KERNEL) return false;
         reader = step;
     }
     if (reader == NULL) return false;
     uint32_t from = number_in_kernel(builder, reader, read), to = number_in_kernel(builder, reader, written);
-    return from != UINT32_MAX && to != UINT32_MAX && reads_where_it_writes(reader->lowered.kernel, from, to);
+    const renamed_strides none = {.count = 0};
+    return from != UINT32_MAX && to != UINT32_MAX && reads_where_it_writes(reader->lowered.kernel, from, to, &none);
+}
+
+bool weft_builder_overwrites(const variant_builder *builder, const planned_step *step, uint32_t read, uint32_t written)
+{
+    weft_kernel *kernel = step->lowered.kernel;
+    uint32_t from = number_in_kernel(builder, step, read), to = number_in_kernel(builder, step, written);
+    if (from == UINT32_MAX || to == UINT32_MAX) return false;
+    renamed_strides same;
+    find_strides(builder, step, from, to, &same);
+    return reads_where_it_writes(kernel, from, to, &same);
 }
 
 static void drop_step(variant_builder *builder, uint32_t number)
@@ -120,7 +161,7 @@ static bool loop_updates(const planned_step *step, uint32_t read, uint32_t writt
 static bool begins_update(const variant_builder *builder, uint32_t number, uint32_t read, uint32_t written)
 {
     const planned_step *step = &builder->steps[number];
-    if (read_after(builder, number, read)) return false;
+    if (weft_builder_reads_after(builder, number, read)) return false;
     if (step->copies) return builder->buffers[step->source] == read && builder->buffers[step->target] == written;
     if (step->kind != WEFT_STEP_REGION) return false;
     if (step->region.control != WEFT_CONTROL_COND) return loop_updates(step, read, written);
@@ -132,7 +173,7 @@ static bool begins_update(const variant_builder *builder, uint32_t number, uint3
 static uint32_t first_use(const variant_builder *builder, uint32_t buffer)
 {
     uint32_t s = 0;
-    while (s < builder->step_count && !uses(builder, &builder->steps[s], buffer)) s++;
+    while (s < builder->step_count && !weft_builder_uses(builder, &builder->steps[s], buffer)) s++;
     return s;
 }
 
@@ -169,7 +210,7 @@ static bool can_move(const variant_builder *builder, uint32_t number)
     weft_role role = builder->fusion->roles[value.node];
     if (role <= WEFT_ROLE_LEAF || is_output(builder, value)) return false;
     if (builder->memories[step->target].stride_prefix != NULL) return false;
-    return !read_after(builder, number, builder->buffers[step->source]);
+    return !weft_builder_reads_after(builder, number, builder->buffers[step->source]);
 }
 
 static void replace_in_step(planned_step *step, uint32_t from, uint32_t to)
@@ -205,54 +246,4 @@ void weft_builder_drop_copies(variant_builder *builder)
         weft_builder_replace_buffer(builder, builder->buffers[step->source], builder->buffers[step->target]);
         drop_step(builder, s);
     }
-}
-
-/* Whether a loop after step `number` writes all of buffer `target`, whose first value the step put there. */
-static bool is_rewritten(const variant_builder *builder, uint32_t number, uint32_t target)
-{
-    for (uint32_t s = number + 1; s < builder->step_count; s++) {
-        const weft_region_step *region = &builder->steps[s].region;
-        for (size_t i = 0; i < region->carried_count; i++)
-            if (region->carried[i].result == target && !region->carried[i].updated) return true;
-    }
-    return false;
-}
-
-/* Lets an output share the memory of an input if step `number` copies the one to the other and later steps only update
- * the output: after an error the input has nothing but updates. */
-static void put_alias(const variant_builder *builder, uint32_t number, uint32_t source, uint32_t target,
-                      uint32_t *input_alias)
-{
-    const weft_buffer *input = &builder->variant->buffers[source], *output = &builder->variant->buffers[target];
-    if (input->kind != WEFT_BUFFER_INPUT || output->kind != WEFT_BUFFER_OUTPUT) return;
-    if (read_after(builder, number, source) || is_rewritten(builder, number, target)) return;
-    input_alias[output->number] = input->number;
-}
-
-/* A loop that updates a value in place begins with a copy of it, which its regions must not know as an operand too. */
-static void put_carried_alias(const variant_builder *builder, uint32_t number, uint32_t *input_alias)
-{
-    const planned_step *step = &builder->steps[number];
-    for (size_t i = 0; i < step->region.carried_count; i++) {
-        const weft_carried *carried = &step->region.carried[i];
-        size_t uses = 0;
-        for (size_t b = 0; b < step->buffer_count; b++) uses += step->buffers[b] == carried->initial;
-        if (carried->updated && uses == 1) put_alias(builder, number, carried->initial, carried->result, input_alias);
-    }
-}
-
-weft_status *weft_builder_fill_aliases(variant_builder *builder)
-{
-    size_t count = builder->compiled->output_count;
-    uint32_t *input_alias = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *input_alias);
-    if (input_alias == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < count; i++) input_alias[i] = WEFT_NO_ALIAS;
-    for (uint32_t s = 0; s < builder->step_count; s++) {
-        const planned_step *step = &builder->steps[s];
-        if (step->copies)
-            put_alias(builder, s, builder->buffers[step->source], builder->buffers[step->target], input_alias);
-        if (step->kind == WEFT_STEP_REGION) put_carried_alias(builder, s, input_alias);
-    }
-    builder->variant->input_alias = input_alias;
-    return NULL;
 }

@@ -157,6 +157,14 @@ static weft_status *fill_nodes(viewer *o, const weft_compiled *compiled)
     return NULL;
 }
 
+/* The first input that may be the memory of the output; SIZE_MAX: none. */
+static size_t find_donor(const viewer *o, size_t output)
+{
+    size_t i = 0, count = o->program == NULL || o->source->output_alias == NULL ? 0 : o->program->input_count;
+    while (i < count && o->source->output_alias[i] != output) i++;
+    return i < count ? i : SIZE_MAX;
+}
+
 static weft_status *fill_outputs(const viewer *o, const weft_compiled *compiled)
 {
     weft_program_view_output *outputs = allocate(o, compiled->output_count, sizeof *outputs);
@@ -166,10 +174,9 @@ static weft_status *fill_outputs(const viewer *o, const weft_compiled *compiled)
         snprintf(number, sizeof number, "%zu", i);
         const char *name = o->program != NULL ? o->program->outputs[i].name : number;
         weft_value value = compiled->outputs[i];
-        bool updates = o->source->input_alias != NULL && o->source->input_alias[i] != WEFT_NO_ALIAS;
         outputs[i] = (weft_program_view_output){.name = copy_text(o, name, strlen(name)),
                                                 .value = {o->numbers[value.node], value.output},
-                                                .donor = updates ? o->source->input_alias[i] : SIZE_MAX};
+                                                .donor = find_donor(o, i)};
         if (outputs[i].name == NULL) return weft_status_out_of_memory();
     }
     o->view->outputs = outputs;

@@ -110,12 +110,12 @@ static void fill_update(const variant_builder *builder, const planned_step *plan
     const weft_variant *variant = builder->variant;
     const weft_buffer *written = &variant->buffers[builder->buffers[planned->target]];
     if (!planned->updates || written->kind != WEFT_BUFFER_OUTPUT) return;
-    uint32_t input = variant->input_alias[written->number];
-    for (uint32_t b = 0; input != WEFT_NO_ALIAS && b < variant->buffer_count; b++)
-        if (variant->buffers[b].kind == WEFT_BUFFER_INPUT && variant->buffers[b].number == input) {
-            out_step->update.input = b;
-            out_step->update.guarded = true;
-        }
+    for (uint32_t b = 0; b < variant->buffer_count; b++) {
+        const weft_buffer *input = &variant->buffers[b];
+        if (input->kind != WEFT_BUFFER_INPUT || variant->output_alias[input->number] != written->number) continue;
+        out_step->update.input = b;
+        out_step->update.guarded = true;
+    }
     out_step->update.all_iterations = planned->lowered.checks_values;
 }
 
@@ -136,6 +136,7 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_st
     out_step->buffers = buffers;
     out_step->buffer_count = count;
     for (uint32_t i = 0; i < kernel->buffer_count; i++) out_step->written += kernel->buffers[i].written;
+    out_step->overwrites = planned->overwrites;
     fill_update(builder, planned, out_step);
     return fill_sites(builder, &planned->lowered, out_step);
 }

@@ -69,7 +69,7 @@ static weft_status *visit_steps(variant_builder *builder, const void *context)
     weft_steps_view *made;
     WEFT_TRY(view(builder, &made));
     WEFT_TRY(weft_builder_fill_aliases(builder));
-    made->input_alias = builder->variant->input_alias;
+    made->output_alias = builder->variant->output_alias;
     return request->visit(request->context, made);
 }
 

@@ -39,7 +39,7 @@ typedef struct object_compiler {
     weft_isa level;        /* of the variant under way */
     const int64_t *values; /* that it is for */
     bool strided;
-    uint32_t *input_alias; /* of the first variant */
+    uint32_t *output_alias; /* of the first variant */
     uint32_t header_digest;
 } object_compiler;
 
@@ -88,10 +88,10 @@ static weft_status *name_kernel(object_compiler *c, const weft_kernel *kernel, c
 
 static weft_status *keep_alias(object_compiler *c, const weft_variant *variant)
 {
-    if (variant->input_alias == NULL || c->input_alias != NULL) return NULL;
-    c->input_alias =
-        weft_arena_copy(&c->arena, variant->input_alias, c->program->output_count * sizeof *variant->input_alias);
-    return c->input_alias == NULL ? weft_status_out_of_memory() : NULL;
+    if (variant->output_alias == NULL || c->output_alias != NULL) return NULL;
+    c->output_alias =
+        weft_arena_copy(&c->arena, variant->output_alias, c->program->input_count * sizeof *variant->output_alias);
+    return c->output_alias == NULL ? weft_status_out_of_memory() : NULL;
 }
 
 static weft_status *add_variant(void *context, const weft_variant *variant, const weft_kernel *const *kernels)
@@ -119,7 +119,7 @@ static weft_status *add_variant(void *context, const weft_variant *variant, cons
                              symbol_count * sizeof *c->values);
     weft_image_point(
         &c->image, at + offsetof(weft_rt_variant, variant),
-        weft_tables_put_variant(&c->image, variant, c->level, c->program->output_count, symbols, &c->constants));
+        weft_tables_put_variant(&c->image, variant, c->level, c->program->input_count, symbols, &c->constants));
     return weft_image_status(&c->image);
 }
 
@@ -265,14 +265,14 @@ static weft_status *compile(object_compiler *c, weft_object_emitter emit_object,
     weft_forms_describe(&c->forms, &c->text);
     for (int level = WEFT_ISA_COUNT - 1; level >= 0; level--)
         if (plan->levels[level]) WEFT_TRY(build_level(c, (weft_isa)level));
-    weft_describe_aliases(&c->text, c->program, c->input_alias);
+    weft_describe_aliases(&c->text, c->program, c->output_alias);
     weft_imports_describe(&c->imports, &c->text);
     if (plan->weights_file) WEFT_TRY(finish_weights(c, head, &object->weights));
     const weft_header_request header = {.allocator = c->allocator,
                                         .program = c->program,
                                         .name = plan->name,
                                         .isa = plan->isa.data,
-                                        .input_alias = c->input_alias,
+                                        .output_alias = c->output_alias,
                                         .has_weights = object->weights.size > 0,
                                         .freestanding = plan->freestanding,
                                         .imports = &c->imports};

@@ -65,10 +65,10 @@ void weft_describe_variant(weft_bytes *text, const weft_program *program, const 
     describe_steps(text, variant);
 }
 
-void weft_describe_aliases(weft_bytes *text, const weft_program *program, const uint32_t *input_alias)
+void weft_describe_aliases(weft_bytes *text, const weft_program *program, const uint32_t *output_alias)
 {
-    for (size_t i = 0; input_alias != NULL && i < program->output_count; i++)
-        if (input_alias[i] != WEFT_NO_ALIAS)
+    for (size_t i = 0; output_alias != NULL && i < program->input_count; i++)
+        if (output_alias[i] != WEFT_NO_ALIAS)
             weft_bytes_print(text, KEY "output %s may have the memory of input %s\n", "in place",
-                             program->outputs[i].name, program->inputs[input_alias[i]].name);
+                             program->outputs[output_alias[i]].name, program->inputs[i].name);
 }

@@ -9,6 +9,6 @@ void weft_describe_program(weft_bytes *text, const weft_program *program, const 
 /* Of a variant: what it is for, how many steps of each kind it has, and what these import. */
 void weft_describe_variant(weft_bytes *text, const weft_program *program, const weft_variant *variant,
                            const weft_rt_variant *entry);
-/* Which outputs may have the memory of an input: `input_alias` as in a variant, or NULL. */
-void weft_describe_aliases(weft_bytes *text, const weft_program *program, const uint32_t *input_alias);
+/* Which outputs may have the memory of an input: `output_alias` as in a variant, or NULL. */
+void weft_describe_aliases(weft_bytes *text, const weft_program *program, const uint32_t *output_alias);
 #endif

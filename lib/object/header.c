@@ -243,19 +243,27 @@ static void print_extents(const header_writer *w)
     weft_bytes_print(w->text, "} %s_extents;\n\n", name);
 }
 
+/* The inputs whose memory the output may have. */
+static void print_donors(const header_writer *w, size_t output)
+{
+    const uint32_t *alias = w->request->output_alias;
+    size_t count = 0;
+    for (size_t i = 0; alias != NULL && i < w->program->input_count; i++)
+        if (alias[i] == output)
+            weft_bytes_print(w->text, "%s%s", count++ == 0 ? "; the memory of " : " or ", w->arrays[i]);
+    if (count > 0) weft_bytes_print(w->text, " may be given, which is then updated in place");
+}
+
 static void print_array(const header_writer *w, size_t array)
 {
     const weft_program *program = w->program;
     bool is_input = array < program->input_count;
     size_t output = array - program->input_count;
     const weft_program_value *value = is_input ? &program->inputs[array] : &program->outputs[output];
-    const uint32_t *alias = w->request->input_alias;
     weft_bytes_print(w->text, "    %s%s *%s; /* ", is_input ? "const " : "", type_of(value->dtype), w->arrays[array]);
     print_name(w->text, value->name, w->arrays[array]);
     print_type(w->text, value);
-    if (!is_input && alias != NULL && alias[output] != WEFT_NO_ALIAS)
-        weft_bytes_print(w->text, "; the memory of %s may be given, which is then updated in place",
-                         w->arrays[alias[output]]);
+    if (!is_input) print_donors(w, output);
     weft_bytes_print(w->text, " */\n");
 }
 

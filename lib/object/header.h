@@ -9,7 +9,7 @@ typedef struct weft_header_request {
     const weft_allocator *allocator;
     const weft_program *program;
     const char *name, *isa;
-    const uint32_t *input_alias; /* of a variant: which input an output may share memory with; NULL: none */
+    const uint32_t *output_alias; /* of a variant: which output may be in the memory of an input; NULL: none */
     bool has_weights;            /* in a file */
     bool freestanding;
     const struct weft_imports *imports;

@@ -316,7 +316,7 @@ static void fill_ways(weft_image_data *image, size_t at, const weft_variant *var
         weft_image_point_to_symbol(image, at + offsetof(weft_variant, branches), "weft_plan_branches");
 }
 
-size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *variant, weft_isa level, size_t output_count,
+size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *variant, weft_isa level, size_t input_count,
                                const char *const *symbols, weft_constants *constants)
 {
     const variant_writer w = {image, variant, level, constants};
@@ -324,7 +324,7 @@ size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *varia
     weft_variant copy = {.buffer_count = variant->buffer_count, .step_count = variant->step_count};
     WRITE(image, at, copy);
     fill_formulas(image, at + offsetof(weft_variant, formulas), &variant->formulas);
-    COPY(image, at, weft_variant, input_alias, variant->input_alias, output_count);
+    COPY(image, at, weft_variant, output_alias, variant->output_alias, input_count);
     size_t buffers = ROOM(image, at, weft_variant, buffers, weft_buffer, variant->buffer_count);
     for (size_t i = 0; i < variant->buffer_count; i++)
         fill_buffer(&w, buffers + i * sizeof(weft_buffer), &variant->buffers[i]);

@@ -15,7 +15,7 @@ typedef struct weft_constants {
 
 /* Of a weft_variant of so many outputs, for one level; `symbols` has the name of each step's code, or NULL. Constants
  * are found in `constants` by their address, or put there. */
-size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *variant, weft_isa level, size_t output_count,
+size_t weft_tables_put_variant(weft_image_data *image, const weft_variant *variant, weft_isa level, size_t input_count,
                                const char *const *symbols, weft_constants *constants);
 /* Fills in the manifest at place `at`. */
 void weft_tables_fill_manifest(weft_image_data *image, size_t at, const weft_program *program, const char *name,

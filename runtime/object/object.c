@@ -395,11 +395,11 @@ static weft_status *set_data(object_binding *b, const object_call *call)
 /* An output that updates an input may be the same memory. */
 static void find_donated(object_binding *b)
 {
-    const uint32_t *alias = b->bound->variant->input_alias;
+    const uint32_t *alias = b->bound->variant->output_alias;
     size_t inputs = b->object->program->input_count;
-    for (size_t i = 0; alias != NULL && i < b->object->program->output_count; i++)
+    for (size_t i = 0; alias != NULL && i < inputs; i++)
         if (alias[i] != WEFT_NO_ALIAS)
-            b->donated[alias[i]] = weft_array_data(b->arrays[inputs + i]) == weft_array_data(b->arrays[alias[i]]);
+            b->donated[i] = weft_array_data(b->arrays[inputs + alias[i]]) == weft_array_data(b->arrays[i]);
 }
 
 static weft_status *set_weights(object_binding *b, const object_call *call)

@@ -4,7 +4,9 @@
 
 /*
  * Steps are looked at in order. Of each buffer it is known who wrote it last and who has read it since: who reads it
- * needs that writer, who writes it needs those readers, too.
+ * needs that writer, who writes it needs those readers, too. A step that writes over an input needs all before it that
+ * may fail: what it writes is not undone. They are readers of a memory that there is not, which the first such step
+ * writes.
  */
 
 #define NONE UINT32_MAX
@@ -24,12 +26,13 @@ typedef struct tracker {
 
 /* ---- memories ---- */
 
-static void join_aliases(const weft_variant *variant, uint32_t output, uint32_t *memories)
+/* The output that may be in the memory of an input stands for it. */
+static void join_output(const weft_variant *variant, uint32_t input, uint32_t *memories)
 {
     const weft_buffer *buffers = variant->buffers;
-    uint32_t input = variant->input_alias[buffers[output].number];
+    uint32_t output = variant->output_alias[buffers[input].number];
     for (uint32_t i = 0; i < variant->buffer_count; i++)
-        if (buffers[i].kind == WEFT_BUFFER_INPUT && buffers[i].number == input) memories[output] = i;
+        if (buffers[i].kind == WEFT_BUFFER_OUTPUT && buffers[i].number == output) memories[input] = i;
 }
 
 const uint32_t *weft_depend_memories(const weft_bound_variant *bound, weft_arena *scratch)
@@ -37,11 +40,11 @@ const uint32_t *weft_depend_memories(const weft_bound_variant *bound, weft_arena
     const weft_variant *variant = bound->variant;
     uint32_t *memories = weft_arena_allocate(scratch, (variant->buffer_count + 1) * sizeof *memories);
     if (memories == NULL) return NULL;
-    for (uint32_t i = 0; i < variant->buffer_count; i++) memories[i] = i;
-    for (uint32_t i = 0; i < variant->buffer_count && variant->input_alias != NULL; i++)
-        if (variant->buffers[i].kind == WEFT_BUFFER_OUTPUT &&
-            variant->input_alias[variant->buffers[i].number] != WEFT_NO_ALIAS)
-            join_aliases(variant, i, memories);
+    for (uint32_t i = 0; i <= variant->buffer_count; i++) memories[i] = i;
+    for (uint32_t i = 0; i < variant->buffer_count && variant->output_alias != NULL; i++)
+        if (variant->buffers[i].kind == WEFT_BUFFER_INPUT &&
+            variant->output_alias[variant->buffers[i].number] != WEFT_NO_ALIAS)
+            join_output(variant, i, memories);
     for (size_t s = 0; s < variant->step_count; s++) {
         const weft_region_step *region = &variant->steps[s].region;
         for (size_t i = 0; i < region->carried_count; i++)
@@ -75,11 +78,20 @@ static void track(tracker *t, uint32_t buffer, bool written)
 
 static size_t count_accesses(const weft_step *step)
 {
-    return step->buffer_count + (step->kind == WEFT_STEP_REGION ? step->region.carried_count + 1 : 0);
+    return 1 + step->buffer_count + (step->kind == WEFT_STEP_REGION ? step->region.carried_count + 1 : 0);
+}
+
+/* Of the memory that there is not. */
+static void track_failures(tracker *t, const weft_step *step)
+{
+    uint32_t failures = (uint32_t)t->bound->variant->buffer_count;
+    if (!step->overwrites && weft_step_may_fail(step)) track(t, failures, false);
+    else if (step->overwrites) track(t, failures, t->last_readers[failures] != NONE && t->writers[failures] == NONE);
 }
 
 static void track_step(tracker *t, const weft_step *step)
 {
+    track_failures(t, step);
     bool first_written = step->kind == WEFT_STEP_KERNEL;
     size_t read = step->buffer_count - step->written;
     for (size_t i = 0; i < step->buffer_count; i++)

@@ -156,6 +156,8 @@ typedef struct weft_step {
     uint32_t work;           /* slot: about how many scalar operations one iteration costs; decides the grain */
     bool copies;             /* the one buffer written becomes what the other one holds; nothing is done where they are
                                 the same */
+    bool overwrites;         /* the one buffer written may be an input, of which it reads each element right before it
+                                writes it */
     weft_update update;
     uint64_t schedule_key; /* of its schedule; 0 without schedules */
     /* For profiles. Slots: how much arithmetic all iterations do, and how often they read or write an element of each
@@ -224,6 +226,12 @@ static inline size_t weft_step_nested(const weft_step *step)
     return step->kind == WEFT_STEP_REGION ? (size_t)step->region.parts[0] + step->region.parts[1] : step->chain.steps;
 }
 
+/* Whether a run may end with an error in the step, if only for want of memory. */
+static inline bool weft_step_may_fail(const weft_step *step)
+{
+    return step->kind != WEFT_STEP_KERNEL || step->site_count > 0;
+}
+
 struct weft_variant {
     const weft_allocator *allocator;
     weft_arena arena;       /* everything below lives here, except for formulas */
@@ -236,9 +244,9 @@ struct weft_variant {
         *methods;                               /* of each kind of step that it has; the runtime's, as the next two */
     const struct weft_chain_methods *chains;    /* NULL: no step begins a chain */
     const struct weft_branch_methods *branches; /* NULL: there are not two steps that could run side by side */
-    /* Per output: the input whose memory it may reuse if that is donated, because nothing reads the input after the
-     * output starts to differ from it; WEFT_NO_ALIAS; NULL for all. */
-    uint32_t *input_alias;
+    /* Per input: the output that may be in its memory if the input is donated, because nothing reads the input after
+     * the output starts to differ from it; WEFT_NO_ALIAS; NULL for all. Both have the same type. */
+    uint32_t *output_alias;
     weft_block *constants; /* where the host does not see the memory of the device: their copies there */
     const weft_driver *driver;
     void (*destroy_self)(void *self); /* the compiler's own data, with the variant */

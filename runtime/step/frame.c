@@ -3,6 +3,7 @@
 #include <string.h>
 #include "runtime/data/array.h"
 #include "runtime/data/array_layout.h"
+#include "runtime/base/cancel.h"
 #include "runtime/base/memory.h"
 #include "runtime/step/device.h"
 
@@ -116,11 +117,11 @@ static bool is_donated(const weft_run *run, size_t input)
     return run->donated != NULL && run->donated[input];
 }
 
-/* Whether an output with the elements of an input may stay where it is, which spares the step that copies it. */
+/* Whether the output may be in the memory of the input, and the input need not be copied for that. */
 static bool may_alias(const weft_frame *frame, const weft_run *run, size_t output, size_t input)
 {
-    const uint32_t *input_alias = frame->bound->variant->input_alias;
-    return input_alias != NULL && input_alias[output] == input && is_donated(run, input);
+    const uint32_t *output_alias = frame->bound->variant->output_alias;
+    return output_alias != NULL && output_alias[input] == output && is_donated(run, input);
 }
 
 static bool is_same(const weft_array *x, const weft_array *y)
@@ -210,6 +211,22 @@ static weft_status *check_overlaps(weft_frame *frame, const weft_run *run)
     return fine ? NULL : check_pairs(frame, run);
 }
 
+/* ---- cancelling ---- */
+
+bool weft_frame_is_cancelled(weft_frame *frame, const volatile bool *cancelled)
+{
+    int ending = WEFT_RUN_OPEN;
+    return weft_is_cancelled(cancelled) &&
+           (atomic_compare_exchange_strong(&frame->ending, &ending, WEFT_RUN_CANCELLED) ||
+            ending == WEFT_RUN_CANCELLED);
+}
+
+bool weft_frame_complete(weft_frame *frame)
+{
+    int ending = WEFT_RUN_OPEN;
+    return atomic_compare_exchange_strong(&frame->ending, &ending, WEFT_RUN_COMPLETED) || ending == WEFT_RUN_COMPLETED;
+}
+
 /* ---- open ---- */
 
 /* The status of a block that could not be allocated, with a message that says what it was for. */
@@ -256,16 +273,20 @@ static bool may_keep(const weft_frame *frame, const weft_run *run, size_t input)
                              !meets_another(&own, run->output_count, frame->output_intervals, false));
 }
 
-/* A new array, or a donated one with the elements changed that differ. */
-static weft_status *make_output(weft_frame *frame, const weft_run *run, size_t output)
+/* Puts outputs that are not given into the memory of donated inputs. */
+static weft_status *reuse_inputs(weft_frame *frame, const weft_run *run)
 {
-    const uint32_t *input_alias = frame->bound->variant->input_alias;
-    if (input_alias == NULL || input_alias[output] == WEFT_NO_ALIAS) return create_output(frame, output);
-    size_t input = input_alias[output];
-    if (!may_alias(frame, run, output, input) || !may_keep(frame, run, input)) return create_output(frame, output);
-    weft_array *array = run->inputs[input];
-    return weft_array_view(array, weft_array_rank(array), weft_array_shape(array), weft_array_strides(array), 0,
-                           &frame->outputs[output]);
+    const uint32_t *output_alias = frame->bound->variant->output_alias;
+    sort_inputs(frame, run);
+    sort_outputs(frame, run);
+    for (size_t i = 0; i < run->input_count; i++) {
+        if (!run->donated[i] || output_alias[i] == WEFT_NO_ALIAS) continue;
+        weft_array *array = run->inputs[i], **output = &frame->outputs[output_alias[i]];
+        if (*output != NULL || !may_keep(frame, run, i)) continue;
+        WEFT_TRY(weft_array_view(array, weft_array_rank(array), weft_array_shape(array), weft_array_strides(array), 0,
+                                 output));
+    }
+    return NULL;
 }
 
 static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
@@ -273,12 +294,10 @@ static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
     size_t given = 0;
     for (size_t i = 0; i < run->output_count; i++) given += run->outputs[i] != NULL;
     if (given > 0) WEFT_TRY(check_overlaps(frame, run));
-    if (given < run->output_count && run->donated != NULL && frame->bound->variant->input_alias != NULL) {
-        sort_inputs(frame, run);
-        sort_outputs(frame, run);
-    }
+    if (given < run->output_count && run->donated != NULL && frame->bound->variant->output_alias != NULL)
+        WEFT_TRY(reuse_inputs(frame, run));
     for (size_t i = 0; i < run->output_count; i++)
-        if (run->outputs[i] == NULL) WEFT_TRY(make_output(frame, run, i));
+        if (frame->outputs[i] == NULL) WEFT_TRY(create_output(frame, i));
     return NULL;
 }
 
@@ -316,6 +335,7 @@ static void fill_pointers(weft_frame *frame, const weft_run *run)
 
 weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 {
+    atomic_store_explicit(&frame->ending, WEFT_RUN_OPEN, memory_order_relaxed);
     for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = run->outputs[i];
     const weft_bound_variant *bound = frame->bound;
     size_t bytes = (size_t)bound->arena_bytes;
@@ -336,6 +356,7 @@ weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 
 weft_status *weft_frame_open_in(weft_frame *frame, const weft_run *run, void *arena)
 {
+    atomic_store_explicit(&frame->ending, WEFT_RUN_OPEN, memory_order_relaxed);
     for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = run->outputs[i];
     WEFT_TRY(check_overlaps(frame, run));
     frame->arena = arena;

@@ -2,7 +2,11 @@
 #ifndef WEFT_RUNTIME_STEP_FRAME_H
 #define WEFT_RUNTIME_STEP_FRAME_H
 /* What one run under way writes to: pointer tables, views, arena. Kept for the next run of its binding. */
+#include <stdatomic.h>
 #include "runtime/step/overlap.h"
+
+/* Whether a run may end before its last step. Once it writes over inputs that it cannot restore, it may not. */
+enum { WEFT_RUN_OPEN, WEFT_RUN_CANCELLED, WEFT_RUN_COMPLETED };
 
 struct weft_frame {
     weft_frame *next;
@@ -15,6 +19,7 @@ struct weft_frame {
     const weft_profile *profile;      /* of this run; NULL: not requested */
     struct weft_device_run *device;   /* of this run; NULL: steps run on the spot */
     weft_driver_queue *queue;         /* that this run is given; NULL: one of its own, if it needs one */
+    atomic_int ending;                /* WEFT_RUN_... */
     size_t depth;                     /* of the step under way, if somebody asks */
     size_t nested_bytes;              /* peak_bytes of the largest run that a step started */
     weft_block *arena_block;
@@ -38,6 +43,11 @@ void weft_frame_hand_over(weft_frame *frame, const weft_run *run);
 /* Gives back what weft_frame_open took. New outputs that were not handed over are when it `succeeded`; else they are
  * released, and inputs get back what they held. */
 void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded);
+
+/* Whether the run is cancelled: `cancelled` is set, and it is not to be completed. */
+bool weft_frame_is_cancelled(weft_frame *frame, const volatile bool *cancelled);
+/* From now on it is not cancelled. False where it is already. */
+bool weft_frame_complete(weft_frame *frame);
 
 /* Memory of a step for itself; NULL: it needs none. */
 static inline void *weft_frame_scratch(const weft_frame *frame, const weft_bound_step *bound_step)

@@ -46,10 +46,10 @@ weft_status *weft_steps_check(const weft_variant *variant, const weft_program *p
         if (!buffer_is_sound(variant, program, &variant->buffers[i]))
             return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
                                       "buffer %zu of the variant names an array or a slot that does not exist", i);
-    for (size_t i = 0; variant->input_alias != NULL && i < program->output_count; i++)
-        if (variant->input_alias[i] != WEFT_NO_ALIAS && variant->input_alias[i] >= program->input_count)
+    for (size_t i = 0; variant->output_alias != NULL && i < program->input_count; i++)
+        if (variant->output_alias[i] != WEFT_NO_ALIAS && variant->output_alias[i] >= program->output_count)
             return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
-                                      "output %zu of the variant aliases an input that does not exist", i);
+                                      "input %zu of the variant aliases an output that does not exist", i);
     for (size_t i = 0; i < variant->step_count; i++)
         if (!step_is_sound(variant, i))
             return weft_status_create(
@@ -190,15 +190,33 @@ static bool copies_onto_itself(const weft_frame *frame, const weft_bound_step *b
     return bound_step->step->copies && buffers[0] == buffers[1];
 }
 
-static weft_status *check_cancelled(const weft_bound_variant *bound, size_t number, const volatile bool *cancelled)
+/* Whether the output is in the memory of an input that the step reads. */
+static bool is_on_input(const weft_frame *frame, const weft_bound_step *bound_step)
 {
-    return weft_is_cancelled(cancelled) ? weft_bound_cancelled(bound, "before", number) : NULL;
+    const weft_step *step = bound_step->step;
+    void *const *buffers = frame->pointers + bound_step->first_pointer;
+    size_t i = step->written;
+    while (step->overwrites && i < step->buffer_count && buffers[i] != buffers[0]) i++;
+    return step->overwrites && i < step->buffer_count;
+}
+
+static weft_status *check_cancelled(weft_frame *frame, size_t number, const volatile bool *cancelled)
+{
+    return weft_frame_is_cancelled(frame, cancelled) ? weft_bound_cancelled(frame->bound, "before", number) : NULL;
+}
+
+/* Before a step that may write over an input: then the run is not cancelled any more. */
+static weft_status *begin_overwriting(weft_frame *frame, size_t number)
+{
+    bool goes_on = !is_on_input(frame, &frame->bound->steps[number]) || weft_frame_complete(frame);
+    return goes_on ? NULL : weft_bound_cancelled(frame->bound, "before", number);
 }
 
 static weft_status *run_single(weft_frame *frame, size_t number, const volatile bool *cancelled)
 {
     const weft_bound_variant *bound = frame->bound;
-    WEFT_TRY(check_cancelled(bound, number, cancelled));
+    WEFT_TRY(check_cancelled(frame, number, cancelled));
+    WEFT_TRY(begin_overwriting(frame, number));
     if (copies_onto_itself(frame, &bound->steps[number])) return NULL;
     if (frame->profile == NULL) return run_step(frame, &bound->steps[number], cancelled);
     return run_profiled(frame, number, cancelled);
@@ -209,6 +227,7 @@ static weft_status *run_strips(weft_frame *frame, size_t number, const volatile 
 {
     size_t count = frame->bound->steps[number].strips->count;
     const weft_chain_methods *chains = frame->bound->variant->chains;
+    for (size_t i = 0; i < count; i++) WEFT_TRY(begin_overwriting(frame, number + i));
     if (frame->profile == NULL) return chains->run(frame, number, cancelled, NULL);
     atomic_llong times[WEFT_CHAIN_STEPS] = {0};
     int64_t begin = weft_clock_now(), from = begin, before = 0, sum = 1;
@@ -322,7 +341,7 @@ static weft_status *run_phases(weft_frame *frame, const weft_phases *phases, con
 weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count, const volatile bool *cancelled)
 {
     const weft_bound_variant *bound = frame->bound;
-    if (count == 0) return check_cancelled(bound, first, cancelled); /* a loop of nothing ends too */
+    if (count == 0) return check_cancelled(frame, first, cancelled); /* a loop of nothing ends too */
     if (bound->steps[first].phases != NULL) return run_phases(frame, bound->steps[first].phases, cancelled);
     for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step))
         WEFT_TRY(run_number(frame, i, cancelled));

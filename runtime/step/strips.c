@@ -199,7 +199,8 @@ static weft_status *run_strip(const strips_run *run, char *memory, int64_t numbe
     point(run, memory, &t);
     for (size_t i = 0; i < run->strips->count; pointers += run->steps[i++].step->buffer_count) {
         int64_t begin = run->times == NULL ? 0 : weft_clock_now();
-        if (weft_is_cancelled(run->cancelled)) return weft_bound_cancelled(run->frame->bound, "in", run->number + i);
+        if (weft_frame_is_cancelled(run->frame, run->cancelled))
+            return weft_bound_cancelled(run->frame->bound, "in", run->number + i);
         WEFT_TRY(run_step(run, i, &t, pointers));
         if (run->times != NULL) atomic_fetch_add(&run->times[i], weft_clock_now() - begin);
     }
