@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Outputs that are computed element by element from donated inputs, and written over them: steps of training. */
+#include "test/support.h"
+#include <stdio.h>
+#include <string.h>
+#include <weft/weft.h>
+
+enum { ROWS = 6, WIDTH = 5, HIDDEN = 4, MOST = 8, STEPS = 3, COUNT = 4096 };
+
+/* ---- steps of every optimiser ---- */
+
+typedef enum method { SGD, MOMENTUM, NESTEROV, ADAM, ADAMW, RMSPROP, CENTRED, ADAGRAD, LION, CLIPPED, METHODS } method;
+
+/* So many tensors of state of each parameter. */
+static const size_t state_counts[METHODS] = {[MOMENTUM] = 1, [NESTEROV] = 1, [ADAM] = 2, [ADAMW] = 2, [RMSPROP] = 1,
+                                             [CENTRED] = 2,  [ADAGRAD] = 1,  [LION] = 1, [CLIPPED] = 2};
+
+static weft_tensor update(method m, weft_tensor p, weft_tensor g, weft_tensor step, const weft_tensor *s,
+                          weft_tensor *next)
+{
+    weft_tensor rate = weft_rate_cosine(step, 0.01, 0.001, 2, 10);
+    switch (m) {
+    case SGD: return weft_sgd(p, g, rate, WEFT_NO_TENSOR, NULL, NULL);
+    case MOMENTUM: return weft_sgd(p, g, rate, s[0], &(weft_sgd_options){.momentum = 0.9}, &next[0]);
+    case NESTEROV:
+        return weft_sgd(p, g, rate, s[0],
+                        &(weft_sgd_options){.momentum = 0.9, .weight_decay = 0.01, .nesterov = true}, &next[0]);
+    case ADAMW:
+        return weft_adam(p, g, rate, step, s[0], s[1], &(weft_adam_options){.weight_decay = 0.01, .decoupled = true},
+                         &next[0], &next[1]);
+    case RMSPROP: return weft_rmsprop(p, g, rate, s[0], WEFT_NO_TENSOR, NULL, &next[0], NULL);
+    case CENTRED: return weft_rmsprop(p, g, rate, s[0], s[1], &(weft_rmsprop_options){.momentum = 0.9}, &next[0], &next[1]);
+    case ADAGRAD:
+        return weft_adagrad(p, g, rate, step, s[0], &(weft_adagrad_options){.rate_decay = 0.1}, &next[0]);
+    case LION: return weft_lion(p, g, rate, s[0], &(weft_lion_options){.weight_decay = 0.1}, &next[0]);
+    default: return weft_adam(p, g, rate, step, s[0], s[1], NULL, &next[0], &next[1]);
+    }
+}
+
+/* A step of a network of two layers. Inputs: its state, x, y; outputs: the state after it, and the loss. */
+typedef struct training {
+    weft_test_allocator test;
+    weft_graph *graph;
+    weft_executor *executor;
+    weft_program *program;
+    size_t state_count;
+    weft_array *inputs[MOST + 2], *outputs[MOST + 1];
+    bool donated[MOST + 2];
+} training;
+
+static weft_tensor loss_of(weft_tensor w, weft_tensor u, weft_tensor x, weft_tensor y)
+{
+    weft_tensor hidden = weft_tanh(weft_matmul(x, w));
+    weft_tensor error = weft_sub(weft_matmul(hidden, u), y);
+    return weft_mean(weft_mul(error, error), WEFT_INTS(0, 1), false);
+}
+
+static void trace(training *t, method m, weft_dtype dtype)
+{
+    const weft_shape shapes[2] = {WEFT_SHAPE(WIDTH, HIDDEN), WEFT_SHAPE(HIDDEN, WIDTH)};
+    weft_tensor state[MOST], next[MOST + 1], gradients[2];
+    char name[16];
+    weft_test_ok(weft_graph_create(NULL, &t->graph));
+    state[t->state_count++] = weft_input(t->graph, "step", WEFT_I64, WEFT_SHAPE());
+    for (int p = 0; p < 2; p++) {
+        for (size_t i = 0; i <= state_counts[m]; i++) {
+            snprintf(name, sizeof name, "p%d_%zu", p, i);
+            weft_dtype own = i > 0 && weft_dtype_size(dtype) == 2 ? WEFT_F32 : dtype;
+            state[t->state_count++] = weft_input(t->graph, name, own, shapes[p]);
+        }
+    }
+    weft_tensor *w = &state[1], *u = &state[2 + state_counts[m]];
+    weft_tensor x = weft_input(t->graph, "x", dtype, WEFT_SHAPE(ROWS, WIDTH));
+    weft_tensor y = weft_input(t->graph, "y", dtype, WEFT_SHAPE(ROWS, WIDTH));
+    next[t->state_count] = loss_of(*w, *u, x, y);
+    (void)weft_grad(next[t->state_count], WEFT_TENSORS(*w, *u), gradients);
+    if (m == CLIPPED) (void)weft_clip_gradients((weft_tensors){2, gradients}, 0.01, gradients);
+    weft_tensor *const parameters[2] = {w, u};
+    for (int p = 0; p < 2; p++) {
+        size_t at = (size_t)(parameters[p] - state);
+        next[at] = update(m, state[at], gradients[p], state[0], &state[at + 1], &next[at + 1]);
+    }
+    next[0] = weft_add(state[0], weft_scalar(t->graph, WEFT_I64, 1));
+    weft_test_ok(weft_compile(t->graph, (weft_tensors){t->state_count + 1, next}, NULL, &t->program));
+}
+
+static void put(weft_array *array, size_t i, float value)
+{
+    void *data = weft_array_data(array);
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    switch (weft_array_dtype(array)) {
+    case WEFT_BF16: ((uint16_t *)data)[i] = (uint16_t)(bits >> 16); break;
+    case WEFT_F32: ((float *)data)[i] = value; break;
+    case WEFT_F64: ((double *)data)[i] = value; break;
+    default: ((int64_t *)data)[i] = 0; break;
+    }
+}
+
+/* Parameters and data; state begins with zeros. */
+static bool is_zero(const training *t, size_t input)
+{
+    size_t each = (t->state_count - 1) / 2;
+    return input < t->state_count && (input == 0 || (input - 1) % each != 0);
+}
+
+/* Of the program's type; with strides, every second element of rows twice as long. */
+static weft_array *create(weft_dtype dtype, size_t rank, const int64_t *shape, bool strided)
+{
+    weft_array *array, *view;
+    int64_t whole[2] = {rank > 0 ? shape[0] : 1, rank > 1 ? 2 * shape[1] : 1}, strides[2] = {whole[1], 2};
+    weft_test_ok(weft_array_create(NULL, dtype, rank, strided ? whole : shape, &array));
+    if (!strided || rank == 0) return array;
+    weft_test_ok(weft_array_view(array, rank, shape, strides, 0, &view));
+    weft_array_release(array);
+    return view;
+}
+
+static void fill_inputs(training *t, bool strided)
+{
+    for (size_t i = 0; i < t->state_count + 2; i++) {
+        int64_t shape[2] = {0};
+        const weft_program_axis *axes = weft_program_input_axes(t->program, i);
+        size_t rank = weft_program_input_rank(t->program, i);
+        for (size_t axis = 0; axis < rank; axis++) shape[axis] = axes[axis].size;
+        t->inputs[i] = create(weft_program_input_dtype(t->program, i), rank, shape, strided);
+        size_t stride = strided && rank > 0 ? 2 : 1, count = (size_t)weft_array_count(t->inputs[i]);
+        for (size_t k = 0; k < count; k++)
+            put(t->inputs[i], k * stride, is_zero(t, i) ? 0 : (float)((k * 37 + i * 11) % 29) / 16 - 1);
+        t->donated[i] = i < t->state_count;
+    }
+}
+
+static void drop(size_t count, weft_array **arrays)
+{
+    for (size_t i = 0; i < count; i++) weft_array_release(arrays[i]);
+    memset(arrays, 0, count * sizeof *arrays);
+}
+
+static weft_report run(training *t, bool donates)
+{
+    weft_report report;
+    weft_test_ok(weft_executor_run(t->executor, t->program,
+                                   &(weft_run){.input_count = t->state_count + 2,
+                                               .inputs = t->inputs,
+                                               .output_count = t->state_count + 1,
+                                               .outputs = t->outputs,
+                                               .donated = donates ? t->donated : NULL,
+                                               .report = &report}));
+    return report;
+}
+
+/* What comes out is the state of the next step. */
+static void hand_on(training *t)
+{
+    for (size_t i = 0; i < t->state_count; i++) {
+        weft_array_release(t->inputs[i]);
+        t->inputs[i] = t->outputs[i];
+        t->outputs[i] = NULL;
+    }
+    drop(t->state_count + 1, t->outputs);
+}
+
+/* Some steps; the state after them in `out_state`. */
+static void train_apart(training *t, weft_array **out_state)
+{
+    fill_inputs(t, false);
+    for (int step = 0; step < STEPS; step++) {
+        run(t, false);
+        hand_on(t);
+    }
+    memcpy(out_state, t->inputs, t->state_count * sizeof *out_state);
+    drop(2, t->inputs + t->state_count);
+}
+
+static void expect_state(const training *t, weft_array *const *state)
+{
+    for (size_t i = 0; i < t->state_count; i++) {
+        weft_array *found;
+        const weft_array *wanted = state[i];
+        weft_test_ok(weft_array_create(NULL, weft_array_dtype(wanted), weft_array_rank(wanted),
+                                       weft_array_shape(wanted), &found));
+        weft_test_ok(weft_array_copy(found, t->inputs[i]));
+        assert_memory_equal(weft_array_data(found), weft_array_data(wanted),
+                            (size_t)weft_array_count(wanted) * weft_dtype_size(weft_array_dtype(wanted)));
+        weft_array_release(found);
+    }
+}
+
+/* The state is given as the outputs too: nothing is allocated for a step, so no input is copied. */
+static void train_in_place(training *t, bool strided, weft_array *const *wanted)
+{
+    size_t requests = 0;
+    fill_inputs(t, strided);
+    for (size_t i = 0; i < t->state_count; i++) t->outputs[i] = weft_array_retain(t->inputs[i]);
+    t->outputs[t->state_count] = create(weft_program_input_dtype(t->program, t->state_count), 0, NULL, false);
+    for (int step = 0; step < STEPS; step++) {
+        requests = atomic_load(&t->test.requests);
+        assert_true(run(t, true).peak_bytes < COUNT);
+    }
+    assert_int_equal(atomic_load(&t->test.requests), requests);
+    expect_state(t, wanted);
+    drop(t->state_count + 2, t->inputs);
+    drop(t->state_count + 1, t->outputs);
+}
+
+/* No outputs are given: new ones have the memory of the state. */
+static void train_without_outputs(training *t, weft_array *const *wanted)
+{
+    fill_inputs(t, false);
+    for (int step = 0; step < STEPS; step++) {
+        run(t, true);
+        for (size_t i = 0; i < t->state_count; i++)
+            assert_ptr_equal(weft_array_data(t->outputs[i]), weft_array_data(t->inputs[i]));
+        hand_on(t);
+    }
+    expect_state(t, wanted);
+    drop(t->state_count + 2, t->inputs);
+}
+
+static void expect_donors(const training *t)
+{
+    const weft_program_view *view;
+    weft_test_ok(weft_program_view_create(t->program, &view));
+    for (size_t i = 0; i < t->state_count; i++) assert_int_equal(view->outputs[i].donor, i);
+    assert_true(view->outputs[t->state_count].donor == SIZE_MAX);
+    weft_program_view_destroy(view);
+}
+
+static void check_training(method m, weft_dtype dtype, size_t threads)
+{
+    training t = {.state_count = 0};
+    weft_array *wanted[MOST];
+    weft_test_allocator_init(&t.test, WEFT_TEST_NEVER);
+    weft_executor_options options = {.allocator = &t.test.allocator, .threads = threads, .buffer_capacity = 1};
+    weft_test_ok(weft_executor_create_standard(&options, &t.executor));
+    trace(&t, m, dtype);
+    expect_donors(&t);
+    train_apart(&t, wanted);
+    train_in_place(&t, false, wanted);
+    train_in_place(&t, true, wanted);
+    train_without_outputs(&t, wanted);
+    drop(t.state_count, wanted);
+    weft_program_release(t.program);
+    weft_executor_destroy(t.executor);
+    weft_graph_destroy(t.graph);
+    weft_test_allocator_check(&t.test);
+}
+
+static void steps_of_training_are_in_place(void **state)
+{
+    (void)state;
+    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_BF16};
+    for (method m = SGD; m < METHODS; m++) check_training(m, dtypes[m % 3], 1 + 2 * (m % 2));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_of_training_are_in_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
