@@ -297,6 +297,34 @@ static void place_outputs(trial *t, const weft_program *program, weft_test_place
     }
 }
 
+/* Whether the output has the type of an array. */
+static bool has_type(const trial *t, const weft_program *program, size_t output, const weft_array *array)
+{
+    int64_t shape[WEFT_MAX_RANK];
+    size_t rank = weft_array_rank(array);
+    return weft_program_output_dtype(program, output) == weft_array_dtype(array) &&
+           weft_program_output_rank(program, output) == rank &&
+           weft_test_output_shape(program, output, &t->binding, shape) &&
+           memcmp(shape, weft_array_shape(array), rank * sizeof *shape) == 0;
+}
+
+/* Gives donated inputs as outputs too. */
+static void place_on_inputs(trial *t, const weft_program *program, const weft_test_inputs *inputs, const bool *donated,
+                            weft_array **outputs)
+{
+    bool taken[WEFT_TEST_INPUTS] = {false};
+    for (size_t i = 0; i < t->output_count; i++) {
+        size_t first = weft_test_below(&t->state, inputs->count + 1);
+        for (size_t k = 0; k < inputs->count && outputs[i] == NULL && !chance(t, 8); k++) {
+            size_t input = (first + k) % inputs->count;
+            weft_array *array = inputs->places[input].array;
+            if (!donated[input] || taken[input] || !has_type(t, program, i, array)) continue;
+            outputs[i] = weft_array_retain(array);
+            taken[input] = true;
+        }
+    }
+}
+
 /* A symbolic extent that happens to be one does not broadcast: a guard says so, which the same extent, known, is not
  * asked. */
 static bool may_refuse(const trial *t, const arrangement *a, const weft_status *status)
@@ -371,6 +399,7 @@ static bool run_program(trial *t, const arrangement *a, const weft_program *prog
     size_t threads = a->threads > 0 ? a->threads : 1 + weft_test_below(&t->state, EXECUTORS);
     for (size_t i = 0; i < WEFT_TEST_INPUTS; i++) donated[i] = a->donated && chance(t, 2);
     if (a->relaid) place_outputs(t, program, places, outputs);
+    if (a->donated && good && chance(t, 2)) place_on_inputs(t, program, &copies, donated, outputs);
     weft_test_run how = {.executor = executors[threads - 1],
                          .runtime = a->on_device ? "device" : "llvm",
                          .device = a->on_device ? device : NULL,
@@ -425,11 +454,12 @@ static bool run_all(trial *t)
         {"with static extents", &t->fixed, .same_bits = !t->is_ordered},
         {"in other layouts", &t->subject, .relaid = true, .same_bits = true},
         {"donated", &t->subject, .donated = true, .same_bits = true},
+        {"donated, in other layouts", &t->subject, .relaid = true, .donated = true, .same_bits = true},
         {"without passes", &t->subject, .plain = true},
         {"on a device", &t->subject, .relaid = chance(t, 2), .donated = chance(t, 2), .on_device = true},
         {"products by the library", &t->subject, .by_library = true, .same_bits = true},
     };
-    static const size_t chances[] = {4, 1, 3, 5, 3, 4, 5, 8, 4, 5};
+    static const size_t chances[] = {4, 1, 3, 5, 3, 4, 3, 5, 8, 4, 5};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         bool symbolic = t->binding.count > 0, wanted = chance(t, chances[i]);
         if (!symbolic && (runs[i].subject == &t->fixed || runs[i].specialize)) continue;
