@@ -12,7 +12,7 @@ enum { ROWS = 6, WIDTH = 5, HIDDEN = 4, MOST = 8, STEPS = 3, COUNT = 4096 };
 typedef enum method { SGD, MOMENTUM, NESTEROV, ADAM, ADAMW, RMSPROP, CENTRED, ADAGRAD, LION, CLIPPED, METHODS } method;
 
 /* So many tensors of state of each parameter. */
-static const size_t state_counts[METHODS] = {[MOMENTUM] = 1, [NESTEROV] = 1, [ADAM] = 2, [ADAMW] = 2, [RMSPROP] = 1,
+static const size_t state_counts[METHODS] = {[MOMENTUM] = 1, [NESTEROV] = 1, [ADAM] = 2, [ADAMW] = 2,  [RMSPROP] = 1,
                                              [CENTRED] = 2,  [ADAGRAD] = 1,  [LION] = 1, [CLIPPED] = 2};
 
 static weft_tensor update(method m, weft_tensor p, weft_tensor g, weft_tensor step, const weft_tensor *s,
@@ -23,15 +23,15 @@ static weft_tensor update(method m, weft_tensor p, weft_tensor g, weft_tensor st
     case SGD: return weft_sgd(p, g, rate, WEFT_NO_TENSOR, NULL, NULL);
     case MOMENTUM: return weft_sgd(p, g, rate, s[0], &(weft_sgd_options){.momentum = 0.9}, &next[0]);
     case NESTEROV:
-        return weft_sgd(p, g, rate, s[0],
-                        &(weft_sgd_options){.momentum = 0.9, .weight_decay = 0.01, .nesterov = true}, &next[0]);
+        return weft_sgd(p, g, rate, s[0], &(weft_sgd_options){.momentum = 0.9, .weight_decay = 0.01, .nesterov = true},
+                        &next[0]);
     case ADAMW:
         return weft_adam(p, g, rate, step, s[0], s[1], &(weft_adam_options){.weight_decay = 0.01, .decoupled = true},
                          &next[0], &next[1]);
     case RMSPROP: return weft_rmsprop(p, g, rate, s[0], WEFT_NO_TENSOR, NULL, &next[0], NULL);
-    case CENTRED: return weft_rmsprop(p, g, rate, s[0], s[1], &(weft_rmsprop_options){.momentum = 0.9}, &next[0], &next[1]);
-    case ADAGRAD:
-        return weft_adagrad(p, g, rate, step, s[0], &(weft_adagrad_options){.rate_decay = 0.1}, &next[0]);
+    case CENTRED:
+        return weft_rmsprop(p, g, rate, s[0], s[1], &(weft_rmsprop_options){.momentum = 0.9}, &next[0], &next[1]);
+    case ADAGRAD: return weft_adagrad(p, g, rate, step, s[0], &(weft_adagrad_options){.rate_decay = 0.1}, &next[0]);
     case LION: return weft_lion(p, g, rate, s[0], &(weft_lion_options){.weight_decay = 0.1}, &next[0]);
     default: return weft_adam(p, g, rate, step, s[0], s[1], NULL, &next[0], &next[1]);
     }
@@ -254,10 +254,259 @@ static void steps_of_training_are_in_place(void **state)
     for (method m = SGD; m < METHODS; m++) check_training(m, dtypes[m % 3], 1 + 2 * (m % 2));
 }
 
+/* ---- single outputs ---- */
+
+/* x, y: f32[32, 32], at: i64[1], and two outputs computed of some of them. */
+typedef struct scene {
+    weft_test_allocator test;
+    weft_graph *graph;
+    weft_tensor x, y, at;
+    weft_executor *executor;
+    weft_program *program;
+    weft_array *arrays[3];         /* x, y, at */
+    size_t input_count, places[3]; /* of the inputs among these */
+    weft_array *outputs[2];
+} scene;
+
+enum { SIDE = 32, AREA = SIDE * SIDE };
+
+static const char *const names[] = {"x", "y", "at"};
+
+static void open_scene(scene *s, size_t threads)
+{
+    *s = (scene){.input_count = 0};
+    weft_test_allocator_init(&s->test, WEFT_TEST_NEVER);
+    weft_test_ok(weft_graph_create(NULL, &s->graph));
+    s->x = weft_input(s->graph, "x", WEFT_F32, WEFT_SHAPE(SIDE, SIDE));
+    s->y = weft_input(s->graph, "y", WEFT_F32, WEFT_SHAPE(SIDE, SIDE));
+    s->at = weft_input(s->graph, "at", WEFT_I64, WEFT_SHAPE(1));
+    const weft_executor_options options = {.allocator = &s->test.allocator, .threads = threads, .buffer_capacity = 1};
+    weft_test_ok(weft_executor_create_standard(&options, &s->executor));
+}
+
+static void compile(scene *s, weft_tensor first, weft_tensor second)
+{
+    weft_test_ok(weft_compile(s->graph, WEFT_TENSORS(first, second), NULL, &s->program));
+    s->input_count = weft_program_input_count(s->program);
+    for (size_t i = 0; i < s->input_count; i++)
+        while (strcmp(weft_program_input_name(s->program, i), names[s->places[i]]) != 0) s->places[i]++;
+}
+
+static float number(size_t array, size_t i)
+{
+    return (float)((i * 7 + array * 5) % 31) - 15;
+}
+
+static void fill_arrays(scene *s, int64_t at)
+{
+    for (size_t a = 0; a < 2; a++) {
+        weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, (const int64_t[]){SIDE, SIDE}, &s->arrays[a]));
+        for (size_t i = 0; i < AREA; i++) ((float *)weft_array_data(s->arrays[a]))[i] = number(a, i);
+    }
+    weft_test_ok(weft_array_create(NULL, WEFT_I64, 1, (const int64_t[]){1}, &s->arrays[2]));
+    *(int64_t *)weft_array_data(s->arrays[2]) = at;
+}
+
+/* With the inputs in `donated`, a set of numbers of arrays. */
+static weft_status *try_run(scene *s, unsigned donated, const weft_run *other)
+{
+    weft_run call = *other;
+    weft_array *inputs[3];
+    bool flags[3];
+    for (size_t i = 0; i < s->input_count; i++) {
+        inputs[i] = s->arrays[s->places[i]];
+        flags[i] = donated >> s->places[i] & 1;
+    }
+    call.input_count = s->input_count;
+    call.inputs = inputs;
+    call.donated = flags;
+    call.output_count = 2;
+    call.outputs = s->outputs;
+    return weft_executor_run(s->executor, s->program, &call);
+}
+
+static void drop_arrays(scene *s)
+{
+    drop(3, s->arrays);
+    drop(2, s->outputs);
+}
+
+static void close_scene(scene *s)
+{
+    weft_program_release(s->program);
+    weft_executor_destroy(s->executor);
+    weft_graph_destroy(s->graph);
+    weft_test_allocator_check(&s->test);
+}
+
+static size_t donor_of(const scene *s, size_t output)
+{
+    const weft_program_view *view;
+    weft_test_ok(weft_program_view_create(s->program, &view));
+    size_t donor = view->outputs[output].donor;
+    weft_program_view_destroy(view);
+    return donor;
+}
+
+static bool is_kept(const scene *s, size_t array)
+{
+    const float *data = weft_array_data(s->arrays[array]);
+    size_t i = 0;
+    while (i < AREA && data[i] == number(array, i)) i++;
+    return i == AREA;
+}
+
+/* Runs it with output 0 in the memory of `array`, and compares both outputs with those of a run in other memory. */
+static void check_over(scene *s, size_t array)
+{
+    weft_array *expected[2];
+    fill_arrays(s, 3);
+    weft_test_ok(try_run(s, 0, &(weft_run){0}));
+    memcpy(expected, s->outputs, sizeof expected);
+    memset(s->outputs, 0, sizeof s->outputs);
+    drop_arrays(s);
+    fill_arrays(s, 3);
+    s->outputs[0] = weft_array_retain(s->arrays[array]);
+    weft_test_ok(try_run(s, 3, &(weft_run){0}));
+    for (size_t i = 0; i < 2; i++) {
+        size_t bytes = (size_t)weft_array_count(expected[i]) * sizeof(float);
+        assert_memory_equal(weft_array_data(s->outputs[i]), weft_array_data(expected[i]), bytes);
+    }
+    drop_arrays(s);
+    drop(2, expected);
+}
+
+/* Once more, with memory for all outputs: nothing is allocated, so nothing is copied. */
+static void check_uncopied(scene *s, size_t array)
+{
+    check_over(s, array);
+    fill_arrays(s, 3);
+    weft_test_ok(try_run(s, 0, &(weft_run){0}));
+    weft_array_release(s->outputs[0]);
+    s->outputs[0] = weft_array_retain(s->arrays[array]);
+    weft_test_ok(try_run(s, 3, &(weft_run){0}));
+    size_t requests = atomic_load(&s->test.requests);
+    weft_test_ok(try_run(s, 3, &(weft_run){0}));
+    assert_int_equal(atomic_load(&s->test.requests), requests);
+    drop_arrays(s);
+}
+
+static void either_operand_may_be_the_output(void **state)
+{
+    (void)state;
+    scene s;
+    open_scene(&s, 2);
+    compile(&s, weft_sub(s.x, weft_mul(s.y, s.y)), weft_reduce_sum(s.x, WEFT_INTS(0), false));
+    assert_int_equal(donor_of(&s, 0), 0);
+    check_uncopied(&s, 0);
+    check_uncopied(&s, 1);
+    for (unsigned donated = 1; donated < 4; donated++) {
+        fill_arrays(&s, 3);
+        weft_test_ok(try_run(&s, donated, &(weft_run){0}));
+        assert_ptr_equal(weft_array_data(s.outputs[0]), weft_array_data(s.arrays[donated == 2]));
+        drop_arrays(&s);
+    }
+    close_scene(&s);
+}
+
+/* Readers in another order come first, if the output is not for them. */
+static void what_is_read_elsewhere_is_read_before(void **state)
+{
+    (void)state;
+    scene s;
+    open_scene(&s, 3);
+    weft_tensor next = weft_add(s.x, weft_full_like(s.x, 1));
+    compile(&s, next, weft_matmul(weft_transpose(s.x, 0, 1), s.y));
+    assert_int_equal(donor_of(&s, 0), 0);
+    check_uncopied(&s, 0);
+    close_scene(&s);
+    open_scene(&s, 3);
+    next = weft_add(s.x, weft_full_like(s.x, 1));
+    compile(&s, next, weft_matmul(next, s.x));
+    assert_true(donor_of(&s, 0) == SIZE_MAX);
+    check_over(&s, 0);
+    close_scene(&s);
+    open_scene(&s, 3); /* each reads what the other one is written over */
+    compile(&s, weft_add(s.x, weft_transpose(s.y, 0, 1)), weft_mul(s.x, s.y));
+    check_over(&s, 0);
+    check_over(&s, 1);
+    close_scene(&s);
+    open_scene(&s, 3); /* not element by element */
+    compile(&s, weft_add(s.x, weft_transpose(s.x, 0, 1)), weft_reduce_sum(s.y, WEFT_INTS(1), false));
+    assert_true(donor_of(&s, 0) == SIZE_MAX);
+    check_over(&s, 0);
+    close_scene(&s);
+}
+
+/* ---- runs that end early ---- */
+
+/* What may fail comes before; what fails itself is no such output. */
+static void errors_leave_inputs_as_they_were(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        scene s;
+        open_scene(&s, 3);
+        weft_tensor row = weft_gather(s.y, s.at, 0), next = weft_add(s.x, weft_full_like(s.x, 1));
+        if (kind == 0) compile(&s, next, row);
+        if (kind == 1) compile(&s, weft_add(s.x, row), weft_neg(s.y));
+        if (kind == 2) compile(&s, next, weft_gather(next, s.at, 0));
+        assert_true(donor_of(&s, 0) == (kind == 0 ? 0 : SIZE_MAX));
+        check_over(&s, 0);
+        fill_arrays(&s, SIDE);
+        s.outputs[0] = weft_array_retain(s.arrays[0]);
+        weft_test_fails(try_run(&s, 3, &(weft_run){0}), WEFT_DATA_ERROR, "index 32");
+        assert_true(is_kept(&s, 0) && is_kept(&s, 1));
+        drop_arrays(&s);
+        close_scene(&s);
+    }
+}
+
+typedef struct countdown {
+    size_t left;
+    volatile bool is_over;
+} countdown;
+
+static void count_down(void *self, const weft_profile_record *record)
+{
+    countdown *c = self;
+    (void)record;
+    c->is_over = c->left-- <= 1;
+}
+
+/* Cancelled after so many steps: all of it is done, or nothing that could be seen. */
+static bool is_cancelled_after(scene *s, size_t steps)
+{
+    countdown c = {.left = steps};
+    const weft_run how = {.cancelled = &c.is_over, .profile = &(weft_profile){.self = &c, .record = count_down}};
+    fill_arrays(s, 3);
+    for (size_t i = 0; i < 2; i++) s->outputs[i] = weft_array_retain(s->arrays[i]);
+    weft_status *status = try_run(s, 3, &how);
+    bool cancelled = status != NULL;
+    if (cancelled) weft_test_fails(status, WEFT_CANCELLED, "");
+    assert_true(is_kept(s, 0) == cancelled && is_kept(s, 1) == cancelled);
+    drop_arrays(s);
+    return cancelled;
+}
+
+static void what_is_written_over_is_completed(void **state)
+{
+    (void)state;
+    scene s;
+    open_scene(&s, 1);
+    weft_tensor product = weft_matmul(weft_transpose(s.x, 0, 1), s.y);
+    compile(&s, weft_add(s.x, product), weft_sub(s.y, product));
+    assert_true(is_cancelled_after(&s, 1));
+    assert_false(is_cancelled_after(&s, 2));
+    close_scene(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_of_training_are_in_place),
+        cmocka_unit_test(steps_of_training_are_in_place),        cmocka_unit_test(either_operand_may_be_the_output),
+        cmocka_unit_test(what_is_read_elsewhere_is_read_before), cmocka_unit_test(errors_leave_inputs_as_they_were),
+        cmocka_unit_test(what_is_written_over_is_completed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
