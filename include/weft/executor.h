@@ -199,13 +199,20 @@ typedef struct weft_run {
  * only donated inputs; the gaps between the elements of an array count as part of it. An output that is a donated input
  * with some elements updated (weft_scatter, weft_dynamic_update_slice, or a loop that carries the input and does
  * nothing else to it) is updated in place if the same array is passed for both and nothing reads the input afterwards;
- * if no output array is passed, the new one reuses the memory of a row-major input. A view of the program
- * (<weft/inspect.h>) lists these inputs. A donated input that any other output overlaps is copied before the first
- * step. Runtime "ref" updates a copy: an array that is passed gets the result at the end, otherwise a new one has it.
+ * if no output array is passed, the new one reuses the memory of a row-major input. So is an output of the type of the
+ * input that one step computes from it element by element (w - rate * g), reading each element only for the one that
+ * takes its place, if all other steps that read the input, and all that may fail, can come before that step. An output
+ * may have several such inputs; an input has one such output. A view of the program (<weft/inspect.h>) lists these
+ * inputs, for each output the first. A donated input that any other output overlaps is copied before the first step.
+ * Runtime "ref" updates a copy: an array that is passed gets the result at the end, otherwise a new one has it.
+ *
+ * Steps that may fail are all but generated kernels that check no data: products too, for want of memory. Once a step
+ * writes over an input the run is not cancelled any more.
  *
  * After any error, including CANCELLED, entries of `outputs` that were NULL are still NULL. Inputs are unchanged,
- * donated ones included, except one that was being updated in place: it contains the updates made before the error. An
- * update outside of loops is atomic: if an index or start is out of range, or other data are bad, none of it is
+ * donated ones included, except one that was being updated in place: it contains the updates made before the error; and
+ * one that the rows of a product are added to as they come, strip by strip, if there is no memory for the rest of the
+ * product: it is new in part. An update outside of loops is atomic: if an index or start is out of range, or other data are bad, none of it is
  * written. In a loop the failing update may be written in part, with placeholder values for bad data, and at index 0
  * for an index out of range. Updates are not undone if a later step fails or the run is cancelled. Outputs passed by
  * the caller that do not overlap an input have unspecified contents.
