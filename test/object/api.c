@@ -12,6 +12,7 @@
 #include "dense.h"
 #include "layer.h"
 #include "many.h"
+#include "moved.h"
 #include "staged.h"
 #include "other.h"
 #include "sized.h"
@@ -363,6 +364,37 @@ static void test_cache(void)
     CHECK(cache_run(&call, &workspace, &error) == WEFT_RT_INVALID_ARGUMENT);
 }
 
+/* The state after a step of training lies where it was, row-major and with strides, and is what it is elsewhere. */
+static void test_moved(void)
+{
+    enum { ROWS = 40, COLUMNS = 30, SIZE = ROWS * COLUMNS, GAP = 2 };
+    static float w[GAP * SIZE], v[GAP * SIZE], x[SIZE], next_w[GAP * SIZE], next_v[GAP * SIZE];
+    const int64_t strides[] = {GAP * COLUMNS, GAP};
+    const weft_rt_layout layout = {.strides = strides};
+    weft_rt_workspace workspace = {0};
+    weft_rt_error error;
+    for (int gap = 1; gap <= GAP; gap++) {
+        for (int i = 0; i < GAP * SIZE; i++) {
+            w[i] = (float)(i % 7) / 8;
+            v[i] = (float)(i % 5);
+            x[i / GAP] = (float)(i % 3);
+        }
+        moved_call call = {.w = w, .v = v, .x = x, .moved = next_w, .velocity = next_v};
+        if (gap > 1) call.w_layout = call.v_layout = call.moved_layout = call.velocity_layout = &layout;
+        CHECK(moved_prepare(&call, &workspace, NULL, &error) == WEFT_RT_OK);
+        workspace.memory = take(workspace.size);
+        workspace.binding = NULL;
+        CHECK(moved_run(&call, &workspace, &error) == WEFT_RT_OK);
+        call.moved = w;
+        call.velocity = v;
+        CHECK(moved_run(&call, &workspace, &error) == WEFT_RT_OK);
+        for (int i = 0; i < SIZE; i++) CHECK(w[i * gap] == next_w[i * gap] && v[i * gap] == next_v[i * gap]);
+        call.velocity = w;
+        call.moved = v;
+        CHECK(moved_run(&call, &workspace, &error) == WEFT_RT_INVALID_ARGUMENT);
+    }
+}
+
 static void test_specialized(void)
 {
     enum { ROWS = 8, COLUMNS = 6 };
@@ -482,6 +514,7 @@ int main(int argc, char **argv)
     test_version();
     test_weights(argv[1]);
     test_cache();
+    test_moved();
     test_specialized();
     test_too_small();
     test_threads();

@@ -33,6 +33,19 @@ graph {
   return out = %0
 }
 """
+# A step of training: the velocity of w, and w.
+MOVED = """weft 0.1
+graph {
+  %w = input() {name = "w", dtype = f32, shape = [40, 30]}
+  %v = input() {name = "v", dtype = f32, shape = [40, 30]}
+  %x = input() {name = "x", dtype = f32, shape = [30, 40]}
+  %0 = dot(%w, %x) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [0]}
+  %1 = dot(%0, %x) {batch_a = [], batch_b = [], contract_a = [0], contract_b = [1]}
+  %2 = add(%v, %1)
+  %3 = sub(%w, %2)
+  return moved = %3, velocity = %2
+}
+"""
 SIZED = """weft 0.1
 symbol n in [1, 100]
 symbol m in [1, 100]
@@ -96,7 +109,7 @@ NAMED = "weft 0.1\nsymbol int64_t in [1, 9]\ngraph {\n" + "".join(
   return "*\\\\\\n/ float *evil; /* x" = %0, "*/" = %1, "/* ??/" = %2, "7" = %3, "é" = %4
 }
 """
-OBJECTS = {"layer": (LAYER, []), "other": (LAYER, ["--weights", "file"]), "cache": (CACHE, []),
+OBJECTS = {"layer": (LAYER, []), "other": (LAYER, ["--weights", "file"]), "cache": (CACHE, []), "moved": (MOVED, []),
            "sized": (SIZED, ["--extents", "n=3,m=4;m=6,n=8"]), "many": (MANY, []),
            "staged": (STAGED, []), "dense": (DENSE, ["--extents", "n=33"])}
 
@@ -154,6 +167,9 @@ def check_info(weft, folder, target, level):
     weights = info(weft, folder / "other.o").stdout
     cache = info(weft, folder / "cache.o").stdout.splitlines()
     missing += [] if "in place  output out may have the memory of input cache" in cache else ["in place"]
+    moved = info(weft, folder / "moved.o").stdout.splitlines()
+    missing += [line for line in ("in place  output moved may have the memory of input w",
+                                  "in place  output velocity may have the memory of input v") if line not in moved]
     missing += [] if "weights   other.weights, 4096 bytes, digest " in weights else ["weights"]
     whole = (folder / "layer.o").read_bytes()
     damaged = folder / "damaged.o"
