@@ -332,29 +332,17 @@ static weft_status *find_aliases(const weft_build_request *request, weft_fixed f
     return status;
 }
 
-/* Whether anything is changed in place: nothing else lets an output share the memory of an input. */
-static bool has_updates(const weft_graph *graph)
-{
-    bool any = false;
-    for (uint32_t n = 0; n < graph->node_count && !any; n++) {
-        const weft_op_def *op = weft_graph_node(graph, n)->op;
-        any = op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(weft_op_id_of(op));
-    }
-    return any;
-}
-
 /* Whether a variant that decides by the sizes in `fixed` has the aliases of the one for all sizes. */
 static weft_status *keeps_aliases(const weft_build_request *request, weft_fixed fixed, bool *out_keeps)
 {
     weft_variant *own = NULL, *general = NULL;
-    const weft_compiled *compiled = request->program->graph;
     *out_keeps = true;
-    if (fixed.count == 0 || !has_updates(compiled->graph)) return NULL;
+    if (fixed.count == 0) return NULL;
     weft_status *status = find_aliases(request, fixed, &own);
     if (status == NULL) status = find_aliases(request, (weft_fixed){.count = 0}, &general);
     if (status == NULL)
-        *out_keeps = memcmp(own->input_alias, general->input_alias,
-                            request->program->output_count * sizeof *own->input_alias) == 0;
+        *out_keeps = memcmp(own->output_alias, general->output_alias,
+                            request->program->input_count * sizeof *own->output_alias) == 0;
     weft_variant_destroy(own);
     weft_variant_destroy(general);
     return status;
