@@ -209,33 +209,37 @@ static weft_status *find_point(weft_slope_check *check, size_t order, const leve
 
 /* ---- verdicts ---- */
 
+/* What rounding leaves of terms that cancel: these are about 1, or as large as the values. */
+static double find_noise(const weft_slope_check *check, double largest)
+{
+    return 100 * check->rounding * (1 + largest);
+}
+
 static void compare_jvp(const weft_slope_check *check, const level *l, size_t output, const double *jvp, verdict *found)
 {
-    double slack = find_slack(check, l, output);
+    double slack = find_slack(check, l, output), noise = find_noise(check, l->sizes[output]);
     size_t start = l->starts[output], size = l->starts[output + 1] - start;
     for (size_t i = 0; i < size; i++) {
         double expected = l->differences[start + i], difference = fabs(jvp[i] - expected);
         found->count++;
         if (!converges(l->errors[start + i], slack)) {
             found->skipped++;
-        } else if (!(difference <= slack)) {
+        } else if (!(difference <= slack + noise)) {
             if (found->problem[0] == 0)
                 snprintf(found->problem, sizeof found->problem, "number %zu of jvp is %.9g, differences give %.9g", i,
                          jvp[i], expected);
-        } else if (difference > 0) {
+        } else if (difference > noise) {
             found->jvp = fmax(found->jvp, difference / slack * find_tolerance(check));
         }
     }
 }
 
-/* <cotangent, jvp> = <vjp, tangent>, but for rounding of terms that cancel: these are about 1, or as large as the
- * values.
- */
+/* <cotangent, jvp> = <vjp, tangent>, except for rounding of terms that cancel. */
 static void compare_vjp(const weft_slope_check *check, const weft_slope_input *x, size_t size, double largest,
                         const double *cotangent, const double *jvp, const double *vjp, verdict *found)
 {
     double left = weft_vector_dot(size, cotangent, jvp), right = weft_vector_dot(x->size, vjp, x->direction);
-    double scale = 0, tolerance = fmin(0.1, 1e5 * check->rounding), noise = 100 * check->rounding * (1 + largest);
+    double scale = 0, tolerance = fmin(0.1, 1e5 * check->rounding), noise = find_noise(check, largest);
     for (size_t i = 0; i < size; i++) scale += fabs(cotangent[i] * jvp[i]);
     for (size_t i = 0; i < x->size; i++) scale += fabs(vjp[i] * x->direction[i]);
     double difference = fabs(left - right);
