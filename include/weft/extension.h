@@ -171,7 +171,7 @@ typedef struct weft_op_def {
     const char *name;    /* "family.op" for an extension's */
     uint32_t version;    /* of the meaning; part of every key */
     int32_t input_count; /* -1: any number from 1 */
-    uint32_t output_count;
+    uint32_t output_count; /* 0: see count_outputs */
     uint32_t op_class;     /* weft_op_class; WEFT_CLASS_OPAQUE in an extension */
     uint32_t traits;       /* of weft_op_trait; unknown ones are INVALID_ARGUMENT */
     weft_dtype_set dtypes; /* what any of its operands may be; 0: anything; unknown ones are INVALID_ARGUMENT */
@@ -233,6 +233,9 @@ typedef struct weft_op_def {
      */
     weft_status *(*vjp)(const weft_gradient_context *context, weft_tensor *out_values);
     weft_status *(*jvp)(const weft_gradient_context *context, weft_tensor *out_values);
+    /* Since 0.2: the number of outputs of a node, where it depends on the attributes or on the number of operands;
+     * `output_count` is 0 then, and a node for which this gives 0 is INVALID_ARGUMENT. NULL: it is `output_count`. */
+    size_t (*count_outputs)(const struct weft_op_def *op, const weft_attr *attrs, size_t input_count);
 } weft_op_def;
 
 /* ---- extensions ---- */

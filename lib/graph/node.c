@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "runtime/base/float_mode.h"
+#include "runtime/program/extension.h"
 
 /* A node on its way into the graph. */
 typedef struct node_draft {
@@ -72,10 +73,21 @@ static weft_status *check_inputs(weft_graph *graph, const node_draft *draft)
     return NULL;
 }
 
+static weft_status *count_own_outputs(weft_graph *graph, node_draft *draft)
+{
+    weft_float_mode mode = weft_float_mode_enter();
+    draft->output_count = draft->op->count_outputs(draft->op, draft->attrs, draft->input_count);
+    weft_float_mode_leave(mode);
+    if (draft->output_count > 0 && draft->output_count <= UINT32_MAX) return NULL;
+    return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "%s: %zu outputs, but a node has 1 to %" PRIu32,
+                       draft->op->name, draft->output_count, UINT32_MAX);
+}
+
 static weft_status *find_output_count(weft_graph *graph, node_draft *draft)
 {
     weft_op_id id = weft_op_id_of(draft->op);
     draft->output_count = draft->op->output_count;
+    if (weft_op_counts_outputs(draft->op)) return count_own_outputs(graph, draft);
     if (id == WEFT_OP_cond) draft->output_count = draft->attrs[0].region.results.count;
     if (id != WEFT_OP_fold && id != WEFT_OP_while) return NULL;
     int64_t carried = draft->attrs[id == WEFT_OP_fold ? 2 : 0].integer;

@@ -136,9 +136,10 @@ static weft_status *check_op(const char *family, const weft_op_def *op, size_t n
     }
     if (op->name == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %zu of family %s has no name", number, family);
     WEFT_TRY(check_name(family, op->name));
-    if (op->input_count < -1 || op->output_count == 0) {
-        return refuse(WEFT_INVALID_ARGUMENT, "op %s has %d inputs and %u outputs but needs -1 or more and at least 1",
-                      op->name, (int)op->input_count, (unsigned)op->output_count);
+    if (op->input_count < -1 || (op->output_count == 0) != weft_op_counts_outputs(op)) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has %d inputs and %u outputs but needs -1 or more and %s", op->name,
+                      (int)op->input_count, (unsigned)op->output_count,
+                      weft_op_counts_outputs(op) ? "0, since it has count_outputs" : "at least 1");
     }
     if (op->op_class != WEFT_CLASS_OPAQUE) {
         return refuse(WEFT_INVALID_ARGUMENT, "op %s has class %u, but an extension's ops are WEFT_CLASS_OPAQUE",

@@ -9,10 +9,16 @@ static inline bool weft_op_knows_objects(const weft_op_def *op)
     return op->size >= offsetof(weft_op_def, bitcode_size) + sizeof op->bitcode_size;
 }
 
-/* Whether it has derivatives: the last two fields. */
+/* Whether it has derivatives. */
 static inline bool weft_op_knows_gradients(const weft_op_def *op)
 {
     return op->size >= offsetof(weft_op_def, jvp) + sizeof op->jvp;
+}
+
+/* Whether it counts its outputs itself. */
+static inline bool weft_op_counts_outputs(const weft_op_def *op)
+{
+    return op->size >= offsetof(weft_op_def, count_outputs) + sizeof op->count_outputs && op->count_outputs != NULL;
 }
 
 /* weft_extension_check for the public function `where`, which its errors name. */
