@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of the extension, its state for each executor, and what callers can ask of that. */
+#include "gradient.h"
 #include "op.h"
 #include "state.h"
 
@@ -61,7 +62,7 @@ weft_status *einsum_state_find(const char *function, const weft_executor *execut
 
 /* ---- the table ---- */
 
-static const weft_op_def *const ops[] = {&einsum_op};
+static const weft_op_def *const ops[] = {&einsum_op, &einsum_gradient_op};
 
 static const weft_extension extension = {
     .size = sizeof(weft_extension),
@@ -69,7 +70,7 @@ static const weft_extension extension = {
     .abi_minor = WEFT_ABI_MINOR,
     .family = "einsum",
     .version = "0.1.0",
-    .op_count = 1,
+    .op_count = sizeof ops / sizeof *ops,
     .ops = ops,
     .state_create = state_create,
     .state_destroy = state_destroy,

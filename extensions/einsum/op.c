@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "op.h"
+#include "gradient.h"
 #include "lower.h"
 
 weft_status *einsum_op_read(einsum_expression *expression, const weft_attr *attrs, size_t operand_count,
@@ -36,25 +37,31 @@ static weft_status *fill_type(const weft_infer_context *context, const einsum_ex
 }
 
 /* An order that depends on no extents is worked out here, so that a wrong path is an error of the node. */
-static weft_status *infer_with(const weft_infer_context *context, einsum_expression *x, weft_type *out_types)
+static weft_status *infer_with(const weft_infer_context *context, size_t operand_count, einsum_expression *x,
+                               weft_type *out_type)
 {
     einsum_policy policy;
-    weft_shape *shapes = einsum_arena_allocate(&x->arena, context->input_count, sizeof *shapes);
+    weft_shape *shapes = einsum_arena_allocate(&x->arena, operand_count, sizeof *shapes);
     if (shapes == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < context->input_count; i++) shapes[i] = context->inputs[i].shape;
-    WEFT_TRY(einsum_op_read(x, context->attrs, context->input_count, shapes, context->graph, &policy));
+    for (size_t i = 0; i < operand_count; i++) shapes[i] = context->inputs[i].shape;
+    WEFT_TRY(einsum_op_read(x, context->attrs, operand_count, shapes, context->graph, &policy));
     if (policy.kind != EINSUM_POLICY_AUTO) WEFT_TRY(einsum_expression_order(x, &policy, context->inputs[0].dtype));
-    return fill_type(context, x, out_types);
+    return fill_type(context, x, out_type);
 }
 
-static weft_status *infer(const weft_infer_context *context, weft_type *out_types)
+weft_status *einsum_op_infer(const weft_infer_context *context, size_t operand_count, weft_type *out_type)
 {
     WEFT_TRY(check_dtypes(context));
     einsum_expression x;
     einsum_expression_init(&x, weft_graph_allocator(context->graph));
-    weft_status *status = infer_with(context, &x, out_types);
+    weft_status *status = infer_with(context, operand_count, &x, out_type);
     einsum_expression_finish(&x);
     return status;
+}
+
+static weft_status *infer(const weft_infer_context *context, weft_type *out_types)
+{
+    return einsum_op_infer(context, context->input_count, out_types);
 }
 
 /* ---- lowering ---- */
@@ -173,4 +180,6 @@ const weft_op_def einsum_op = {
     .lower = lower,
     .kernel = einsum_op_run,
     .lower_for = lower_for,
+    .vjp = einsum_gradient_pull,
+    .jvp = einsum_gradient_push,
 };

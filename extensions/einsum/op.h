@@ -22,6 +22,10 @@ extern const weft_op_def einsum_op;
 weft_status *einsum_op_read(einsum_expression *expression, const weft_attr *attrs, size_t operand_count,
                             const weft_shape *shapes, weft_graph *graph, einsum_policy *out_policy) WEFT_MUST_USE;
 
+/* The type of the result over the first `operand_count` inputs of the context, all of which must have one dtype. */
+weft_status *einsum_op_infer(const weft_infer_context *context, size_t operand_count,
+                             weft_type *out_type) WEFT_MUST_USE;
+
 /* The node at run time, planned and compiled for the extents it meets. */
 weft_status *einsum_op_run(const weft_kernel_context *context);
 #endif

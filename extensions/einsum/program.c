@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/gradient.h>
 
 typedef struct cached_plan {
     einsum_shared shared;
@@ -44,13 +45,19 @@ static void *put_ints(void *at, weft_ints ints)
     return put(put(at, &ints.count, sizeof ints.count), ints.items, ints.count * sizeof *ints.items);
 }
 
+/* The end of a key, which orders do without: a gradient has the order of its contraction. */
+static size_t wrt_size(const einsum_call *call)
+{
+    return sizeof call->wrt.count + call->wrt.count * sizeof *call->wrt.items;
+}
+
 static size_t key_size(const einsum_call *call)
 {
     size_t size = strlen(call->text) + strlen(call->order) + strlen(call->planner) + 3;
     size += sizeof call->dtype + sizeof call->products + sizeof call->room + sizeof call->copies + 2 * sizeof(size_t) +
             (call->path.count + call->sliced.count) * sizeof(int64_t);
     for (size_t i = 0; i < call->operand_count; i++) size += sizeof(size_t) + call->shapes[i].count * sizeof(int64_t);
-    return size;
+    return size + wrt_size(call);
 }
 
 static void fill_key(const einsum_call *call, void *at)
@@ -61,7 +68,8 @@ static void fill_key(const einsum_call *call, void *at)
     for (size_t i = 0; i < call->operand_count; i++) at = put_ints(at, call->shapes[i]);
     at = put_text(at, call->text);
     at = put_text(at, call->order);
-    put_text(at, call->planner);
+    at = put_text(at, call->planner);
+    put_ints(at, call->wrt);
 }
 
 /* ---- plans ---- */
@@ -131,7 +139,7 @@ static weft_status *find_order(einsum_state *state, const einsum_call *call, ein
 typedef struct compilation {
     einsum_state *state;
     const einsum_call *call;
-    einsum_key key;
+    einsum_key key; /* of the order */
     weft_graph *graph;
     einsum_expression x;
 } compilation;
@@ -139,32 +147,35 @@ typedef struct compilation {
 /* Inputs are called so, with the number of the operand after it. */
 static const char operand_name[] = "operand";
 
+static weft_status *trace_input(compilation *c, size_t number, weft_shape shape, weft_tensor *out_input)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s%zu", operand_name, number);
+    *out_input = weft_input(c->graph, name, c->call->dtype, shape);
+    return weft_status_clone(c->state->allocator, weft_graph_error(c->graph));
+}
+
 /* Traces inputs of the extents at hand. */
 static weft_status *trace_inputs(compilation *c, weft_tensor *out_inputs, weft_shape *out_shapes)
 {
     for (size_t i = 0; i < c->call->operand_count; i++) {
         weft_ints shape = c->call->shapes[i];
-        char name[32];
         weft_extent *extents = einsum_arena_allocate(&c->x.arena, shape.count, sizeof *extents);
         if (extents == NULL) return weft_status_out_of_memory();
         for (size_t axis = 0; axis < shape.count; axis++) extents[axis] = weft_extent_of(shape.items[axis]);
-        snprintf(name, sizeof name, "%s%zu", operand_name, i);
         out_shapes[i] = (weft_shape){shape.count, extents};
-        out_inputs[i] = weft_input(c->graph, name, c->call->dtype, out_shapes[i]);
-        if (!weft_tensor_is_valid(out_inputs[i]))
-            return weft_status_clone(c->state->allocator, weft_graph_error(c->graph));
+        WEFT_TRY(trace_input(c, i, out_shapes[i], &out_inputs[i]));
     }
     return NULL;
 }
 
-static weft_status *trace(compilation *c, weft_tensor *out_result)
+static weft_status *trace_contraction(compilation *c, weft_tensor *inputs, weft_tensor *out_result)
 {
     bool seen = false;
     einsum_policy policy;
     size_t count = c->call->operand_count;
-    weft_tensor *inputs = einsum_arena_allocate(&c->x.arena, count, sizeof *inputs);
     weft_shape *shapes = einsum_arena_allocate(&c->x.arena, count, sizeof *shapes);
-    if (inputs == NULL || shapes == NULL) return weft_status_out_of_memory();
+    if (shapes == NULL) return weft_status_out_of_memory();
     WEFT_TRY(trace_inputs(c, inputs, shapes));
     WEFT_TRY(c->call->read(c->call, &c->x, shapes, &policy));
     policy.planner.limit = c->call->room;
@@ -177,17 +188,61 @@ static weft_status *trace(compilation *c, weft_tensor *out_result)
     return einsum_lower(&c->x, inputs, out_result);
 }
 
+static weft_status *trace_gradient(compilation *c, const weft_tensor *inputs, weft_tensor result,
+                                   weft_tensor *out_results)
+{
+    weft_ints wrt = c->call->wrt;
+    weft_tensor cotangent, *items = einsum_arena_allocate(&c->x.arena, wrt.count, sizeof *items);
+    if (items == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < wrt.count; i++) items[i] = inputs[wrt.items[i]];
+    WEFT_TRY(trace_input(c, c->call->operand_count, weft_tensor_shape(result), &cotangent));
+    weft_vjp(WEFT_TENSORS(result), WEFT_TENSORS(cotangent), (weft_tensors){wrt.count, items}, out_results);
+    return NULL;
+}
+
+static weft_status *trace(compilation *c, weft_tensors *out_results)
+{
+    size_t count = c->call->wrt.count;
+    weft_tensor result = {0};
+    weft_tensor *inputs = einsum_arena_allocate(&c->x.arena, c->call->operand_count, sizeof *inputs);
+    weft_tensor *results = einsum_arena_allocate(&c->x.arena, count + 1, sizeof *results);
+    if (inputs == NULL || results == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(trace_contraction(c, inputs, &result));
+    *out_results = (weft_tensors){count == 0 ? 1 : count, results};
+    results[0] = result;
+    return count == 0 || !weft_tensor_is_valid(result) ? NULL : trace_gradient(c, inputs, result, results);
+}
+
+/* Outputs are called so, with their number after it. */
+static weft_status *name_results(einsum_arena *arena, size_t count, const char ***out_names)
+{
+    enum { ROOM = 32 };
+    char *text = einsum_arena_allocate(arena, count, ROOM);
+    *out_names = einsum_arena_allocate(arena, count, sizeof **out_names);
+    if (text == NULL || *out_names == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++, text += ROOM) {
+        snprintf(text, ROOM, "result%zu", i);
+        (*out_names)[i] = text;
+    }
+    return NULL;
+}
+
+static weft_status *compile_traced(compilation *c, weft_program **out_program)
+{
+    const char **names;
+    weft_tensors results;
+    const weft_policy policy = {.size = sizeof policy, .products = c->call->products};
+    WEFT_TRY(trace(c, &results));
+    WEFT_TRY(name_results(&c->x.arena, results.count, &names));
+    return weft_compile_named(c->graph, results, names, &policy, out_program);
+}
+
 static EINSUM_PLAIN_FUNCTION(weft_status *, compile, (compilation * c, weft_program **out_program), (c, out_program))
 {
-    weft_tensor result = {0};
     WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = c->state->allocator}, &c->graph));
     einsum_expression_init(&c->x, c->state->allocator);
-    weft_status *status = trace(c, &result);
+    weft_status *status = compile_traced(c, out_program);
     einsum_expression_finish(&c->x);
-    const weft_policy policy = {.size = sizeof policy, .products = c->call->products};
-    if (status == NULL)
-        status =
-            weft_compile_named(c->graph, (weft_tensors){1, &result}, (const char *[]){"result"}, &policy, out_program);
     weft_graph_destroy(c->graph);
     return status;
 }
@@ -232,7 +287,8 @@ static weft_status *find_keyed(einsum_state *state, const einsum_call *call, ein
     einsum_cache *cache = &state->caches[WEFT_EINSUM_PROGRAMS];
     *out_program = (cached_program *)einsum_cache_find(cache, key);
     if (*out_program != NULL) return NULL;
-    WEFT_TRY(compile(&(compilation){.state = state, .call = call, .key = key}, &program));
+    const einsum_key order = {key.data, key.size - wrt_size(call)};
+    WEFT_TRY(compile(&(compilation){.state = state, .call = call, .key = order}, &program));
     WEFT_TRY(program_wrap(state->allocator, program, out_program));
     einsum_cache_insert(cache, key, &(*out_program)->shared, key.size + weft_program_bytes(program));
     return NULL;
@@ -287,9 +343,10 @@ static weft_status *run_within(einsum_state *state, einsum_call *call, weft_exec
                                weft_array *const *operands, weft_array **inputs, weft_run *run)
 {
     enum { FEW = 8 };
+    const uint64_t most = call->wrt.count > 0 && call->limit <= UINT64_MAX / 2 ? 2 * call->limit : call->limit;
     size_t least = SIZE_MAX, *peak = &run->report->peak_bytes;
     einsum_room room = einsum_room_start(call->limit);
-    run->memory_limit = call->limit;
+    run->memory_limit = most;
     for (bool whole = call->operand_count <= FEW, again = true; again; whole = false) {
         bool first = room.tries == 0 && !room.copies;
         *run->report = (weft_report){.peak_bytes = 0};
@@ -299,10 +356,10 @@ static weft_status *run_within(einsum_state *state, einsum_call *call, weft_exec
         if (weft_status_code(status) != WEFT_OVER_LIMIT || (first && *peak == 0)) return status;
         weft_status_destroy(status);
         if (*peak > 0 && *peak < least) least = *peak;
-        again = whole || lower_room(&room, call->limit, *peak);
+        again = whole || lower_room(&room, most, *peak);
     }
     *peak = least;
-    return no_program(state, call->limit, least);
+    return no_program(state, most, least);
 }
 
 weft_status *einsum_program_run(einsum_state *state, einsum_call *call, weft_executor *executor,

@@ -8,11 +8,12 @@
 #include "expression.h"
 #include "state.h"
 
-/* What is contracted. The same key means the same contraction, the other way need not hold. */
+/* What is contracted, or differentiated. The same key means the same contraction, the other way need not hold. */
 typedef struct einsum_call {
     const char *text, *order,
         *planner; /* `text` may be as a caller wrote it, the others mean something to `read` only */
     weft_ints path, sliced;
+    weft_ints wrt; /* of a gradient: its operands, see gradient.h; none: the contraction itself */
     weft_dtype dtype;
     size_t operand_count;
     const weft_ints *shapes;
@@ -31,6 +32,9 @@ typedef struct einsum_call {
  * Contracts `operands`, of the shapes of `call`, on `executor`. `run` says where the output goes, on which runtime, who
  * cancels, and, where there is a limit at least, where the report goes; `inputs` has room for a pointer to each
  * operand. OVER_LIMIT where no program was found that keeps the limit; nothing is written then.
+ *
+ * Of a gradient there is an output for each of `wrt`, the cotangent comes after the operands, and the limit is twice
+ * that of the contraction.
  */
 weft_status *einsum_program_run(einsum_state *state, einsum_call *call, weft_executor *executor,
                                 weft_array *const *operands, weft_array **inputs, weft_run *run) WEFT_MUST_USE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The symbolic node at run time: contracted by a program for the extents it meets. */
+/* The symbolic node, or its gradient, at run time: contracted by a program for the extents it meets. */
 #define WEFT_NO_LOCATIONS
+#include "gradient.h"
 #include "op.h"
 #include "program.h"
 
@@ -16,21 +17,22 @@ static weft_status *wrap(const weft_kernel_context *context, const weft_view *vi
                            NULL, out_array);
 }
 
-/* The output, then the operands. */
+/* The outputs, then the operands. */
 static weft_status *wrap_all(const weft_kernel_context *context, weft_array **arrays)
 {
-    WEFT_TRY(wrap(context, &context->outputs[0], &arrays[0]));
-    for (size_t i = 0; i < context->input_count; i++) WEFT_TRY(wrap(context, &context->inputs[i], &arrays[1 + i]));
+    for (size_t i = 0; i < context->output_count; i++) WEFT_TRY(wrap(context, &context->outputs[i], arrays++));
+    for (size_t i = 0; i < context->input_count; i++) WEFT_TRY(wrap(context, &context->inputs[i], arrays++));
     return NULL;
 }
 
-static weft_status *fill_call(const weft_kernel_context *context, einsum_arena *arena, einsum_call *out_call)
+static weft_status *fill_call(const weft_kernel_context *context, size_t operand_count, weft_ints wrt,
+                              einsum_arena *arena, einsum_call *out_call)
 {
     const weft_attr *attrs = context->attrs;
     einsum_planner planner;
-    weft_ints *shapes = einsum_arena_allocate(arena, context->input_count, sizeof *shapes);
+    weft_ints *shapes = einsum_arena_allocate(arena, operand_count, sizeof *shapes);
     if (shapes == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < context->input_count; i++)
+    for (size_t i = 0; i < operand_count; i++)
         shapes[i] = (weft_ints){context->inputs[i].rank, context->inputs[i].shape};
     WEFT_TRY(einsum_planner_parse(arena, attrs[EINSUM_ATTR_PLANNER].data, &planner));
     *out_call = (einsum_call){.text = attrs[EINSUM_ATTR_EQUATION].data,
@@ -38,8 +40,9 @@ static weft_status *fill_call(const weft_kernel_context *context, einsum_arena *
                               .planner = attrs[EINSUM_ATTR_PLANNER].data,
                               .path = attrs[EINSUM_ATTR_PATH].ints,
                               .sliced = attrs[EINSUM_ATTR_SLICED].ints,
+                              .wrt = wrt,
                               .dtype = context->inputs[0].dtype,
-                              .operand_count = context->input_count,
+                              .operand_count = operand_count,
                               .shapes = shapes,
                               .limit = planner.limit,
                               .cancelled = context->cancelled,
@@ -55,21 +58,21 @@ static weft_status *run_over(const weft_kernel_context *context, einsum_call *ca
     WEFT_TRY(wrap_all(context, arrays));
     weft_report report = {.peak_bytes = 0};
     weft_run run = {.runtime = context->runtime,
-                    .output_count = 1,
+                    .output_count = context->output_count,
                     .outputs = arrays,
                     .cancelled = context->cancelled,
                     .report = &report};
-    weft_status *status =
-        einsum_program_run(context->extension_state, call, context->executor, arrays + 1, inputs, &run);
+    weft_status *status = einsum_program_run(context->extension_state, call, context->executor,
+                                             arrays + context->output_count, inputs, &run);
     if (context->nested_bytes != NULL) *context->nested_bytes = report.peak_bytes;
     return status;
 }
 
-static weft_status *run_in(const weft_kernel_context *context, einsum_arena *arena)
+static weft_status *run_in(const weft_kernel_context *context, size_t operand_count, weft_ints wrt, einsum_arena *arena)
 {
     einsum_call call;
-    size_t count = 1 + context->input_count;
-    WEFT_TRY(fill_call(context, arena, &call));
+    size_t count = context->output_count + context->input_count;
+    WEFT_TRY(fill_call(context, operand_count, wrt, arena, &call));
     weft_array **arrays = einsum_arena_allocate(arena, 2 * count, sizeof(weft_array *));
     if (arrays == NULL) return weft_status_out_of_memory();
     weft_status *status = run_over(context, &call, arrays, arrays + count);
@@ -77,11 +80,21 @@ static weft_status *run_in(const weft_kernel_context *context, einsum_arena *are
     return status;
 }
 
-weft_status *einsum_op_run(const weft_kernel_context *context)
+static weft_status *run(const weft_kernel_context *context, size_t operand_count, weft_ints wrt)
 {
     einsum_arena arena;
     einsum_arena_init(&arena, context->allocator);
-    weft_status *status = run_in(context, &arena);
+    weft_status *status = run_in(context, operand_count, wrt, &arena);
     einsum_arena_finish(&arena);
     return status;
+}
+
+weft_status *einsum_op_run(const weft_kernel_context *context)
+{
+    return run(context, context->input_count, (weft_ints){0, NULL});
+}
+
+weft_status *einsum_gradient_run(const weft_kernel_context *context)
+{
+    return run(context, context->input_count - 1, context->attrs[EINSUM_ATTR_WRT].ints);
 }
