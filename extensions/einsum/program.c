@@ -322,9 +322,15 @@ static weft_status *run_once(einsum_state *state, const einsum_call *call, weft_
     return status;
 }
 
-static weft_status *no_program(const einsum_state *state, uint64_t limit, size_t least)
+static weft_status *no_program(const einsum_state *state, const einsum_call *call, size_t least)
 {
-    return einsum_planner_over_limit(state->allocator, limit,
+    if (call->wrt.count > 0) {
+        return einsum_planner_over_limit(state->allocator, call->limit,
+                                         "the least that its gradient, which may take twice as much, was found to need "
+                                         "is %zu",
+                                         least);
+    }
+    return einsum_planner_over_limit(state->allocator, call->limit,
                                      "the least that intermediates were found to take is %zu; what is found depends "
                                      "on the limit, so that one of as much may be too small",
                                      least);
@@ -359,7 +365,7 @@ static weft_status *run_within(einsum_state *state, einsum_call *call, weft_exec
         again = whole || lower_room(&room, most, *peak);
     }
     *peak = least;
-    return no_program(state, most, least);
+    return no_program(state, call, least);
 }
 
 weft_status *einsum_program_run(einsum_state *state, einsum_call *call, weft_executor *executor,
