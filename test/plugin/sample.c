@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin as a third party writes it, against the public headers alone. sample.swish is defined by what it lowers to;
- * sample.median has a kernel, which uses scratch memory and the executor's threads. The kernel has a name for programs
+ * A plugin as a third party writes it, against the public headers alone. sample.swish is defined by what it lowers to,
+ * through which it is differentiated; sample.median has a kernel, which uses scratch memory and the executor's threads,
+ * and so needs rules for its derivatives. The kernel has a name for programs
  * compiled ahead of time: applications compile this file too, or the plugin has its bitcode, made from this file
  * beforehand, in a file that SAMPLE_BITCODE names.
  */
 #include <weft/extension.h>
+#include <weft/shape.h>
 
 #define FLOATS (1u << WEFT_F32 | 1u << WEFT_F64)
 
@@ -124,6 +126,33 @@ weft_status *sample_median_kernel(const weft_kernel_context *context)
     return NULL;
 }
 
+/* For each element of the last axis what the median changes by when it does: 1 in the middle, or 1/2 for two. Equal
+ * elements count in their order. */
+static weft_tensor middle_of(weft_tensor x)
+{
+    int64_t last = (int64_t)weft_tensor_rank(x) - 1;
+    weft_tensor count = weft_extent_tensor(x.graph, weft_tensor_extent(x, last));
+    weft_tensor rank = weft_argsort(weft_argsort(x, last, false), last, false);
+    weft_tensor distance = weft_abs(weft_sub(weft_mul(rank, 2), weft_sub(count, 1)));
+    weft_tensor is_middle = weft_cast(weft_le(distance, 1), weft_tensor_dtype(x));
+    return weft_div(is_middle, weft_reduce_sum(is_middle, WEFT_INTS(last), true));
+}
+
+static weft_status *pull_median(const weft_gradient_context *context, weft_tensor *out_values)
+{
+    weft_tensor x = context->inputs.items[0], cotangent = context->given.items[0];
+    out_values[0] = weft_mul(weft_unsqueeze(cotangent, -1), middle_of(x));
+    return NULL;
+}
+
+static weft_status *push_median(const weft_gradient_context *context, weft_tensor *out_values)
+{
+    weft_tensor x = context->inputs.items[0], tangent = context->given.items[0];
+    int64_t last = (int64_t)weft_tensor_rank(x) - 1;
+    out_values[0] = weft_reduce_sum(weft_mul(tangent, middle_of(x)), WEFT_INTS(last), false);
+    return NULL;
+}
+
 #ifdef SAMPLE_BITCODE
 static const unsigned char bitcode[] = {
 #include SAMPLE_BITCODE
@@ -147,6 +176,8 @@ static const weft_op_def median = {
     .bitcode = bitcode,
     .bitcode_size = sizeof bitcode,
 #endif
+    .vjp = pull_median,
+    .jvp = push_median,
 };
 
 /* ---- the table ---- */

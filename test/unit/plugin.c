@@ -41,6 +41,14 @@ static weft_status *scratch_none(const weft_kernel_context *context, size_t *out
     return NULL;
 }
 
+static size_t count_none(const weft_op_def *op, const weft_attr *attrs, size_t input_count)
+{
+    (void)op;
+    (void)attrs;
+    (void)input_count;
+    return 0;
+}
+
 typedef struct table {
     weft_attr_def attr;
     weft_op_def op, second;
@@ -148,6 +156,16 @@ static void ops_are_checked(void **state)
     refused("op demo.two has neither a lower nor a kernel function");
     t.op.output_count = 0;
     refused("op demo.one has 1 inputs and 0 outputs but needs -1 or more and at least 1");
+    t.op.count_outputs = count_none;
+    refused("op demo.one has 1 inputs and 1 outputs but needs -1 or more and 0, since it has count_outputs");
+    t.op.output_count = 0;
+    t.op.count_outputs = count_none;
+    t.op.size = offsetof(weft_op_def, count_outputs);
+    refused("op demo.one has 1 inputs and 0 outputs but needs -1 or more and at least 1");
+    t.op.output_count = 0;
+    t.op.count_outputs = count_none;
+    weft_test_ok(weft_extension_check(&t.extension));
+    fill_table(NULL);
     t.op.input_count = -2;
     refused("op demo.one has -2 inputs and 1 outputs");
     t.op.dtypes = 1u << 30 | 1;

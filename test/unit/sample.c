@@ -84,6 +84,68 @@ static void use_the_sample(void **state)
     weft_plugin_destroy(plugin);
 }
 
+/* ---- derivatives ---- */
+
+static double slope_of_swish(double x)
+{
+    double s = 1 / (1 + exp(-x));
+    return s * (1 + x * (1 - s));
+}
+
+/* The median of swish: its gradient, its derivative along ones, and its Hessian by ones. */
+static weft_program *compile_derivatives(const weft_extension *extension)
+{
+    weft_graph *graph;
+    weft_program *program;
+    weft_tensor gradient, tangent, product;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_test_ok(weft_graph_register(graph, extension));
+    weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(1, weft_symbol(graph, "n", 1, 1000)));
+    weft_tensor loss = weft_reduce_sum(sample_median(sample_swish(x)), WEFT_INTS(0), false);
+    weft_tensor ones = weft_full_like(x, 1);
+    weft_grad(loss, WEFT_TENSORS(x), &gradient);
+    weft_jvp(WEFT_TENSORS(loss), WEFT_TENSORS(x), WEFT_TENSORS(ones), &tangent);
+    weft_hvp(loss, WEFT_TENSORS(x), WEFT_TENSORS(ones), &product);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(gradient, tangent, product), NULL, &program));
+    weft_graph_destroy(graph);
+    return program;
+}
+
+static void check_derivatives(weft_executor *executor, weft_program *program, int64_t count, double *data)
+{
+    weft_array *x = columns(1, count, data), *results[3] = {NULL};
+    double slope = 0, step = 1e-4;
+    weft_test_ok(weft_executor_run(executor, program,
+                                   &(weft_run){.input_count = 1, .inputs = &x, .output_count = 3, .outputs = results}));
+    const double *gradient = weft_array_data(results[0]), *product = weft_array_data(results[2]);
+    for (int64_t i = 0; i < count; i++) {
+        double share = count % 2 == 1 ? data[i] == 3 : (data[i] == 3 || data[i] == 5) / 2.0;
+        double second = (slope_of_swish(data[i] + step) - slope_of_swish(data[i] - step)) / (2 * step);
+        slope += share * slope_of_swish(data[i]);
+        assert_true(fabs(gradient[i] - share * slope_of_swish(data[i])) < 1e-12);
+        assert_true(fabs(product[i] - share * second) < 1e-6);
+    }
+    assert_true(fabs(*(double *)weft_array_data(results[1]) - slope) < 1e-12);
+    for (size_t i = 0; i < 3; i++) weft_array_release(results[i]);
+    weft_array_release(x);
+}
+
+static void differentiate_the_sample(void **state)
+{
+    (void)state;
+    weft_plugin *plugin = load(sample_path);
+    weft_executor *executor = executor_with(weft_plugin_extension(plugin));
+    weft_program *program = compile_derivatives(weft_plugin_extension(plugin));
+    double even[] = {5, 1, 3, 9}, odd[] = {7, 3, 1};
+    check_derivatives(executor, program, 4, even);
+    check_derivatives(executor, program, 3, odd);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+    weft_plugin_destroy(plugin);
+}
+
+/* ---- errors ---- */
+
 static void guard_what_the_sample_requires(void **state)
 {
     (void)state;
@@ -250,6 +312,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(use_the_sample),
+        cmocka_unit_test(differentiate_the_sample),
         cmocka_unit_test(guard_what_the_sample_requires),
         cmocka_unit_test(errors_name_the_line_of_the_call),
         cmocka_unit_test(errors_of_kernels_end_with_the_line),
