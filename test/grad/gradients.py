@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases of gradients.json: gradients.py BUILD [--all] [--group G] [--case NAME] [--mode MODE] [--shard I/N] [-v].
+"""The cases of gradients.json: gradients.py BUILD [--group G] [--case NAME] [--mode MODE] [--shard I/N] [-v].
 
 Each is traced and run in f64 and f32, with numbers and with symbols for extents, on generated code and, with no pass
 run over the graph, on the reference. Compared are the values, vjp, jvp, the gradient of a loss, and the product of its
@@ -20,9 +20,6 @@ from declared import Declared
 from trial import Case, Library, Trial
 import training
 
-# Groups whose rules are to come: of these only the values are compared, unless they are asked for.
-PENDING = {"einsum", "second_order"}
-
 
 class Mode:
     """One way to run a case."""
@@ -33,8 +30,8 @@ class Mode:
 
 
 class Runner:
-    def __init__(self, build, wanted, pending, verbose):
-        self.library, self.pending, self.verbose = Library(build), pending, verbose
+    def __init__(self, build, wanted, verbose):
+        self.library, self.verbose = Library(build), verbose
         root = FOLDER.parent.parent
         self.declared = Declared([*sorted((root / "include/weft").glob("*.h")),
                                   root / "extensions/einsum/include/weft/einsum.h"])
@@ -44,7 +41,7 @@ class Runner:
         self.failed = collections.defaultdict(set)
 
     def trial(self, case, is_narrow, symbolic):
-        return Trial(self.library, self.declared, case, is_narrow, symbolic, case.group not in self.pending)
+        return Trial(self.library, self.declared, case, is_narrow, symbolic)
 
     def run(self, case):
         for mode in self.modes:
@@ -102,7 +99,6 @@ def chosen(rows, group, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--all", action="store_true", help="also what is to come")
     parser.add_argument("--group", action="append")
     parser.add_argument("--case", action="append")
     parser.add_argument("--mode", help="of ref or llvm, f64 or f32, numbers or symbols: those wanted, with commas")
@@ -112,11 +108,10 @@ def main():
     content = json.loads((FOLDER / "gradients.json").read_text())
     cases = chosen(content["cases"], None, options)
     runs = chosen(content["training"], "training", options)
-    pending = set() if options.all or options.group or options.case else PENDING
-    runner = Runner(options.build, set(options.mode.split(",")) if options.mode else set(), pending, options.verbose)
+    runner = Runner(options.build, set(options.mode.split(",")) if options.mode else set(), options.verbose)
     for row in cases:
         runner.run(Case(row))
-    for row in runs if "training" not in runner.pending else []:
+    for row in runs:
         runner.train(row)
     for group, names in sorted(runner.failed.items()):
         print(f"{group}: {len(names)} wrong: {', '.join(sorted(names))}")

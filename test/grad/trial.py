@@ -66,7 +66,7 @@ class Case:
 class Trial:
     """A case traced: `sections` maps what is computed to its tensors, `failures` to why it could not be traced."""
 
-    def __init__(self, weft, declared, case, is_narrow, symbolic, gradients):
+    def __init__(self, weft, declared, case, is_narrow, symbolic):
         self.weft, self.case = weft, case
         self.tracer = Tracer(weft, declared, is_narrow, symbolic)
         self.graph = self.tracer.graph
@@ -78,7 +78,7 @@ class Trial:
             self.tracer.values[entry["name"]] = self.tracer.input(f"x{number}", entry["dtype"], extents)
         self.inputs = [self.tracer.values[case.inputs[i]["name"]] for i in case.wrt]
         self.trace("values", self.values)
-        if gradients and "values" in self.sections:
+        if "values" in self.sections:
             self.trace_gradients()
         self.dtypes = {name: [NAMES[weft.tensor_dtype(tensor)] for tensor in tensors]
                        for name, tensors in self.sections.items()}
