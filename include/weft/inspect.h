@@ -77,8 +77,8 @@ typedef struct weft_program_view_step {
 typedef struct weft_program_view_output {
     const char *name;
     weft_program_view_value value;
-    /* The input worth donating for it, of several the first: a run that may overwrite that input updates it in place, or
-     * writes the output over it, see weft_executor_run. SIZE_MAX: none; in regions always. */
+    /* The input worth donating for it, of several the first: a run that may overwrite that input updates it in place,
+     * or writes the output over it, see weft_executor_run. SIZE_MAX: none; in regions always. */
     size_t donor;
 } weft_program_view_output;
 

@@ -103,11 +103,12 @@ static uint32_t last_before(const variant_builder *builder, uint32_t number)
     return last;
 }
 
-/* Whether step `other` could be written over inputs, all of which `step` reads. */
+/* Whether what step `other` writes could be in the memory of inputs, all of which `step` reads. */
 static bool competes(const variant_builder *builder, const planned_step *step, uint32_t other)
 {
     const planned_step *o = &builder->steps[other];
     bool any = false;
+    if (o->copies) return weft_builder_reads(builder, step, builder->buffers[o->source]);
     if (may_fail(o) || !writes_output(builder, other)) return false;
     for (uint32_t i = 0; i < weft_kernel_argument_count(o->lowered.kernel); i++) {
         uint32_t read = builder->buffers[o->lowered.memories[i]];
