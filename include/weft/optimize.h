@@ -17,7 +17,8 @@
  *  - `rate`, and `step`, which counts the steps before this one, have rank 0: a float of any dtype, and an i64.
  *  - In options 0 stands for the default; numbers out of the ranges given are INVALID_ARGUMENT.
  *
- * Formulas and defaults are those of PyTorch's torch.optim, whose numbers they give; papers are named.
+ * Formulas and defaults are those of PyTorch's torch.optim, whose numbers they give, except that no optimiser decays
+ * weights by default; papers are named, and Lion is its paper's. Next values may be left out by NULL.
  */
 #include <weft/ops.h>
 
@@ -28,7 +29,7 @@ extern "C" {
 typedef struct weft_sgd_options {
     double momentum;     /* in [0, 1) */
     double weight_decay; /* >= 0: times the parameter, added to the gradient */
-    bool nesterov;       /* looks ahead by the momentum; Sutskever et al., 2013 */
+    bool nesterov;       /* looks ahead by the momentum, which is not 0; Sutskever et al., 2013 */
 } weft_sgd_options;
 /* p - rate * v, where v = momentum * velocity + gradient. Without momentum `velocity` is WEFT_NO_TENSOR and v is the
  * gradient. */

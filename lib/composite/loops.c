@@ -68,7 +68,7 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_fold_in_segments,
     bool fine = weft_composite_wants_own(graph, "fold_in_segments", "the number of iterations", trips) &&
                 weft_composite_wants_own(graph, "fold_in_segments", "the length of a segment", length) &&
                 weft_require_at_most(graph, weft_extent_of(1), length,
-                                     "fold_in_segments: the length of a segment is %s, but must be at least 1",
+                                     "fold_in_segments: the length of a segment is %s, but must be at least 1, or 0 for the usual one",
                                      weft_extent_describe(length).text);
     if (body == NULL) weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "fold_in_segments", "%s", "the body is NULL");
     weft_tensor *results = weft_allocate(graph->allocator, (initial.count + 1) * sizeof *results);

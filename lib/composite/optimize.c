@@ -153,6 +153,10 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_sgd,
         !in_range(u.graph, "sgd", "weight_decay", o.weight_decay, 0, INFINITY, false) ||
         (o.momentum != 0 && !wants_state(&u, "the velocity", velocity)))
         return fail(&u, out_velocity, NULL);
+    if (o.nesterov && o.momentum == 0) {
+        weft_trace_fail(u.graph, WEFT_INVALID_ARGUMENT, "sgd", "%s", "nesterov needs a momentum");
+        return fail(&u, out_velocity, NULL);
+    }
     decay(&u, o.weight_decay);
     weft_tensor way = o.momentum == 0 ? u.g : weft_add(times(velocity, o.momentum), u.g);
     keep(out_velocity, o.momentum == 0 ? velocity : way);

@@ -77,6 +77,10 @@ static const char *name_of(weft_tensor tensor)
 static bool check_wrt(call *c, weft_tensors wrt)
 {
     if (!check_tensors(c, "wrt", wrt)) return false;
+    if (wrt.count == 0) {
+        weft_trace_fail(c->graph, WEFT_INVALID_ARGUMENT, c->function, "%s", "wrt is empty");
+        return false;
+    }
     for (size_t i = 0; i < wrt.count; i++) {
         weft_dtype dtype = weft_tensor_dtype(wrt.items[i]);
         if (weft_gradient_has(dtype)) continue;
