@@ -86,7 +86,7 @@ static weft_tensor slope_asinh(const weft_tensor *x, weft_tensor y, size_t i)
     (void)y, (void)i;
     if (is_complex(x[0])) return over(1, weft_sqrt(plus(weft_mul(x[0], x[0]), 1)));
     double far = weft_tensor_dtype(x[0]) == WEFT_F64 ? 0x1p27 : weft_tensor_dtype(x[0]) == WEFT_F16 ? 0x1p6 : 0x1p13;
-    weft_tensor size = weft_abs(x[0]), near = weft_min(size, number(size, far));
+    weft_tensor size = weft_abs(x[0]), near = weft_max(weft_min(x[0], number(size, far)), number(size, -far));
     return weft_select(weft_gt(size, number(size, far)), over(1, size),
                        over(1, weft_sqrt(plus(weft_mul(near, near), 1))));
 }
@@ -106,7 +106,8 @@ static weft_tensor slope_pow(const weft_tensor *x, weft_tensor y, size_t i)
     return weft_select(weft_eq(x[1], zero), zero, weft_mul(x[1], weft_pow(x[0], plus(x[1], -1))));
 }
 
-/* (x dy - y dx) / (x^2 + y^2) over the greater of both: no square over- or underflows. 0 at the origin. */
+/* (x dy - y dx) / (x^2 + y^2) over the greater of both: no square over- or underflows. 0 at the origin and at infinity.
+ */
 static weft_tensor slope_atan2(const weft_tensor *x, weft_tensor y, size_t i)
 {
     (void)y;
@@ -114,7 +115,8 @@ static weft_tensor slope_atan2(const weft_tensor *x, weft_tensor y, size_t i)
     weft_tensor u = weft_div(x[1], size), v = weft_div(x[0], size);
     weft_tensor square = weft_add(weft_mul(u, u), weft_mul(v, v));
     weft_tensor slope = weft_div(weft_div(i == 0 ? u : weft_neg(v), square), size);
-    return weft_select(weft_eq(size, zero), zero, slope);
+    weft_tensor flat = weft_or(weft_eq(size, zero), weft_eq(size, number(size, INFINITY)));
+    return weft_select(flat, zero, slope);
 }
 
 typedef enum slope_kind {

@@ -40,6 +40,26 @@ static weft_status *reaches(const pull_fold *p, size_t parameter, bool *out_reac
     return NULL;
 }
 
+/* The first captured value that is the same tensor: the body has one for both. */
+static size_t first_captured(const weft_gradient_loop *loop, size_t j)
+{
+    const weft_tensor *captured = loop->context->inputs.items + loop->carried;
+    size_t first = 0;
+    while (captured[first].node != captured[j].node || captured[first].output != captured[j].output) first++;
+    return first;
+}
+
+static weft_status *find_summed(pull_fold *p)
+{
+    const weft_gradient_loop *loop = &p->loop;
+    for (size_t j = 0; j < loop->captured; j++) {
+        bool reached = false;
+        if (loop->context->needs[loop->carried + j]) WEFT_TRY(reaches(p, 1 + loop->carried + j, &reached));
+        if (reached) p->summed[first_captured(loop, j)] = true;
+    }
+    return NULL;
+}
+
 static weft_status *find_used(pull_fold *p)
 {
     const weft_gradient_loop *loop = &p->loop;
@@ -53,9 +73,7 @@ static weft_status *find_used(pull_fold *p)
             grows = grows || reached;
         }
     }
-    for (size_t j = 0; j < loop->captured; j++)
-        if (loop->context->needs[loop->carried + j]) WEFT_TRY(reaches(p, 1 + loop->carried + j, &p->summed[j]));
-    return NULL;
+    return find_summed(p);
 }
 
 /* ---- the loop back ---- */

@@ -223,7 +223,9 @@ static weft_status *enter_operands(const branch_pair *b, weft_tensors *out_wrt, 
 static weft_status *pull_branch(const branch_pair *b, weft_tensor *values, weft_tensors wrt, weft_tensor *made)
 {
     const weft_gradient_context *c = b->context;
-    return weft_gradient_pull((weft_tensors){c->outputs.count, values}, c->given, wrt, NULL, made);
+    WEFT_TRY(weft_gradient_pull((weft_tensors){c->outputs.count, values}, c->given, wrt, NULL, made));
+    weft_gradient_drop_repeated(wrt, made);
+    return NULL;
 }
 
 static weft_status *push_branch(const branch_pair *b, weft_tensor *values, weft_tensors wrt, weft_tensors tangents,
@@ -310,7 +312,8 @@ static weft_status *jvp_cond(const weft_gradient_context *c, weft_tensor *out_va
 static const weft_gradient_row rows[] = {
     {WEFT_OP_fold, weft_gradient_pull_fold, push_any_loop, NULL},
     {WEFT_OP_while, NULL, push_any_loop,
-     "the number of its iterations is not known; use weft_fold, a bound (weft_while_at_most), or weft_stop_gradient on what it is given"},
+     "the number of its iterations is not known; use weft_fold, a bound (weft_while_at_most), or weft_stop_gradient on "
+     "what it is given"},
     {WEFT_OP_cond, vjp_cond, jvp_cond, NULL},
 };
 

@@ -76,6 +76,17 @@ static bool any_active(const weft_sweep_level *level, const weft_node *node)
     return any;
 }
 
+/* A function with a rule may depend on more than its ops do. */
+static bool any_operand_active(const weft_sweep_level *level, const weft_composed *composed)
+{
+    bool any = false;
+    for (size_t i = 0; composed != NULL && i < composed->inputs.count && !any; i++) {
+        weft_tensor input = composed->inputs.items[i];
+        any = input.graph != NULL && level->active[weft_sweep_value(level, (weft_value){input.node, input.output})];
+    }
+    return any;
+}
+
 static bool is_zero(const weft_op_def *op)
 {
     weft_gradient_row own;
@@ -98,7 +109,7 @@ static void mark_nodes(weft_sweep_level *level)
 {
     for (uint32_t n = 0; n < level->node_count; n++) {
         const weft_node *node = weft_graph_node(level->graph, n);
-        bool active = any_active(level, node) && !is_zero(node->op);
+        bool active = (any_active(level, node) && !is_zero(node->op)) || any_operand_active(level, node->composed);
         for (uint32_t k = 0; k < node->output_count && active; k++)
             level->active[level->first[n] + k] |= weft_gradient_has(node->types[k].dtype);
     }
@@ -289,8 +300,7 @@ static weft_status *no_rule(const weft_sweep_site *site, bool reverse)
                               site->reason == NULL ? "" : site->reason);
 }
 
-/* An operand that is there twice has been counted as one: the first keeps the whole. */
-static void drop_repeated(weft_tensors inputs, weft_tensor *out_values)
+void weft_gradient_drop_repeated(weft_tensors inputs, weft_tensor *out_values)
 {
     for (size_t i = 0; i < inputs.count; i++)
         for (size_t k = 0; k < i; k++)
@@ -311,7 +321,7 @@ static weft_status *differentiate_lowering(weft_sweep *sweep, const weft_sweep_s
     weft_tensors outputs = {c->outputs.count, lowered};
     if (!reverse) return weft_gradient_push(outputs, c->inputs, c->given, out_values);
     WEFT_TRY(weft_gradient_pull(outputs, c->given, c->inputs, NULL, out_values));
-    drop_repeated(c->inputs, out_values);
+    weft_gradient_drop_repeated(c->inputs, out_values);
     return NULL;
 }
 

@@ -74,8 +74,26 @@ static weft_tensor parameter_of(const fold_site *site, weft_value operand)
     return (weft_tensor){0};
 }
 
+/* Whether the first `carried` results of the body need a parameter that is not among the `count` listed. */
+static weft_status *needs_more(fold_finder *f, const fold_site *site, size_t carried, size_t count,
+                               const weft_tensor *listed, bool *out_needs)
+{
+    weft_region body = *site->body;
+    bool *needed = weft_arena_allocate(&f->arena, body.parameters.count * sizeof *needed);
+    if (needed == NULL) return weft_status_out_of_memory();
+    body.results.count = carried;
+    WEFT_TRY(weft_graph_inline_needs(&body, needed));
+    *out_needs = false;
+    for (size_t i = 0; i < body.parameters.count && !*out_needs; i++) {
+        bool found = !needed[i];
+        for (size_t k = 0; k < count && !found; k++) found = listed[k].node == body.parameters.items[i].node;
+        *out_needs = !found;
+    }
+    return NULL;
+}
+
 /* Encodes the first values that `site` carries, as many as `like` has, with the parameters in its order; an empty key
- * where it lacks one. */
+ * where it lacks one, or needs more. */
 static weft_status *encode(fold_finder *f, const fold_site *site, const fold_site *like, weft_bytes *out_key)
 {
     const weft_node *node = weft_graph_node(f->graph, site->number);
@@ -87,6 +105,9 @@ static weft_status *encode(fold_finder *f, const fold_site *site, const fold_sit
         parameters[count + j] = parameter_of(site, like->operands[j]);
         if (parameters[count + j].graph == NULL) return NULL;
     }
+    bool more = true;
+    WEFT_TRY(needs_more(f, site, like->carried, count + like->captured, parameters, &more));
+    if (more) return NULL;
     weft_attr attrs[3] = {node->attrs[0], node->attrs[1], node->attrs[2]};
     attrs[1].region.parameters = (weft_tensors){count + like->captured, parameters};
     attrs[1].region.results.count = like->carried;
@@ -108,18 +129,38 @@ static weft_status *compare(fold_finder *f, const fold_site *small, const fold_s
     return status;
 }
 
-/* Whether node `number` needs node `other`. */
-static weft_status *depends(fold_finder *f, uint32_t number, uint32_t other, bool *out_depends)
+/* Marks what the live nodes need, one sweep down the graph; false once there is nothing new. */
+static bool mark_more(const weft_graph *graph, const uint32_t *instead, uint8_t *live)
 {
-    uint8_t *live = weft_allocate(f->graph->allocator, f->graph->node_count);
+    bool grows = false;
+    for (size_t n = graph->node_count; n-- > 0;) {
+        const weft_node *node = weft_graph_node(graph, (uint32_t)n);
+        if (!live[n]) continue;
+        grows = grows || !live[instead[n]];
+        live[instead[n]] = 1;
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            grows = grows || !live[node->inputs[i].node];
+            live[node->inputs[i].node] = 1;
+        }
+    }
+    return grows;
+}
+
+/* Whether node `number` needs node `other`, where nodes stand for others already. */
+static weft_status *depends(const fold_finder *f, uint32_t number, uint32_t other, const uint32_t *instead,
+                            bool *out_depends)
+{
+    uint8_t *live = weft_allocate_zeroed(f->graph->allocator, f->graph->node_count);
     if (live == NULL) return weft_status_out_of_memory();
-    weft_graph_mark(f->graph, 1, &(weft_value){number, 0}, live);
+    live[number] = 1;
+    while (mark_more(f->graph, instead, live)) continue;
     *out_depends = live[other] != 0;
     weft_free(f->graph->allocator, live, f->graph->node_count);
     return NULL;
 }
 
-static weft_status *repeats(fold_finder *f, const fold_site *small, const fold_site *large, bool *out_repeats)
+static weft_status *repeats(fold_finder *f, const fold_site *small, const fold_site *large, const uint32_t *instead,
+                            bool *out_repeats)
 {
     const weft_node *a = weft_graph_node(f->graph, small->number), *b = weft_graph_node(f->graph, large->number);
     *out_repeats = large->carried > small->carried;
@@ -127,11 +168,12 @@ static weft_status *repeats(fold_finder *f, const fold_site *small, const fold_s
     if (!*out_repeats) return NULL;
     WEFT_TRY(compare(f, small, large, out_repeats));
     bool circular = false;
-    if (*out_repeats) WEFT_TRY(depends(f, large->number, small->number, &circular));
+    if (*out_repeats) WEFT_TRY(depends(f, large->number, small->number, instead, &circular));
     *out_repeats = *out_repeats && !circular;
     return NULL;
 }
 
+/* One after the other, each among those that are settled. */
 static weft_status *find_instead(fold_finder *f, const uint8_t *live, uint32_t *instead)
 {
     WEFT_TRY(find_folds(f, live));
@@ -139,7 +181,7 @@ static weft_status *find_instead(fold_finder *f, const uint8_t *live, uint32_t *
         const fold_site *best = &f->folds[i];
         for (size_t k = 0; k < f->count; k++) {
             bool found = false;
-            if (f->folds[k].carried > best->carried) WEFT_TRY(repeats(f, &f->folds[i], &f->folds[k], &found));
+            if (f->folds[k].carried > best->carried) WEFT_TRY(repeats(f, &f->folds[i], &f->folds[k], instead, &found));
             if (found) best = &f->folds[k];
         }
         instead[f->folds[i].number] = best->number;

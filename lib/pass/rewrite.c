@@ -11,11 +11,11 @@ typedef struct sweep {
     weft_graph *graph;
     weft_rewrite_rule rule; /* or NULL */
     void *context;
-    weft_rewrite_finder find; /* or NULL */
-    uint32_t *instead;        /* by old node */
-    size_t node_count;        /* before the sweep */
-    uint8_t *live;      /* by old node */
-    weft_tensor **made; /* by old node: one new value for each output; in `arena` */
+    weft_rewrite_finder find;  /* or NULL */
+    uint32_t *instead, *stack; /* by old node; of those that wait for others */
+    size_t node_count;         /* before the sweep */
+    uint8_t *live;             /* by old node */
+    weft_tensor **made;        /* by old node: one new value for each output; in `arena` */
     weft_arena arena;
 } sweep;
 
@@ -215,17 +215,17 @@ static uint32_t awaited(const sweep *s, uint32_t number)
 /* Visits what stands for node `number`, after all that it needs, which may come later in the graph. */
 static weft_status *visit_instead(sweep *s, uint32_t number)
 {
-    uint32_t *stack = weft_arena_allocate(&s->arena, (s->node_count + 1) * sizeof *stack);
     size_t depth = 0;
-    if (stack == NULL) return weft_status_out_of_memory();
-    stack[depth++] = number;
+    s->stack[depth++] = number;
     while (depth > 0) {
-        uint32_t top = stack[depth - 1], stands = s->instead[top];
+        uint32_t top = s->stack[depth - 1], stands = s->instead[top];
         uint32_t next = stands == top ? awaited(s, top) : stands;
         if (s->made[top] != NULL) depth--;
         else if (stands != top && s->made[stands] != NULL) s->made[top] = s->made[stands];
         else if (next == top) WEFT_TRY(visit(s, top));
-        else stack[depth++] = next;
+        else if (depth == s->node_count)
+            return weft_status_create(s->graph->allocator, WEFT_INTERNAL, "rewrite", "nodes stand for each other");
+        else s->stack[depth++] = next;
     }
     return NULL;
 }
@@ -233,7 +233,8 @@ static weft_status *visit_instead(sweep *s, uint32_t number)
 static weft_status *find_instead(sweep *s)
 {
     s->instead = weft_arena_allocate(&s->arena, s->node_count * sizeof *s->instead);
-    if (s->instead == NULL) return weft_status_out_of_memory();
+    s->stack = weft_arena_allocate(&s->arena, s->node_count * sizeof *s->stack);
+    if (s->instead == NULL || s->stack == NULL) return weft_status_out_of_memory();
     memset(s->made, 0, s->node_count * sizeof *s->made);
     for (uint32_t n = 0; n < s->node_count; n++) s->instead[n] = n;
     return s->find(s->graph, s->live, s->instead);

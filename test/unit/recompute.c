@@ -281,6 +281,66 @@ static void custom_rules_are_used(void **state)
     scene_destroy(&s);
 }
 
+static void rounded(void *context, const weft_tensor *inputs, weft_tensor *out_results)
+{
+    (void)context;
+    out_results[0] = weft_round(inputs[0]);
+}
+
+static void pull_through(void *context, weft_tensors inputs, weft_tensors results, weft_tensors cotangents,
+                         weft_tensor *out_cotangents)
+{
+    (void)context, (void)inputs, (void)results;
+    out_cotangents[0] = cotangents.items[0];
+}
+
+/* The ops of the function pass nothing on; its rule does. */
+static void rules_reach_where_ops_do_not(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    const weft_gradient_rule rule = {.vjp = pull_through};
+    weft_tensor x = weft_scalar(s.graph, WEFT_F32, 3);
+    weft_tensor y = weft_custom_gradient(WEFT_TENSORS(x), 1, rounded, NULL, &rule, NULL);
+    assert_true(value_of(&s, weft_grad(weft_mul(y, 5), WEFT_TENSORS(x), NULL)) == 5);
+    scene_destroy(&s);
+}
+
+/* Texts may give a loop or a branch one tensor twice. */
+static void operands_may_be_there_twice(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "weft 0.1\n"
+        "graph {\n"
+        "  %x = constant() {dtype = f32, shape = [], data = [3]}\n"
+        "  %p = constant() {dtype = bool, shape = [], data = [true]}\n"
+        "  %0 = fold(%x, %x, %x) {trips = 1, carried = 1} body (%i : i64[], %c : f32[], %a : f32[], %b : f32[]) {\n"
+        "    %0 = mul(%a, %b)\n"
+        "    %1 = add(%c, %0)\n"
+        "    yield %1\n"
+        "  }\n"
+        "  %1 = cond(%p, %x, %x) then (%a : f32[], %b : f32[]) {\n"
+        "    %0 = mul(%a, %b)\n"
+        "    yield %0\n"
+        "  } else (%a : f32[], %b : f32[]) {\n"
+        "    yield %a\n"
+        "  }\n"
+        "  return %x, %0, %1\n"
+        "}\n";
+    scene s = scene_create();
+    weft_module *module;
+    weft_test_ok(weft_graph_parse("twice", text, sizeof text - 1, NULL, 0, NULL, &module));
+    const weft_tensor *values = module->outputs.items;
+    weft_graph *graph = s.graph;
+    s.graph = module->graph;
+    assert_true(value_of(&s, weft_grad(values[1], WEFT_TENSORS(values[0]), NULL)) == 7);
+    assert_true(value_of(&s, weft_grad(values[2], WEFT_TENSORS(values[0]), NULL)) == 6);
+    s.graph = graph;
+    weft_module_destroy(module);
+    scene_destroy(&s);
+}
+
 /* ---- Jacobians ---- */
 
 static void jacobians_are_whole(void **state)
@@ -313,6 +373,8 @@ int main(void)
         cmocka_unit_test(segments_take_a_twentieth),
         cmocka_unit_test(bounded_loops_have_gradients),
         cmocka_unit_test(custom_rules_are_used),
+        cmocka_unit_test(rules_reach_where_ops_do_not),
+        cmocka_unit_test(operands_may_be_there_twice),
         cmocka_unit_test(jacobians_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
