@@ -213,7 +213,7 @@ static weft_status *trace(compilation *c, weft_tensors *out_results)
     return count == 0 || !weft_tensor_is_valid(result) ? NULL : trace_gradient(c, inputs, result, results);
 }
 
-/* Outputs are called so, with their number after it. */
+/* The output is called so; of several each has its number after it. */
 static weft_status *name_results(einsum_arena *arena, size_t count, const char ***out_names)
 {
     enum { ROOM = 32 };
@@ -221,7 +221,8 @@ static weft_status *name_results(einsum_arena *arena, size_t count, const char *
     *out_names = einsum_arena_allocate(arena, count, sizeof **out_names);
     if (text == NULL || *out_names == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < count; i++, text += ROOM) {
-        snprintf(text, ROOM, "result%zu", i);
+        if (count == 1) snprintf(text, ROOM, "result");
+        else snprintf(text, ROOM, "result%zu", i);
         (*out_names)[i] = text;
     }
     return NULL;

@@ -7,7 +7,6 @@
  * beforehand, in a file that SAMPLE_BITCODE names.
  */
 #include <weft/extension.h>
-#include <weft/shape.h>
 
 #define FLOATS (1u << WEFT_F32 | 1u << WEFT_F64)
 
@@ -138,10 +137,18 @@ static weft_tensor middle_of(weft_tensor x)
     return weft_div(is_middle, weft_reduce_sum(is_middle, WEFT_INTS(last), true));
 }
 
+/* `x` without a last axis along that of `like`. */
+static weft_tensor along_last(weft_tensor x, weft_tensor like)
+{
+    int64_t axes[WEFT_MAX_RANK];
+    for (size_t i = 0; i < WEFT_MAX_RANK; i++) axes[i] = (int64_t)i;
+    return weft_broadcast_in_dim(x, weft_tensor_shape(like), (weft_ints){weft_tensor_rank(x), axes});
+}
+
 static weft_status *pull_median(const weft_gradient_context *context, weft_tensor *out_values)
 {
     weft_tensor x = context->inputs.items[0], cotangent = context->given.items[0];
-    out_values[0] = weft_mul(weft_unsqueeze(cotangent, -1), middle_of(x));
+    out_values[0] = weft_mul(along_last(cotangent, x), middle_of(x));
     return NULL;
 }
 
