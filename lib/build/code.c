@@ -240,7 +240,8 @@ static weft_status *find_object(const code_request *wanted, weft_bytes *out_obje
     const code_source *source = &wanted->source;
     const weft_bytes *key = wanted->key;
     if (read_from_disk(source, key, out_object)) return NULL;
-    weft_bytes_clear(out_object);
+    weft_bytes_finish(out_object);
+    weft_bytes_init(out_object, source->allocator);
     WEFT_TRY(source->generator->emit(source->allocator, wanted->kernel, SYMBOL, out_object));
     atomic_fetch_add(wanted->request->kernels_compiled, 1);
     if (source->store != NULL)
