@@ -18,9 +18,11 @@
  *    An infinite slope is infinite; outside of its domain a function has NaN. norm, standard_deviation and atan2 have 0
  *    where all they depend on is 0.
  *  - Where the slope of a function is not finite, and what it is multiplied by is exactly 0, the product is 0: a branch
- *    that weft_select does not take spoils nothing (log, sqrt, pow, div, exp and the like). mul is not guarded: x log(x)
- *    at 0 needs a select around what log is given, too.
- *  - The cotangents of a value with several uses are added in the order in which these were traced. The bits do not
+ *    that weft_select does not take spoils nothing (log, sqrt, pow, div, exp and the like). mul is not guarded: x
+ * log(x) at 0 needs a select around what log is given, too.
+ *  - The cotangents of a value with several uses are added in the order in which these were traced, except that a loop
+ *    goes on from the sum of the uses after it, and that parts of a value written at places known at run time alone are
+ *    added last. The bits do not
  *    depend on threads.
  *  - An op that has no derivative, on a path from `wrt` to `outputs`, is UNSUPPORTED; the message names it.
  *

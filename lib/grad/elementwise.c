@@ -365,12 +365,6 @@ static weft_status *jvp_complex(const weft_gradient_context *c, weft_tensor *out
 
 /* ---- others ---- */
 
-static weft_status *jvp_linear(const weft_gradient_context *c, weft_tensor *out_values)
-{
-    out_values[0] = weft_gradient_again(c, c->given);
-    return NULL;
-}
-
 static weft_status *vjp_select(const weft_gradient_context *c, weft_tensor *out_values)
 {
     weft_tensor g = c->given.items[0], p = c->inputs.items[0];
@@ -395,7 +389,7 @@ static weft_status *vjp_cast(const weft_gradient_context *c, weft_tensor *out_va
 }
 
 /* The operand itself. */
-static weft_status *vjp_barrier(const weft_gradient_context *c, weft_tensor *out_values)
+static weft_status *same(const weft_gradient_context *c, weft_tensor *out_values)
 {
     out_values[0] = c->given.items[0];
     return NULL;
@@ -421,8 +415,8 @@ static const weft_gradient_row rows[] = {
     SLOPED(log),
     SLOPED(sqrt),
     SLOPED(tanh),
-    {WEFT_OP_real, vjp_real, jvp_linear, NULL},
-    {WEFT_OP_imag, vjp_real, jvp_linear, NULL},
+    {WEFT_OP_real, vjp_real, weft_gradient_jvp_linear, NULL},
+    {WEFT_OP_imag, vjp_real, weft_gradient_jvp_linear, NULL},
     {WEFT_OP_complex, vjp_complex, jvp_complex, NULL},
     SLOPED(exp2),
     SLOPED(expm1),
@@ -480,10 +474,10 @@ static const weft_gradient_row rows[] = {
     STEP(gt),
     STEP(ge),
     {WEFT_OP_select, vjp_select, jvp_select, NULL},
-    {WEFT_OP_cast, vjp_cast, jvp_linear, NULL},
+    {WEFT_OP_cast, vjp_cast, weft_gradient_jvp_linear, NULL},
     STEP(bitcast),
     STEP(stop_gradient),
-    {WEFT_OP_barrier, vjp_barrier, vjp_barrier, NULL},
+    {WEFT_OP_barrier, same, same, NULL},
 };
 
 const weft_gradient_family weft_gradient_elementwise = {sizeof rows / sizeof *rows, rows};

@@ -144,12 +144,13 @@ weft_tensor weft_custom_gradient(weft_tensors inputs, size_t result_count, weft_
 
 /* ---- checkpoints ---- */
 
-/* Which values outside of the function its nodes use: nodes before `first` count as outside. Those with derivatives are
- * added to `out_values`, which has room for all. */
-static size_t find_outside(const weft_graph *graph, uint32_t first, const uint8_t *live, weft_tensor *out_values)
+/* Which values outside of the function its nodes use: those before node `first`, from which on are the inputs, and
+ * then, from `body` on, what it computes. Those with derivatives are added to `out_values`, which has room for all. */
+static size_t find_outside(const weft_graph *graph, uint32_t first, uint32_t body, const uint8_t *live,
+                           weft_tensor *out_values)
 {
     size_t count = 0;
-    for (uint32_t n = first; n < graph->node_count; n++) {
+    for (uint32_t n = body; n < graph->node_count; n++) {
         const weft_node *node = weft_graph_node(graph, n);
         for (uint32_t i = 0; live[n] && i < node->input_count; i++) {
             weft_value value = node->inputs[i];
@@ -177,7 +178,8 @@ static weft_status *find_operands(const function_call *call, weft_arena *arena, 
         results[i] = (weft_value){call->results[i].node, call->results[i].output};
     weft_graph_mark(graph, call->result_count, results, live);
     memcpy(operands, call->inputs.items, call->inputs.count * sizeof *operands);
-    size_t outside = find_outside(graph, first + (uint32_t)call->inputs.count, live, operands + call->inputs.count);
+    uint32_t body = first + (uint32_t)call->inputs.count;
+    size_t outside = find_outside(graph, first, body, live, operands + call->inputs.count);
     *out_operands = (weft_tensors){call->inputs.count + outside, operands};
     return NULL;
 }

@@ -75,6 +75,8 @@ weft_tensor weft_gradient_scale(weft_tensor g, weft_tensor d);
 void weft_gradient_drop_repeated(weft_tensors inputs, weft_tensor *out_values);
 /* Zeros of the type of `like`. */
 weft_tensor weft_gradient_zeros(weft_tensor like);
-/* The op of the context again, over other operands: the jvp of a linear op. */
+/* The op of the context again, over other operands. */
 weft_tensor weft_gradient_again(const weft_gradient_context *context, weft_tensors inputs);
+/* The jvp of a linear op of one operand: itself. */
+weft_status *weft_gradient_jvp_linear(const weft_gradient_context *context, weft_tensor *out_values) WEFT_MUST_USE;
 #endif

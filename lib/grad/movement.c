@@ -4,12 +4,6 @@
 #include "lib/composite/composite.h"
 #include "lib/grad/grad.h"
 
-static weft_status *jvp_again(const weft_gradient_context *c, weft_tensor *out_values)
-{
-    out_values[0] = weft_gradient_again(c, c->given);
-    return NULL;
-}
-
 /* Zeros stand for operands that have no tangent. */
 static weft_status *jvp_filled(const weft_gradient_context *c, weft_tensor *out_values)
 {
@@ -188,17 +182,17 @@ static weft_status *vjp_embed(const weft_gradient_context *c, weft_tensor *out_v
 }
 
 static const weft_gradient_row rows[] = {
-    {WEFT_OP_reshape, vjp_reshape, jvp_again, NULL},
-    {WEFT_OP_permute, vjp_permute, jvp_again, NULL},
-    {WEFT_OP_broadcast, vjp_broadcast, jvp_again, NULL},
-    {WEFT_OP_slice, vjp_slice, jvp_again, NULL},
+    {WEFT_OP_reshape, vjp_reshape, weft_gradient_jvp_linear, NULL},
+    {WEFT_OP_permute, vjp_permute, weft_gradient_jvp_linear, NULL},
+    {WEFT_OP_broadcast, vjp_broadcast, weft_gradient_jvp_linear, NULL},
+    {WEFT_OP_slice, vjp_slice, weft_gradient_jvp_linear, NULL},
     {WEFT_OP_pad, vjp_pad, jvp_filled, NULL},
-    {WEFT_OP_flip, vjp_flip, jvp_again, NULL},
-    {WEFT_OP_window, vjp_window, jvp_again, NULL},
-    {WEFT_OP_shear, vjp_shear, jvp_again, NULL},
+    {WEFT_OP_flip, vjp_flip, weft_gradient_jvp_linear, NULL},
+    {WEFT_OP_window, vjp_window, weft_gradient_jvp_linear, NULL},
+    {WEFT_OP_shear, vjp_shear, weft_gradient_jvp_linear, NULL},
     {WEFT_OP_concat, vjp_concat, jvp_filled, NULL},
-    {WEFT_OP_extract_diagonal, vjp_extract, jvp_again, NULL},
-    {WEFT_OP_embed_diagonal, vjp_embed, jvp_again, NULL},
+    {WEFT_OP_extract_diagonal, vjp_extract, weft_gradient_jvp_linear, NULL},
+    {WEFT_OP_embed_diagonal, vjp_embed, weft_gradient_jvp_linear, NULL},
 };
 
 const weft_gradient_family weft_gradient_movement = {sizeof rows / sizeof *rows, rows};

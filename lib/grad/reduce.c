@@ -14,12 +14,6 @@ static weft_tensor spread(weft_tensor x, weft_tensor like, weft_ints axes)
     return weft_broadcast_in_dim(x, weft_tensor_shape(like), (weft_ints){count, kept});
 }
 
-static weft_status *jvp_again(const weft_gradient_context *c, weft_tensor *out_values)
-{
-    out_values[0] = weft_gradient_again(c, c->given);
-    return NULL;
-}
-
 static weft_status *vjp_sum(const weft_gradient_context *c, weft_tensor *out_values)
 {
     out_values[0] = spread(c->given.items[0], c->inputs.items[0], c->attrs[0].ints);
@@ -181,7 +175,7 @@ static weft_status *jvp_dot(const weft_gradient_context *c, weft_tensor *out_val
 }
 
 static const weft_gradient_row rows[] = {
-    {WEFT_OP_reduce_sum, vjp_sum, jvp_again, NULL},
+    {WEFT_OP_reduce_sum, vjp_sum, weft_gradient_jvp_linear, NULL},
     {WEFT_OP_reduce_prod, vjp_prod, jvp_prod, NULL},
     {WEFT_OP_reduce_max, vjp_extreme, jvp_extreme, NULL},
     {WEFT_OP_reduce_min, vjp_extreme, jvp_extreme, NULL},

@@ -74,3 +74,9 @@ weft_tensor weft_gradient_again(const weft_gradient_context *context, weft_tenso
 {
     return weft_graph_trace(context->graph, context->op, inputs, context->attrs);
 }
+
+weft_status *weft_gradient_jvp_linear(const weft_gradient_context *context, weft_tensor *out_values)
+{
+    out_values[0] = weft_gradient_again(context, context->given);
+    return NULL;
+}
