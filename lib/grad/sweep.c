@@ -176,6 +176,7 @@ static weft_status *hold(weft_sweep *sweep)
         if (level == NULL) return refuse(sweep, "wrt", i, "is no tensor of the graph that is differentiated");
         size_t value = weft_sweep_value(level, (weft_value){wrt.node, wrt.output});
         level->active[value] = level->held[value] = true;
+        sweep->holds_results = sweep->holds_results || weft_graph_node(wrt.graph, wrt.node)->input_count > 0;
     }
     return NULL;
 }
@@ -232,14 +233,45 @@ static bool find_composed(const weft_node *node, bool reverse, weft_gradient_fun
     return *out_rule != NULL;
 }
 
+static bool is_operand(const weft_composed *composed, uint32_t node)
+{
+    bool found = false;
+    for (size_t i = 0; i < composed->inputs.count && !found; i++)
+        found = composed->inputs.items[i].graph != NULL && composed->inputs.items[i].node == node;
+    return found;
+}
+
+/* Whether a value that is held is one of those that node `number` is composed of: then its rule would pass it by. The
+ * rule of a caller is taken whatever its function uses. */
+static weft_status *find_held(weft_sweep *sweep, const weft_sweep_level *level, uint32_t number, bool *out_held)
+{
+    const weft_composed *composed = weft_graph_node(level->graph, number)->composed;
+    *out_held = false;
+    if (!sweep->holds_results || composed == NULL || weft_composed_id_of(composed->op) == WEFT_COMPOSED_COUNT)
+        return NULL;
+    bool *between = weft_sweep_allocate(sweep, (size_t)number + 1, sizeof *between);
+    if (between == NULL) return weft_status_out_of_memory();
+    between[number] = true;
+    for (uint32_t n = number + 1; n-- > 0 && !*out_held;) {
+        const weft_node *node = weft_graph_node(level->graph, n);
+        if (!between[n] || is_operand(composed, n)) continue;
+        for (size_t value = level->first[n]; n != number && value < level->first[n + 1]; value++)
+            *out_held = *out_held || level->held[value];
+        for (uint32_t i = 0; i < node->input_count; i++) between[node->inputs[i].node] = true;
+    }
+    return NULL;
+}
+
 weft_status *weft_sweep_site_of(weft_sweep *sweep, const weft_sweep_level *level, uint32_t number, bool reverse,
                                 weft_sweep_site *out_site)
 {
     const weft_node *node = weft_graph_node(level->graph, number);
     weft_gradient_row own;
     *out_site = (weft_sweep_site){.node = number, .location = node->location};
+    bool held;
+    WEFT_TRY(find_held(sweep, level, number, &held));
     out_site->is_checkpoint = reverse && is_checkpoint(node);
-    if (out_site->is_checkpoint || find_composed(node, reverse, &out_site->rule)) {
+    if (!held && (out_site->is_checkpoint || find_composed(node, reverse, &out_site->rule))) {
         const weft_composed *composed = node->composed;
         out_site->context = (weft_gradient_context){.size = sizeof out_site->context,
                                                     .graph = weft_graph_current(level->graph),
@@ -249,6 +281,7 @@ weft_status *weft_sweep_site_of(weft_sweep *sweep, const weft_sweep_level *level
                                                     .outputs = composed->outputs};
         return NULL;
     }
+    out_site->is_checkpoint = false;
     const weft_gradient_row *row = weft_gradient_row_of(node->op, &own);
     if (row != NULL) out_site->rule = reverse ? row->vjp : row->jvp;
     if (row != NULL) out_site->reason = row->no_vjp;

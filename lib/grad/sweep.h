@@ -28,6 +28,7 @@ typedef struct weft_sweep {
     weft_arena arena; /* of all that is needed until the sweep is done */
     weft_graph *root;
     weft_sweep_level *inner;
+    bool holds_results;   /* some of `wrt` are computed from others */
     weft_tensors outputs; /* of the innermost graph */
     weft_tensors wrt;     /* of that, or of graphs around it */
 } weft_sweep;

@@ -341,6 +341,19 @@ static void operands_may_be_there_twice(void **state)
     scene_destroy(&s);
 }
 
+/* A function's rule does not pass by a value inside it that is held. */
+static void parts_of_functions_are_held(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor x = weft_reshape(weft_narrow(s.x, 0, weft_extent_of(0), weft_extent_of(1)), WEFT_SHAPE(WIDTH));
+    weft_tensor powers = weft_exp(weft_sub(x, weft_reduce_max(x, WEFT_INTS(0), true)));
+    weft_tensor first = weft_narrow(weft_softmax(x, 0), 0, weft_extent_of(0), weft_extent_of(1));
+    weft_tensor gradient = weft_grad(weft_reduce_sum(first, WEFT_INTS(0), false), WEFT_TENSORS(powers), NULL);
+    assert_true(value_of(&s, weft_reduce_sum(weft_mul(gradient, gradient), WEFT_INTS(0), false)) > 0);
+    scene_destroy(&s);
+}
+
 /* ---- Jacobians ---- */
 
 static void jacobians_are_whole(void **state)
@@ -375,6 +388,7 @@ int main(void)
         cmocka_unit_test(custom_rules_are_used),
         cmocka_unit_test(rules_reach_where_ops_do_not),
         cmocka_unit_test(operands_may_be_there_twice),
+        cmocka_unit_test(parts_of_functions_are_held),
         cmocka_unit_test(jacobians_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
