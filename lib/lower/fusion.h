@@ -39,6 +39,7 @@ typedef struct weft_fusion {
     uint32_t *weights;       /* about how many scalar operations recomputing an element costs */
     uint32_t *merged_for;    /* the node whose cost each was last counted for (fusion.c), + 1 */
     double *recompute_count; /* how often a kernel that reads the node would compute each of its elements */
+    uint32_t *products_of;   /* by root: the one product that is a stage of its kernel, node + 1, or 0 */
     uint64_t *inner;         /* the axes of each node that are read along a reduction of the kernel that reads it */
     uint32_t fills;          /* so far */
     bool changed;            /* something was materialized, or keeps its order, since the last fill */
