@@ -591,7 +591,8 @@ static void demand_factors(weft_fusion *fusion, const weft_node *dot)
     for (uint32_t i = 0; i < dot->input_count; i++) {
         uint32_t factor = under_views(graph, dot->inputs[i].node);
         const weft_node *node = weft_graph_node(graph, factor);
-        if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) continue;
+        bool is_computed = node->op->op_class == WEFT_CLASS_ELEMENTWISE || weft_op_id_of(node->op) == WEFT_OP_concat;
+        if (!is_computed) continue;
         double again =
             (double)size.results * (double)size.terms - (double)weft_count_bound(fusion->space, node->types[0].shape);
         if (again * ((double)fusion->weights[factor] - 1) >= LARGE_PRODUCT_REPETITION) fusion->materialized[factor] = 1;
