@@ -8,6 +8,7 @@
 #include "lib/lower/update_order.h"
 #include "lib/lower/inner.h"
 #include "lib/loop/loop.h"
+#include "lib/math/function.h"
 
 /* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
 #define CHEAP_TO_REPEAT 16u
@@ -188,22 +189,10 @@ static bool is_reduction(const weft_node *node)
     return node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT;
 }
 
-/* Functions that expand into many instructions. */
-static const bool is_function[WEFT_OP_COUNT] = {
-#define IS_FUNCTION_F32(name) [WEFT_OP_##name] = true,
-#define IS_FUNCTION_F64(name)
-#define WEFT_MATH(name, dtype, ulp) IS_FUNCTION_##dtype(name)
-#define WEFT_MATH_EMITTED(name, dtype, ulp)
-#include "lib/math/math.def"
-#undef WEFT_MATH
-#undef WEFT_MATH_EMITTED
-};
-
 static uint32_t own_weight(const weft_node *node)
 {
-    weft_op_id id = weft_op_id_of(node->op);
-    if (id < WEFT_OP_COUNT && is_function[id]) return FUNCTION_WEIGHT;
-    switch (id) {
+    if (weft_op_is_function(node->op)) return FUNCTION_WEIGHT;
+    switch (weft_op_id_of(node->op)) {
     case WEFT_OP_div:
     case WEFT_OP_sqrt: return 4;
     default: return node->op->op_class == WEFT_CLASS_LEAF ? 0 : 1;
