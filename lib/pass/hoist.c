@@ -180,7 +180,8 @@ static weft_status *replace_chosen(hoister *h, const weft_tensor *values, weft_r
     memcpy(replaced + before, h->chosen, h->count * sizeof *replaced);
     memcpy(parameters, replaced, before * sizeof *parameters);
     for (size_t i = 0; i < h->count; i++) {
-        parameters[before + i] = weft_region_add_numbered(graph, "captured", before + i - h->own, values[i]);
+        /* All numbers in use are of earlier nodes. */
+        parameters[before + i] = weft_region_add_numbered(graph, "captured", graph->node_count, values[i]);
         if (!weft_tensor_is_valid(parameters[before + i])) return weft_status_out_of_memory();
     }
     WEFT_TRY(weft_graph_repeat(graph, 0, (weft_tensors){all, replaced}, (weft_tensors){all, parameters},
