@@ -630,7 +630,8 @@ static bool stores_operand(const weft_fusion *fusion, uint32_t n)
 }
 
 /* The first product that is found belongs to the kernel, unless that computes functions, too: they take so many
- * instructions that the product could not be in tiles (tanh of 128 x 256 by 256 x 256, Zen 3: 0.68 ms instead of 0.2). */
+ * instructions that the product could not be in tiles (tanh of 128 x 256 by 256 x 256, Zen 3: 0.68 ms instead of 0.2).
+ */
 static void claim_product(weft_fusion *fusion, uint32_t n, bool own)
 {
     uint32_t root = own ? n + 1 : fusion->roots[n];
@@ -649,6 +650,10 @@ static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
         if (role == WEFT_ROLE_STAGE && fusion->inner[n] != 0) {
             role = WEFT_ROLE_KERNEL;
             fusion->materialized[n] = 1;
+            settled = false;
+        }
+        if (role == WEFT_ROLE_KERNEL && is_reduction(weft_graph_node(graph, n)) && fusion->fused_row[n]) {
+            fusion->materialized[n] = 1; /* what is computed from it follows no stage */
             settled = false;
         }
         if (role == WEFT_ROLE_KERNEL && stores_operand(fusion, n)) {

@@ -7,6 +7,7 @@
  * maintains: the bits of the outputs
  * breaks: nothing; a fold without iterations computes what it does not need, but requires no more than before
  */
+#include <stdlib.h>
 #include <string.h>
 #include "lib/graph/attr.h"
 #include "lib/math/function.h"
@@ -167,6 +168,20 @@ static weft_status *trace_before(hoister *h, weft_tensor *out_values, bool *out_
     return NULL;
 }
 
+/* No parameter is called "captured" and this number, or a larger one. */
+static size_t next_number(const hoister *h)
+{
+    static const char prefix[] = "captured";
+    size_t next = 0;
+    for (size_t i = 0; i < h->body->parameters.count; i++) {
+        const char *name = weft_graph_node(h->body->graph, h->body->parameters.items[i].node)->name;
+        if (name == NULL || strncmp(name, prefix, sizeof prefix - 1) != 0) continue;
+        size_t number = strtoul(name + sizeof prefix - 1, NULL, 10);
+        if (number >= next && number < SIZE_MAX) next = number + 1;
+    }
+    return next;
+}
+
 /* The body with parameters for `values` in place of what was chosen. */
 static weft_status *replace_chosen(hoister *h, const weft_tensor *values, weft_region *out_body)
 {
@@ -179,9 +194,9 @@ static weft_status *replace_chosen(hoister *h, const weft_tensor *values, weft_r
     memcpy(replaced, h->body->parameters.items, before * sizeof *replaced);
     memcpy(replaced + before, h->chosen, h->count * sizeof *replaced);
     memcpy(parameters, replaced, before * sizeof *parameters);
+    size_t number = next_number(h);
     for (size_t i = 0; i < h->count; i++) {
-        /* All numbers in use are of earlier nodes. */
-        parameters[before + i] = weft_region_add_numbered(graph, "captured", graph->node_count, values[i]);
+        parameters[before + i] = weft_region_add_numbered(graph, "captured", number++, values[i]);
         if (!weft_tensor_is_valid(parameters[before + i])) return weft_status_out_of_memory();
     }
     WEFT_TRY(weft_graph_repeat(graph, 0, (weft_tensors){all, replaced}, (weft_tensors){all, parameters},
