@@ -35,9 +35,12 @@
  *
  * A context and its arrays belong to one thread at a time. Several contexts may share an executor.
  */
+#include <weft/conv.h>
 #include <weft/executor.h>
+#include <weft/index.h>
 #include <weft/nn.h>
 #include <weft/ops.h>
+#include <weft/optimize.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -163,6 +166,12 @@ void weft_eager_tape_end(weft_eager *eager);
  */
 void weft_eager_gradient(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays,
                          weft_eager_array **out_gradients);
+/* The same, called at `file` and `line`, for errors; `file` may be NULL. */
+void weft_eager_gradient_located(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays,
+                                 weft_eager_array **out_gradients, const char *file, int line);
+#ifndef WEFT_NO_LOCATIONS
+#define weft_eager_gradient(...) weft_eager_gradient_located(__VA_ARGS__, __FILE__, __LINE__)
+#endif
 
 /* ---- calls ---- */
 
@@ -200,13 +209,31 @@ weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *
  *     weft_eager_apply(weft_reshape, x, WEFT_SHAPE(2, 3))
  *     weft_eager_apply(weft_concat, WEFT_EAGER_ARRAYS(x, y), 0)
  *     weft_eager_apply(weft_zeros, eager, WEFT_F32, WEFT_SHAPE(4))
+ *     weft_eager_apply(weft_bce_with_logits, x, y, WEFT_EAGER_NONE, WEFT_REDUCTION_MEAN)
+ *     weft_eager_apply(weft_layer_norm, x, -1, (&(weft_norm_options){.epsilon = 1e-6}), scale, bias)
+ *     weft_eager_apply(weft_sgd, w, gradient, 0.1, velocity, &(weft_sgd_options){.momentum = 0.9}, &next_velocity)
+ *     weft_eager_apply(weft_split, x, 0, 3, parts)
+ *
+ *  - An optional tensor that is left out is WEFT_EAGER_NONE. (NULL is an array that failed.)
+ *  - Options are a pointer to the struct of the function, or NULL: in parentheses if there is a comma in braces, which
+ *    would end a macro's argument. Their tensors stay WEFT_NO_TENSOR: arrays for these follow the options, in the order
+ *    of the struct, as many as are wanted. Lists in options, written in place, have 16 items at most, all together.
+ *    weft_resize takes no scales.
+ *  - Where the function writes further results, there is a place for an array: `&array`, or an array of such places
+ *    for as many as the function says, all NULL after an error. NULL leaves them out, if the function allows that. What
+ *    is written is a reference as the returned one; what is returned, if it is also written (weft_split), is one
+ *    reference.
  *
  * The type of the function says what it takes: those of WEFT_EAGER_SIGNATURES_ are known, others do not compile, and
- * are called by weft_eager_call. A user's own function of such a type works as well.
+ * are called by weft_eager_call. A user's own function of such a type works as well. Functions that take functions
+ * (region.h, gradient.h) and those of extensions are called by weft_eager_call; weft_index is weft_eager_at;
+ * in place of weft_input, weft_constant and weft_chunk there are weft_eager_from, weft_eager_copy and weft_split_at.
  *
  * Numbers may stand for arrays beside an array, under the rules of operand.h. Those that are a multiple of 1/2 in
  * [-4, 4] are part of the program, as in a graph: pow(x, 2) is a product. Others are operands, so that a rate that
- * differs in each step compiles nothing.
+ * differs in each step compiles nothing. A number in place of an optimiser's step is an operand, too, and an i64. What
+ * is no tensor in the function (the probability of weft_dropout, the seed of weft_random_key, all of weft_rate_cosine
+ * except the step) is part of the program.
  */
 #if defined(__GNUC__) && !defined(__cplusplus)
 #define weft_eager_apply(function, ...) WEFT_EAGER_APPLY_(#function, function, WEFT_COUNT_(__VA_ARGS__), __VA_ARGS__)
@@ -218,9 +245,47 @@ weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *
                          (weft_eager_array *[]){__VA_ARGS__}})
 
 /*
+ * weft_index and weft_index_update, with the items of index.h, integers, and arrays for index tensors (in place of
+ * WEFT_PICK); 16 items at most:
+ *
+ *     weft_eager_at(x, WEFT_RANGE(1, 5), -1)    weft_eager_set_at(x, 0, rows)    weft_eager_add_at(x, y, WEFT_ALL, 2)
+ */
+#if defined(__GNUC__) && !defined(__cplusplus)
+#define weft_eager_at(x, ...)                                                                                          \
+    WEFT_EAGER_APPLIED_(weft_index, WEFT_EAGER_xI, 2, WEFT_EAGER_ARGUMENT_(x), WEFT_EAGER_ITEMS_(__VA_ARGS__))
+#define weft_eager_set_at(x, value, ...) WEFT_EAGER_UPDATE_AT_(x, value, WEFT_SCATTER_SET, __VA_ARGS__)
+#define weft_eager_add_at(x, value, ...) WEFT_EAGER_UPDATE_AT_(x, value, WEFT_SCATTER_ADD, __VA_ARGS__)
+#define WEFT_EAGER_UPDATE_AT_(x, value, mode, ...)                                                                     \
+    WEFT_EAGER_APPLIED_(weft_index_update, WEFT_EAGER_xxmI, 4, WEFT_EAGER_ARGUMENT_(x), WEFT_EAGER_ARGUMENT_(value),   \
+                        weft_eager_signed_(mode), WEFT_EAGER_ITEMS_(__VA_ARGS__))
+#endif
+
+/* An optional operand that is left out. C only. */
+typedef struct weft_eager_none {
+    char unused;
+} weft_eager_none;
+#define WEFT_EAGER_NONE ((weft_eager_none){0})
+
+/* Options that weft_eager_apply can take: a letter of their own, and their type. */
+#define WEFT_EAGER_OPTIONS_(ROW)                                                                                       \
+    ROW(N, weft_norm_options)                                                                                          \
+    ROW(A, weft_attention_options)                                                                                     \
+    ROW(C, weft_class_options)                                                                                         \
+    ROW(V, weft_conv_options)                                                                                          \
+    ROW(P, weft_pool_options)                                                                                          \
+    ROW(Z, weft_resize_options)                                                                                        \
+    ROW(T, weft_dot_axes)                                                                                              \
+    ROW(G, weft_sgd_options)                                                                                           \
+    ROW(D, weft_adam_options)                                                                                          \
+    ROW(M, weft_rmsprop_options)                                                                                       \
+    ROW(B, weft_adagrad_options)                                                                                       \
+    ROW(L, weft_lion_options)
+
+/*
  * Known types of functions: a name, and what is taken, one letter for each parameter:
- * g graph, x tensor, X tensors, i int64_t, e extent, b bool, d dtype, m weft_scatter_mode,
- * k weft_reduction_kind, r double, l ints, s shape.
+ * g graph, x tensor, t tensor whose numbers are i64, X tensors, i int64_t, u uint64_t, z size_t, e extent, b bool,
+ * d dtype, m weft_scatter_mode, k weft_reduction_kind, r double, l ints, s shape, I items; options; O a further
+ * result, Q a list of these, R a list of all results, as many as the last z, s or X says.
  */
 #define WEFT_EAGER_SIGNATURES_(ROW)                                                                                    \
     ROW(x, (weft_tensor))                                                                                              \
@@ -268,7 +333,49 @@ weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *
     ROW(gdrs, (weft_graph *, weft_dtype, double, weft_shape))                                                          \
     ROW(gdsi, (weft_graph *, weft_dtype, weft_shape, int64_t))                                                         \
     ROW(gdrre, (weft_graph *, weft_dtype, double, double, weft_extent))                                                \
-    ROW(gdeei, (weft_graph *, weft_dtype, weft_extent, weft_extent, int64_t))
+    ROW(gdeei, (weft_graph *, weft_dtype, weft_extent, weft_extent, int64_t))                                          \
+    ROW(ix, (int64_t, weft_tensor))                                                                                    \
+    ROW(xe, (weft_tensor, weft_extent))                                                                                \
+    ROW(xiiie, (weft_tensor, int64_t, int64_t, int64_t, weft_extent))                                                  \
+    ROW(xrri, (weft_tensor, double, double, int64_t))                                                                  \
+    ROW(xrrii, (weft_tensor, double, double, int64_t, int64_t))                                                        \
+    ROW(xds, (weft_tensor, weft_dtype, weft_shape))                                                                    \
+    ROW(xdsrr, (weft_tensor, weft_dtype, weft_shape, double, double))                                                  \
+    ROW(xdsee, (weft_tensor, weft_dtype, weft_shape, weft_extent, weft_extent))                                        \
+    ROW(xxs, (weft_tensor, weft_tensor, weft_shape))                                                                   \
+    ROW(xxr, (weft_tensor, weft_tensor, double))                                                                       \
+    ROW(xxib, (weft_tensor, weft_tensor, int64_t, bool))                                                               \
+    ROW(xxxs, (weft_tensor, weft_tensor, weft_tensor, weft_shape))                                                     \
+    ROW(xesbx, (weft_tensor, weft_extent, weft_shape, bool, weft_tensor))                                              \
+    ROW(xxT, (weft_tensor, weft_tensor, weft_dot_axes))                                                                \
+    ROW(xiN, (weft_tensor, int64_t, const weft_norm_options *))                                                        \
+    ROW(xxxN, (weft_tensor, weft_tensor, weft_tensor, const weft_norm_options *))                                      \
+    ROW(xNOO, (weft_tensor, const weft_norm_options *, weft_tensor *, weft_tensor *))                                  \
+    ROW(xxxA, (weft_tensor, weft_tensor, weft_tensor, const weft_attention_options *))                                 \
+    ROW(xxiC, (weft_tensor, weft_tensor, int64_t, const weft_class_options *))                                         \
+    ROW(xxV, (weft_tensor, weft_tensor, const weft_conv_options *))                                                    \
+    ROW(xlV, (weft_tensor, weft_ints, const weft_conv_options *))                                                      \
+    ROW(xP, (weft_tensor, const weft_pool_options *))                                                                  \
+    ROW(xsZ, (weft_tensor, weft_shape, const weft_resize_options *))                                                   \
+    ROW(xxxxGO, (weft_tensor, weft_tensor, weft_tensor, weft_tensor, const weft_sgd_options *, weft_tensor *))         \
+    ROW(xxxtxxDOO, (weft_tensor, weft_tensor, weft_tensor, weft_tensor, weft_tensor, weft_tensor,                      \
+                    const weft_adam_options *, weft_tensor *, weft_tensor *))                                          \
+    ROW(xxxxxMOO, (weft_tensor, weft_tensor, weft_tensor, weft_tensor, weft_tensor, const weft_rmsprop_options *,      \
+                   weft_tensor *, weft_tensor *))                                                                      \
+    ROW(xxxtxBO, (weft_tensor, weft_tensor, weft_tensor, weft_tensor, weft_tensor, const weft_adagrad_options *,       \
+                  weft_tensor *))                                                                                      \
+    ROW(xxxxLO, (weft_tensor, weft_tensor, weft_tensor, weft_tensor, const weft_lion_options *, weft_tensor *))        \
+    ROW(XrQ, (weft_tensors, double, weft_tensor *))                                                                    \
+    ROW(XbR, (weft_tensors, bool, weft_tensor *))                                                                      \
+    ROW(xizR, (weft_tensor, int64_t, size_t, weft_tensor *))                                                           \
+    ROW(xisR, (weft_tensor, int64_t, weft_shape, weft_tensor *))                                                       \
+    ROW(xiebO, (weft_tensor, int64_t, weft_extent, bool, weft_tensor *))                                               \
+    ROW(xeO, (weft_tensor, weft_extent, weft_tensor *))                                                                \
+    ROW(ge, (weft_graph *, weft_extent))                                                                               \
+    ROW(gu, (weft_graph *, uint64_t))                                                                                  \
+    ROW(gdr, (weft_graph *, weft_dtype, double))                                                                       \
+    ROW(xI, (weft_tensor, weft_index_items))                                                                           \
+    ROW(xxmI, (weft_tensor, weft_tensor, weft_scatter_mode, weft_index_items))
 
 typedef enum weft_eager_signature {
 #define WEFT_EAGER_SIGNATURE_NAME_(name, types) WEFT_EAGER_##name,
@@ -283,8 +390,25 @@ typedef enum weft_eager_kind {
     WEFT_EAGER_REAL,
     WEFT_EAGER_LIST,
     WEFT_EAGER_INTS,
-    WEFT_EAGER_SHAPE
+    WEFT_EAGER_SHAPE,
+    WEFT_EAGER_ITEMS,
+    WEFT_EAGER_ABSENT,
+    WEFT_EAGER_OPTIONS,
+    WEFT_EAGER_RESULTS,
+    WEFT_EAGER_NULL,
+    WEFT_EAGER_OTHER
 } weft_eager_kind;
+
+typedef enum weft_eager_options_kind {
+#define WEFT_EAGER_OPTIONS_NAME_(letter, type) WEFT_EAGER_OPTIONS_##letter,
+    WEFT_EAGER_OPTIONS_(WEFT_EAGER_OPTIONS_NAME_) WEFT_EAGER_OPTIONS_COUNT
+} weft_eager_options_kind;
+
+/* An item of index.h; one of WEFT_INDEX_TENSOR has its tensor as an array here. */
+typedef struct weft_eager_item {
+    weft_index_item item;
+    weft_eager_array *indices;
+} weft_eager_item;
 
 enum { WEFT_EAGER_FEW = 16 };
 
@@ -293,7 +417,7 @@ enum { WEFT_EAGER_FEW = 16 };
 typedef struct weft_eager_argument {
     weft_eager_kind kind;
     /* Of a list; its items are the few, extents as integers, INT64_MIN for one that is none; or, of more than
-     * WEFT_EAGER_FEW, those that `many` points to. SIZE_MAX for one that is missing. */
+     * WEFT_EAGER_FEW, those that `many` points to. SIZE_MAX for one that is missing. Of options their kind. */
     size_t count;
     union {
         weft_eager *context;
@@ -304,6 +428,16 @@ typedef struct weft_eager_argument {
         const void *many;
         weft_eager_array *few_arrays[WEFT_EAGER_FEW];
         int64_t few_ints[WEFT_EAGER_FEW];
+        const weft_eager_item *items; /* WEFT_EAGER_FEW at most */
+        weft_eager_array **results;
+        struct {
+            union {
+#define WEFT_EAGER_OPTIONS_FIELD_(letter, type) type letter;
+                WEFT_EAGER_OPTIONS_(WEFT_EAGER_OPTIONS_FIELD_)
+            } of;
+            /* Of its lists, one after the other, as far as there is room. */
+            int64_t items[WEFT_EAGER_FEW];
+        } options;
     } value;
 } weft_eager_argument;
 
@@ -390,15 +524,136 @@ static inline weft_eager_argument weft_eager_shape_(weft_shape list)
     return argument;
 }
 
+static inline weft_eager_argument weft_eager_items_(size_t count, const weft_eager_item *items)
+{
+    weft_eager_argument argument;
+    argument.kind = WEFT_EAGER_ITEMS;
+    argument.count = count;
+    argument.value.items = items;
+    return argument;
+}
+static inline weft_eager_item weft_eager_item_(weft_index_item given)
+{
+    weft_eager_item item = {given, NULL};
+    return item;
+}
+static inline weft_eager_item weft_eager_item_pick_(weft_eager_array *indices)
+{
+    weft_eager_item item = {weft_index_pick_(WEFT_NO_TENSOR), indices};
+    return item;
+}
+static inline weft_eager_item weft_eager_item_extent_(weft_extent index)
+{
+    return weft_eager_item_(weft_index_extent_(index));
+}
+static inline weft_eager_item weft_eager_item_number_(int64_t index)
+{
+    return weft_eager_item_(weft_index_number_(index));
+}
+static inline weft_eager_item weft_eager_item_unsigned_(uint64_t index)
+{
+    return weft_eager_item_(weft_index_unsigned_(index));
+}
+static inline weft_eager_argument weft_eager_absent_(weft_eager_none none)
+{
+    weft_eager_argument argument;
+    (void)none;
+    argument.kind = WEFT_EAGER_ABSENT;
+    return argument;
+}
+static inline weft_eager_argument weft_eager_results_(weft_eager_array **results)
+{
+    weft_eager_argument argument;
+    argument.kind = results == NULL ? WEFT_EAGER_NULL : WEFT_EAGER_RESULTS;
+    argument.value.results = results;
+    return argument;
+}
+/* Of NULL. */
+static inline weft_eager_argument weft_eager_null_(const void *null)
+{
+    weft_eager_argument argument;
+    argument.kind = null == NULL ? WEFT_EAGER_NULL : WEFT_EAGER_OTHER;
+    return argument;
+}
+static inline weft_eager_argument weft_eager_extent_(weft_extent extent)
+{
+    weft_eager_argument argument;
+    argument.kind = extent.graph == NULL ? WEFT_EAGER_SIGNED : WEFT_EAGER_OTHER;
+    argument.value.integer = extent.value;
+    return argument;
+}
+/* The list after `kept` items, if there is room; how many there are then. */
+static inline size_t weft_eager_keep_(int64_t *items, size_t kept, weft_ints list)
+{
+    if (list.items == NULL || list.count > WEFT_EAGER_FEW - kept) return kept;
+    for (size_t i = 0; i < list.count; i++) items[kept + i] = list.items[i];
+    return kept + list.count;
+}
+static inline void weft_eager_keep_all_(int64_t *items, weft_ints a, weft_ints b, weft_ints c, weft_ints d, weft_ints e)
+{
+    size_t kept = weft_eager_keep_(items, 0, a);
+    kept = weft_eager_keep_(items, kept, b);
+    kept = weft_eager_keep_(items, kept, c);
+    kept = weft_eager_keep_(items, kept, d);
+    weft_eager_keep_(items, kept, e);
+}
+#define WEFT_EAGER_OPTIONS_ARGUMENT_(letter, type)                                                                     \
+    static inline weft_eager_argument weft_eager_options_##letter##_(const type *options)                              \
+    {                                                                                                                  \
+        weft_eager_argument argument;                                                                                  \
+        argument.kind = options == NULL ? WEFT_EAGER_NULL : WEFT_EAGER_OPTIONS;                                        \
+        argument.count = WEFT_EAGER_OPTIONS_##letter;                                                                  \
+        if (options != NULL) argument.value.options.of.letter = *options;                                              \
+        return argument;                                                                                               \
+    }
+WEFT_EAGER_OPTIONS_(WEFT_EAGER_OPTIONS_ARGUMENT_)
+static inline weft_eager_argument weft_eager_conv_(const weft_conv_options *o)
+{
+    weft_eager_argument argument = weft_eager_options_V_(o);
+    if (o != NULL)
+        weft_eager_keep_all_(argument.value.options.items, o->stride, o->dilation, o->low, o->high, o->output_padding);
+    return argument;
+}
+static inline weft_eager_argument weft_eager_pool_(const weft_pool_options *o)
+{
+    weft_eager_argument argument = weft_eager_options_P_(o);
+    if (o != NULL) weft_eager_keep_all_(argument.value.options.items, o->size, o->stride, o->dilation, o->low, o->high);
+    return argument;
+}
+static inline weft_eager_argument weft_eager_axes_(weft_dot_axes axes)
+{
+    const weft_ints none = {0, NULL};
+    weft_eager_argument argument = weft_eager_options_T_(&axes);
+    weft_eager_keep_all_(argument.value.options.items, axes.batch_a, axes.batch_b, axes.contract_a, axes.contract_b,
+                         none);
+    return argument;
+}
+
 /* Once in the text, as WEFT_OPERAND_. */
 #define WEFT_EAGER_ARGUMENT_(value) WEFT_EAGER_ARGUMENT_COUNTED_(value, __COUNTER__)
 #define WEFT_EAGER_ARGUMENT_COUNTED_(value, count) WEFT_EAGER_ARGUMENT_NAMED_(value, count)
-#define WEFT_EAGER_ARGUMENT_NAMED_(value, count)                                                                       \
-    __extension__({                                                                                                    \
-        __auto_type weft_eager_##count##_ = (value);                                                                   \
+#define WEFT_EAGER_ARGUMENT_NAMED_(value, count)                                                                         \
+    __extension__({                                                                                                      \
+        __auto_type weft_eager_##count##_ = (value);                                                                     \
         _Generic(weft_eager_##count##_, weft_eager_array *                                                             \
-                 : weft_eager_array_, weft_eager *                                                                     \
-                 : weft_eager_context_, weft_eager_arrays                                                              \
+                 : weft_eager_array_, weft_eager_none                                                                  \
+                 : weft_eager_absent_, weft_eager *                                                                    \
+                 : weft_eager_context_, weft_eager_array **                                                            \
+                 : weft_eager_results_, void *                                                                         \
+                 : weft_eager_null_, weft_extent                                                                       \
+                 : weft_eager_extent_,                                                                                 \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_norm_options, weft_eager_options_N_),                                  \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_attention_options, weft_eager_options_A_),                             \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_class_options, weft_eager_options_C_),                                 \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_conv_options, weft_eager_conv_),                                       \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_pool_options, weft_eager_pool_),                                       \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_resize_options, weft_eager_options_Z_),                                \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_sgd_options, weft_eager_options_G_),                                   \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_adam_options, weft_eager_options_D_),                                  \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_rmsprop_options, weft_eager_options_M_),                               \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_adagrad_options, weft_eager_options_B_),                               \
+                   WEFT_EAGER_ASSOCIATE_2_(weft_lion_options, weft_eager_options_L_), weft_dot_axes                    \
+                 : weft_eager_axes_, weft_eager_arrays                                                                 \
                  : weft_eager_list_, weft_ints                                                                         \
                  : weft_eager_ints_, weft_shape                                                                        \
                  : weft_eager_shape_, float                                                                            \
@@ -406,9 +661,10 @@ static inline weft_eager_argument weft_eager_shape_(weft_shape list)
                  : weft_eager_real_, unsigned long                                                                     \
                  : weft_eager_unsigned_, unsigned long long                                                            \
                  : weft_eager_unsigned_, default                                                                       \
-                 : weft_eager_signed_)(weft_eager_##count##_);                                                         \
+                 : weft_eager_signed_)(weft_eager_##count##_); \
     })
 
+#define WEFT_EAGER_ASSOCIATE_2_(type, function) type * : function, const type * : function
 #define WEFT_EAGER_ASSOCIATION_(name, types) weft_tensor(*) types : WEFT_EAGER_##name,
 #define WEFT_EAGER_SIGNATURE_OF_(function)                                                                             \
     _Generic((function), WEFT_EAGER_SIGNATURES_(WEFT_EAGER_ASSOCIATION_) int : WEFT_EAGER_SIGNATURE_COUNT)
@@ -418,5 +674,22 @@ static inline weft_eager_argument weft_eager_shape_(weft_shape list)
     weft_eager_apply_arguments(name, WEFT_EAGER_SIGNATURE_OF_(function), (weft_eager_any)(function), count,            \
                                (weft_eager_argument[]){WEFT_EACH_##count##_(WEFT_EAGER_ARGUMENT_, __VA_ARGS__, )},     \
                                __FILE__, __LINE__)
+#define WEFT_EAGER_APPLIED_(function, signature, count, ...)                                                           \
+    weft_eager_apply_arguments(#function, signature, (weft_eager_any)(function), count,                                \
+                               (weft_eager_argument[]){__VA_ARGS__}, __FILE__, __LINE__)
+
+#define WEFT_EAGER_ITEM_(value)                                                                                        \
+    _Generic((value), weft_index_item                                                                                  \
+             : weft_eager_item_, weft_eager_array *                                                                    \
+             : weft_eager_item_pick_, weft_extent                                                                      \
+             : weft_eager_item_extent_, unsigned long                                                                  \
+             : weft_eager_item_unsigned_, unsigned long long                                                           \
+             : weft_eager_item_unsigned_, default                                                                      \
+             : weft_eager_item_number_)(value)
+#define WEFT_EAGER_ITEMS_(...) WEFT_EAGER_ITEMS_COUNTED_(WEFT_COUNT_(__VA_ARGS__), __VA_ARGS__)
+#define WEFT_EAGER_ITEMS_COUNTED_(count, ...) WEFT_EAGER_ITEMS_OF_(count, __VA_ARGS__)
+#define WEFT_EAGER_ITEMS_OF_(count, ...)                                                                               \
+    weft_eager_items_(                                                                                                 \
+        count, (weft_eager_item[]){{.indices = NULL}, WEFT_EACH_##count##_(WEFT_EAGER_ITEM_, __VA_ARGS__, )} + 1)
 #endif
 #endif

@@ -146,17 +146,30 @@ static weft_status *call_gradient(weft_eager *eager, size_t count, weft_eager_en
     return weft_eager_call_with(eager, &function, operands, record->nodes.count, parts, out_gradients);
 }
 
+static weft_status *refuse(const weft_eager *eager, const char *what)
+{
+    return weft_status_create(eager->allocator, WEFT_INVALID_ARGUMENT, "weft_eager_gradient", "gradient: %s", what);
+}
+
+static weft_status *refuse_array(const weft_eager *eager, size_t i, size_t count, const char *what)
+{
+    if (count == 1)
+        return weft_status_create(eager->allocator, WEFT_INVALID_ARGUMENT, "weft_eager_gradient",
+                                  "gradient: the array %s", what);
+    return weft_status_create(eager->allocator, WEFT_INVALID_ARGUMENT, "weft_eager_gradient",
+                              "gradient: array %zu of %zu (from 0) %s", i, count, what);
+}
+
 static weft_status *check(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays)
 {
     if (eager->tape_depth == 0)
-        return weft_status_create(eager->allocator, WEFT_INVALID_ARGUMENT, "weft_eager_gradient", "no tape is open");
-    if (loss->eager != eager)
-        return weft_status_create(eager->allocator, WEFT_INVALID_ARGUMENT, "weft_eager_gradient",
-                                  "loss belongs to another context");
+        return refuse(eager, "there is no tape: it has to be asked for before weft_eager_tape_end");
+    if (loss->eager != eager) return refuse(eager, "the loss belongs to another context");
     for (size_t i = 0; i < arrays.count; i++) {
-        if (arrays.items[i]->eager == eager && weft_eager_is_taped(arrays.items[i])) continue;
-        return weft_status_create(eager->allocator, WEFT_INVALID_ARGUMENT, "weft_eager_gradient",
-                                  "the tape follows no array %zu", i);
+        if (arrays.items[i]->eager != eager) return refuse_array(eager, i, arrays.count, "belongs to another context");
+        if (!weft_eager_is_taped(arrays.items[i]))
+            return refuse_array(eager, i, arrays.count,
+                                "is not followed by the tape: it is not watched, nor computed from what is");
     }
     return NULL;
 }
@@ -182,12 +195,12 @@ static bool are_there(const weft_eager_array *loss, weft_eager_arrays arrays)
     return there;
 }
 
-void weft_eager_gradient(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays,
-                         weft_eager_array **out_gradients)
+void weft_eager_gradient_located(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays,
+                                 weft_eager_array **out_gradients, const char *file, int line)
 {
     if (eager == NULL || arrays.count == 0) return;
-    weft_status *status = arrays.items == NULL    ? weft_status_null(__func__, "arrays")
-                          : out_gradients == NULL ? weft_status_null(__func__, "out_gradients")
+    weft_status *status = arrays.items == NULL    ? weft_status_null("weft_eager_gradient", "arrays")
+                          : out_gradients == NULL ? weft_status_null("weft_eager_gradient", "out_gradients")
                                                   : NULL;
     if (status == NULL) {
         for (size_t i = 0; i < arrays.count; i++) out_gradients[i] = NULL;
@@ -195,5 +208,11 @@ void weft_eager_gradient(weft_eager *eager, weft_eager_array *loss, weft_eager_a
         status = make_gradients(eager, loss, arrays, out_gradients);
         for (size_t i = 0; status != NULL && i < arrays.count; i++) out_gradients[i] = NULL;
     }
-    if (status != NULL) weft_eager_fail(eager, status, NULL, 0);
+    if (status != NULL) weft_eager_fail(eager, status, file, line);
+}
+
+void(weft_eager_gradient)(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays,
+                          weft_eager_array **out_gradients)
+{
+    weft_eager_gradient_located(eager, loss, arrays, out_gradients, NULL, 0);
 }

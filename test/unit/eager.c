@@ -2,96 +2,10 @@
 /* Arrays that are recorded: what they compute, what is computed when, what is kept. */
 #include <math.h>
 #include <string.h>
-#include <weft/eager.h>
 #include <weft/weft.h>
-#include "test/support.h"
+#include "test/unit/eager_fixture.h"
 
-static weft_executor *executor;
-static weft_eager *eager;
 static bool has_llvm; /* an argument says so */
-
-static int set_up(void **state)
-{
-    (void)state;
-    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &executor));
-    weft_test_ok(weft_eager_create(executor, &(weft_eager_options){.runtime = "ref"}, &eager));
-    return 0;
-}
-
-/* Whatever a test did, nothing is left of it but what the context keeps. */
-static int tear_down(void **state)
-{
-    (void)state;
-    weft_eager_counters counters;
-    weft_eager_clear(eager);
-    weft_eager_counters_read(eager, &counters);
-    assert_int_equal(counters.arrays, 0);
-    assert_null(weft_eager_error(eager));
-    weft_eager_destroy(eager);
-    weft_executor_destroy(executor);
-    return 0;
-}
-
-static weft_eager_counters counters(void)
-{
-    weft_eager_counters now;
-    weft_eager_counters_read(eager, &now);
-    return now;
-}
-
-static weft_eager_array *f32(weft_ints shape, const float *data)
-{
-    weft_eager_array *array = weft_eager_copy(eager, WEFT_F32, shape, data);
-    assert_non_null(array);
-    return array;
-}
-
-/* 0, 1, 2, ... */
-static weft_eager_array *range(weft_ints shape)
-{
-    weft_eager_array *made = weft_eager_apply(weft_arange, eager, WEFT_F32, 0, 1, 24), *x;
-    weft_array *value;
-    weft_test_ok(weft_eager_value(eager, made, &value));
-    x = f32(shape, weft_array_data(value));
-    weft_eager_release(made);
-    return x;
-}
-
-static weft_array *value_of(weft_eager_array *array)
-{
-    weft_array *value = NULL;
-    weft_test_ok(weft_eager_value(eager, array, &value));
-    return value;
-}
-
-static void expect(weft_eager_array *array, size_t count, const float *wanted)
-{
-    weft_array *dense;
-    assert_non_null(array);
-    assert_int_equal(weft_eager_count(array), count);
-    weft_test_ok(weft_array_retain_dense(NULL, value_of(array), &dense));
-    const float *found = weft_array_data(dense);
-    for (size_t i = 0; i < count; i++) assert_true(fabsf(found[i] - wanted[i]) <= 1e-5f * (1 + fabsf(wanted[i])));
-    weft_array_release(dense);
-}
-
-/* Takes `array`. */
-#define EXPECT(array, ...)                                                                                             \
-    do {                                                                                                               \
-        const float wanted_[] = {__VA_ARGS__};                                                                         \
-        weft_eager_array *array_ = (array);                                                                            \
-        expect(array_, sizeof wanted_ / sizeof *wanted_, wanted_);                                                     \
-        weft_eager_release(array_);                                                                                    \
-    } while (0)
-
-static void expect_error(weft_eager_array *failed, weft_code code, const char *part)
-{
-    weft_array *value = NULL;
-    assert_null(failed);
-    weft_test_fails(weft_eager_value(eager, failed, &value), code, part);
-    assert_null(value);
-    assert_null(weft_eager_error(eager));
-}
 
 static void trace_split(weft_graph *graph, const void *options, const weft_tensor *operands, weft_tensor *out_results)
 {
@@ -230,7 +144,7 @@ static void errors_come_at_once_and_wait(void **state)
     expect_error(failed, WEFT_INVALID_ARGUMENT, "NULL");
     expect_error(weft_eager_apply(weft_sub, x, z), WEFT_DTYPE_MISMATCH, "sub");
     expect_error(weft_eager_apply(weft_softmax, x, 1), WEFT_OUT_OF_RANGE, "softmax");
-    expect_error(weft_eager_apply(weft_add, x), WEFT_INVALID_ARGUMENT, "add: there are 1 arguments, not 2");
+    expect_error(weft_eager_apply(weft_add, x), WEFT_INVALID_ARGUMENT, "add takes 2 arguments, not 1");
     expect_error(weft_eager_apply(weft_add, x, WEFT_INTS(1)), WEFT_INVALID_ARGUMENT, "argument 1 is neither");
     expect_error(weft_eager_apply(weft_softmax, x, 0.5), WEFT_INVALID_ARGUMENT, "argument 1 is not an integer");
     expect_error(weft_eager_apply(weft_permute, x, 0), WEFT_INVALID_ARGUMENT, "is not a list of integers");
@@ -798,12 +712,19 @@ static void what_has_no_gradient(void **state)
     weft_eager_array *x = range(WEFT_INTS(2)), *y = range(WEFT_INTS(2)), *gradient;
     weft_eager_array *sum = weft_eager_apply(weft_reduce_sum, x, WEFT_INTS(0), false);
     weft_eager_gradient(eager, sum, WEFT_EAGER_ARRAYS(x), &gradient);
-    expect_error(gradient, WEFT_INVALID_ARGUMENT, "no tape is open");
+    assert_non_null(strstr(weft_status_where(weft_eager_error(eager)), "eager.c:"));
+    expect_error(gradient, WEFT_INVALID_ARGUMENT, "gradient: there is no tape");
     weft_eager_tape_begin(eager, WEFT_EAGER_ARRAYS(x));
     weft_eager_gradient(eager, sum, WEFT_EAGER_ARRAYS(y), &gradient);
-    expect_error(gradient, WEFT_INVALID_ARGUMENT, "follows no array 0");
+    expect_error(gradient, WEFT_INVALID_ARGUMENT, "the array is not followed by the tape");
+    weft_eager_gradient(eager, sum, WEFT_EAGER_ARRAYS(x, y), (weft_eager_array *[2]){NULL});
+    expect_error(NULL, WEFT_INVALID_ARGUMENT, "gradient: array 1 of 2 (from 0) is not followed by the tape");
     weft_eager_array *negative = weft_eager_apply(weft_neg, x);
     weft_eager_gradient(eager, negative, WEFT_EAGER_ARRAYS(x), &gradient);
+    assert_non_null(strstr(weft_status_where(weft_eager_error(eager)), "eager.c:"));
+    expect_error(gradient, WEFT_SHAPE_MISMATCH, "grad: the loss is f32[2], but must be a float of rank 0");
+    (weft_eager_gradient)(eager, negative, WEFT_EAGER_ARRAYS(x), &gradient); /* without a place */
+    assert_null(strstr(weft_status_where(weft_eager_error(eager)), "eager.c:"));
     expect_error(gradient, WEFT_SHAPE_MISMATCH, "grad");
     weft_eager_gradient(eager, sum, (weft_eager_arrays){1, NULL}, &gradient);
     assert_non_null(weft_eager_error(eager));
@@ -914,7 +835,6 @@ static void every_allocation_may_fail(void **state)
 int main(int argc, char **argv)
 {
     has_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
-#define IN_FIXTURE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         IN_FIXTURE(types_are_known_at_once),
         IN_FIXTURE(operands_broadcast),
