@@ -41,9 +41,13 @@ static bool begin(call *c, const char *function, weft_tensors outputs, weft_tens
     return true;
 }
 
+/* In place of a number: there is one of it. */
+#define ALONE SIZE_MAX
+
 static bool refuse(call *c, weft_code code, const char *kind, size_t i, const char *what)
 {
-    weft_trace_fail(c->graph, code, c->function, "%s %zu %s", kind, i, what);
+    if (i == ALONE) weft_trace_fail(c->graph, code, c->function, "%s %s", kind, what);
+    else weft_trace_fail(c->graph, code, c->function, "%s %zu %s", kind, i, what);
     return false;
 }
 
@@ -57,14 +61,17 @@ static bool check_place(call *c, const char *kind, size_t i, weft_tensor tensor)
     return true;
 }
 
-/* Whether all are valid tensors of one root. A failed one needs no second error. */
+/* Whether it is a valid tensor of the root. A failed one needs no second error. */
+static bool check_tensor(call *c, const char *kind, size_t i, weft_tensor tensor)
+{
+    if (tensor.graph == NULL) return refuse(c, WEFT_INVALID_ARGUMENT, kind, i, "is missing");
+    return check_place(c, kind, i, tensor) && weft_tensor_is_valid(tensor);
+}
+
 static bool check_tensors(call *c, const char *kind, weft_tensors list)
 {
     bool valid = weft_trace_wants_list(c->function, kind, c->graph, list.count, list.items);
-    for (size_t i = 0; i < list.count && valid; i++) {
-        if (list.items[i].graph == NULL) return refuse(c, WEFT_INVALID_ARGUMENT, kind, i, "is missing");
-        valid = check_place(c, kind, i, list.items[i]) && weft_tensor_is_valid(list.items[i]);
-    }
+    for (size_t i = 0; i < list.count && valid; i++) valid = check_tensor(c, kind, i, list.items[i]);
     return valid;
 }
 
@@ -95,7 +102,7 @@ static bool check_wrt(call *c, weft_tensors wrt)
 
 static bool check_loss(call *c, weft_tensor loss)
 {
-    if (!check_tensors(c, "loss", (weft_tensors){1, &loss})) return false;
+    if (!check_tensor(c, "the loss", ALONE, loss)) return false;
     weft_type type = {weft_tensor_dtype(loss), weft_tensor_shape(loss)};
     if (weft_dtype_info_of(type.dtype)->kind == WEFT_KIND_FLOAT && type.shape.rank == 0) return true;
     weft_trace_fail(c->graph, type.shape.rank == 0 ? WEFT_DTYPE_MISMATCH : WEFT_SHAPE_MISMATCH, c->function,
@@ -133,8 +140,9 @@ static bool check_all_given(call *c, const char *kind, const char *of_kind, weft
 {
     if (!weft_trace_wants_list(c->function, kind, c->graph, given.count, given.items)) return false;
     if (given.count != of.count) {
-        weft_trace_fail(c->graph, WEFT_INVALID_ARGUMENT, c->function, "there are %zu %ss for %zu %s", given.count, kind,
-                        of.count, of_kind[0] == 'o' ? "outputs" : "wrt");
+        weft_trace_fail(c->graph, WEFT_INVALID_ARGUMENT, c->function, "there %s %zu %s%s for %zu %s%s",
+                        given.count == 1 ? "is" : "are", given.count, kind, given.count == 1 ? "" : "s", of.count,
+                        of_kind, of_kind[0] == 'o' && of.count != 1 ? "s" : "");
         return false;
     }
     bool well = true;

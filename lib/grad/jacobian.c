@@ -36,6 +36,7 @@ static bool check(weft_tensor output, weft_tensor wrt)
     static const char *const names[] = {"the output", "wrt"};
     return weft_composite_begin_named("jacobian", 2, 2, both, names) &&
            weft_composite_wants_float("jacobian", "the output", output) &&
+           weft_composite_wants_float("jacobian", "wrt", wrt) &&
            weft_composite_wants_dtype("jacobian", (weft_named){"wrt", wrt}, (weft_named){"the output", output});
 }
 

@@ -327,10 +327,15 @@ static weft_status *check_value(const weft_sweep_site *site, bool reverse, size_
 
 static weft_status *no_rule(const weft_sweep_site *site, bool reverse)
 {
-    return weft_status_create(site->context.graph->allocator, WEFT_UNSUPPORTED, site->context.op->name,
-                              "%s: the op has no derivative in %s mode%s%s", site->context.op->name,
-                              reverse ? "reverse" : "forward", site->reason == NULL ? "" : ": ",
-                              site->reason == NULL ? "" : site->reason);
+    const weft_allocator *allocator = site->context.graph->allocator;
+    const char *name = site->context.op->name, *mode = reverse ? "reverse" : "forward";
+    const char *reason = site->reason == NULL ? "" : site->reason, *file = site->location.file;
+    const char *colon = site->reason == NULL ? "" : ": ";
+    if (file == NULL)
+        return weft_status_create(allocator, WEFT_UNSUPPORTED, name, "%s: the op has no derivative in %s mode%s%s",
+                                  name, mode, colon, reason);
+    return weft_status_create(allocator, WEFT_UNSUPPORTED, name, "%s: the op has no derivative in %s mode%s%s (%s:%d)",
+                              name, mode, colon, reason, file, site->location.line);
 }
 
 void weft_gradient_drop_repeated(weft_tensors inputs, weft_tensor *out_values)

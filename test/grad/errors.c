@@ -66,7 +66,7 @@ static void while_in_reverse(void **state)
     weft_graph *graph = graph_create();
     weft_tensor x = vector(graph, "x", WEFT_F64), g = vector(graph, "g", WEFT_F64);
     weft_tensor y = weft_while(WEFT_TENSORS(x), is_small, double_it, NULL, NULL);
-    REFUSED(graph, vjp(y, g, x), WEFT_UNSUPPORTED, "while", "fold", "stop_gradient");
+    REFUSED(graph, vjp(y, g, x), WEFT_UNSUPPORTED, "while", "fold", "stop_gradient", "errors.c:68)");
     assert_true(weft_tensor_is_valid(jvp(y, x, g)));
     assert_true(weft_tensor_is_valid(vjp(weft_mul(weft_stop_gradient(y), x), g, x)));
     weft_graph_destroy(graph);
@@ -175,8 +175,29 @@ static void tensors_of_another_graph(void **state)
     REFUSED(graph, vjp(y, g, abroad), WEFT_INVALID_ARGUMENT, "vjp", "graph");
     REFUSED(graph, vjp(y, abroad, x), WEFT_INVALID_ARGUMENT, "vjp", "graph");
     REFUSED(graph, jvp(y, x, abroad), WEFT_INVALID_ARGUMENT, "jvp", "graph");
+    weft_tensor sum = weft_reduce_sum(y, WEFT_INTS(0), false), apart = weft_reduce_sum(abroad, WEFT_INTS(0), false);
+    REFUSED(graph, weft_grad(WEFT_NO_TENSOR, WEFT_TENSORS(x), NULL), WEFT_INVALID_ARGUMENT, "grad",
+            "the loss is missing");
+    REFUSED(graph, weft_grad(sum, WEFT_TENSORS(abroad), NULL), WEFT_INVALID_ARGUMENT, "wrt 0 belongs to another graph");
+    REFUSED(other, weft_grad(apart, WEFT_TENSORS(WEFT_NO_TENSOR), NULL), WEFT_INVALID_ARGUMENT, "wrt 0 is missing");
+    REFUSED(graph, weft_vjp(WEFT_TENSORS(y), WEFT_TENSORS(g, g), WEFT_TENSORS(x), NULL), WEFT_INVALID_ARGUMENT,
+            "there are 2 cotangents for 1 output");
+    REFUSED(graph, weft_jvp(WEFT_TENSORS(y), WEFT_TENSORS(x, g), WEFT_TENSORS(g), NULL), WEFT_INVALID_ARGUMENT,
+            "there is 1 tangent for 2 wrt");
     weft_graph_destroy(graph);
     weft_graph_destroy(other);
+}
+
+static void dtypes_without_a_jacobian(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_tensor x = vector(graph, "x", WEFT_F64), i = vector(graph, "i", WEFT_I64), z = vector(graph, "z", WEFT_C128);
+    REFUSED(graph, weft_jacobian(i, x), WEFT_DTYPE_MISMATCH, "jacobian: the output has dtype i64 but must be a float");
+    REFUSED(graph, weft_jacobian(x, i), WEFT_DTYPE_MISMATCH, "jacobian: wrt has dtype i64 but must be a float");
+    REFUSED(graph, weft_jacobian(z, z), WEFT_DTYPE_MISMATCH, "jacobian: the output has dtype c128 but must be a float");
+    REFUSED(graph, weft_jacobian(weft_cast(x, WEFT_F32), x), WEFT_DTYPE_MISMATCH, "jacobian", "f32", "f64");
+    weft_graph_destroy(graph);
 }
 
 /* No error: a gradient of zeros. */
@@ -439,6 +460,7 @@ int main(void)
         cmocka_unit_test(cotangents_of_another_type),
         cmocka_unit_test(cotangents_of_a_symbolic_shape),
         cmocka_unit_test(tensors_of_another_graph),
+        cmocka_unit_test(dtypes_without_a_jacobian),
         cmocka_unit_test(inputs_that_do_not_matter),
         cmocka_unit_test(tensors_inside_of_a_region),
         cmocka_unit_test(ops_without_a_rule),
