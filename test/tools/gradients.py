@@ -47,6 +47,33 @@ graph {
   return y = %3
 }
 """
+BENT = """weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [1]}
+  %0 = bitcast(%x) {dtype = i32}
+  %1 = bitcast(%0) {dtype = f32}
+  %2 = constant() {dtype = f32, shape = [1], data = [2]}
+  %3 = constant() {dtype = f32, shape = [1], data = [30]}
+  %4 = mul(%1, %2)
+  %5 = mul(%1, %3)
+  %6 = max(%4, %5)
+  return y = %6
+}
+"""
+WHILE = """weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f64, shape = []}
+  %c = constant() {dtype = f64, shape = [], data = [10]}
+  %0 = while(%x, %c) {carried = 1} condition (%a : f64[], %k : f64[]) {
+    %0 = lt(%a, %k)
+    yield %0
+  } body (%a : f64[], %k : f64[]) {
+    %0 = add(%a, %a)
+    yield %0
+  }
+  return y = %0
+}
+"""
 INDICES = """weft 0.1
 graph {
   %x = input() {name = "x", dtype = f64, shape = [2]}
@@ -98,12 +125,33 @@ class Gradients(Command):
         self.assertNotEqual(first, other)
 
     def test_kinks(self):
-        """Between points they are avoided; at one, differences give the middle."""
+        """Between points they are avoided; at one, what lies between the slopes of both sides is right."""
         self.is_small(self.lines(OK, "relu.weft")["y by x"])
         self.save("x.npy", (8,), [0.5, -1, 0, 2, 3, 4, 5, 6], "<f8")
-        status, out, error = self.weft("check-gradients", "relu.weft", "x=x.npy")
-        self.assertEqual((status, error), (FAILED, "weft check-gradients: 1 of 1 derivatives are wrong\n"))
-        self.assertRegex(out, r"^y by x: wrong: number 2 of jvp is 0, differences give -?\d\.\d+\n$")
+        line = self.lines(OK, "relu.weft", "x=x.npy")["y by x"]
+        self.assertRegex(line, r"^jvp \S+, vjp \S+ \(3 of 24 numbers at a kink\)$")
+
+    def test_wrong_at_a_kink(self):
+        """The chain of bitcasts has the slope 0, and the function 2 to the left and 30 to the right."""
+        (self.folder / "bent.weft").write_text(BENT)
+        self.save("x.npy", (1,), [0], "<f4")
+        status, out, error = self.weft("check-gradients", "bent.weft", "x=x.npy", "--points", "1")
+        self.assertEqual((status, error), (FAILED, "weft check-gradients: 1 of 1 derivative is wrong\n"))
+        self.assertRegex(out.splitlines()[-1],
+                         r"^y by x: wrong: number 0 of jvp is 0, one-sided differences give -?[\d.]+ and -?[\d.]+$")
+
+    def test_what_cannot_be_checked(self):
+        """Has another exit status than what is wrong."""
+        (self.folder / "while.weft").write_text(WHILE)
+        status, _, error = self.weft("check-gradients", "while.weft")
+        self.assertEqual(status, MISUSED)
+        self.assertRegex(error, r"^weft check-gradients: while: the op has no derivative in .* \(while.weft:5\)\n$")
+        self.refuses(MISUSED, "check-gradients: none.weft cannot be read: No such file or directory", "check-gradients",
+                     "none.weft")
+        (self.folder / "broken.weft").write_text("weft 0.1\ngraph {\n")
+        self.assertEqual(self.weft("check-gradients", "broken.weft")[0], MISUSED)
+        self.refuses(MISUSED, "check-gradients: none.npy: cannot be opened: No such file or directory",
+                     "check-gradients", "relu.weft", "x=none.npy")
 
     def test_own_dtypes(self):
         status, out, _ = self.weft("check-gradients", "bits.weft")
@@ -117,6 +165,7 @@ class Gradients(Command):
                 ("'x.npy' does not begin with the name of an input and '='", "relu.weft", "x.npy"),
                 ("'w=x.npy' does not begin with the name of an input and '='", "relu.weft", "w=x.npy"),
                 ("the graph has no symbol 'k'", "smooth.weft", "--set", "k=2"),
+                ("--order takes an integer from 1 to 4, not '5'", "smooth.weft", "--order", "5"),
                 ("--set gives 'n' twice", "smooth.weft", "--set", "n=2", "--set", "n=3")]:
             self.refuses(MISUSED, f"check-gradients: {sentence}", "check-gradients", *words)
         self.weft("opt", "relu.weft", "--save", "relu.saved")

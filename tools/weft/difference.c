@@ -67,3 +67,26 @@ weft_status *weft_difference_find(weft_difference_function function, void *conte
     free(estimates);
     return status;
 }
+
+/* The derivative to the side of `step`; `memory` has three times `size` numbers. */
+static weft_status *find_side(weft_difference_function function, void *context, size_t size, double step,
+                              double *memory, double *out_slopes)
+{
+    double *here = memory, *near = memory + size, *far = memory + 2 * size;
+    WEFT_TRY(function(context, 0, here));
+    WEFT_TRY(function(context, step, near));
+    WEFT_TRY(function(context, 2 * step, far));
+    for (size_t i = 0; i < size; i++) out_slopes[i] = (4 * near[i] - 3 * here[i] - far[i]) / (2 * step);
+    return NULL;
+}
+
+weft_status *weft_difference_find_sides(weft_difference_function function, void *context, size_t size, double rounding,
+                                        double *out_left, double *out_right)
+{
+    double step = cbrt(rounding), *memory = calloc(3 * size + 1, sizeof *memory);
+    if (memory == NULL) return weft_status_out_of_memory();
+    weft_status *status = find_side(function, context, size, -step, memory, out_left);
+    if (status == NULL) status = find_side(function, context, size, step, memory, out_right);
+    free(memory);
+    return status;
+}

@@ -17,4 +17,8 @@ typedef weft_status *(*weft_difference_function)(void *context, double step, dou
  */
 weft_status *weft_difference_find(weft_difference_function function, void *context, size_t size, double rounding,
                                   double *out_slopes, double *out_errors) WEFT_MUST_USE;
+/* The derivatives to the left and to the right, by differences of second order of one small step: they do not agree at
+ * a kink. */
+weft_status *weft_difference_find_sides(weft_difference_function function, void *context, size_t size, double rounding,
+                                        double *out_left, double *out_right) WEFT_MUST_USE;
 #endif

@@ -38,7 +38,8 @@ typedef struct weft_slope_outputs {
 /*
  * Checks the derivatives of each output with respect to each input, and prints a line for each pair: jvp in a random
  * direction against differences, and <cotangent, jvp> = <vjp, tangent>, both relative. From the second order on the
- * same for the gradient of <outputs, cotangents>, and so on: `check->order` times.
+ * same for the gradient of <outputs, cotangents>, and so on: `check->order` times. Where one-sided differences do not
+ * agree, the point is at a kink: any derivative from one of them to the other is right.
  */
 weft_status *weft_slope_check_outputs(weft_slope_check *check, weft_slope_outputs outputs) WEFT_MUST_USE;
 #endif
