@@ -31,8 +31,8 @@ typedef struct weft_sgd_options {
     double weight_decay; /* >= 0: times the parameter, added to the gradient */
     bool nesterov;       /* looks ahead by the momentum, which is not 0; Sutskever et al., 2013 */
 } weft_sgd_options;
-/* p - rate * v, where v = momentum * velocity + gradient. Without momentum `velocity` is WEFT_NO_TENSOR and v is the
- * gradient. */
+/* p - rate * v, where v = momentum * velocity + gradient. Without momentum v is the gradient, and a velocity does not
+ * matter: it may be WEFT_NO_TENSOR, and is the next one, too, as it is. */
 weft_tensor weft_sgd(weft_tensor parameter, weft_tensor gradient, weft_tensor rate, weft_tensor velocity,
                      const weft_sgd_options *options, weft_tensor *out_velocity);
 
@@ -53,7 +53,8 @@ typedef struct weft_rmsprop_options {
     double momentum;     /* in [0, 1) */
     double weight_decay; /* >= 0 */
 } weft_rmsprop_options;
-/* p - rate * g / (sqrt(square) + epsilon); Hinton, 2012. Without momentum `velocity` is WEFT_NO_TENSOR. */
+/* p - rate * g / (sqrt(square) + epsilon); Hinton, 2012. Without momentum a velocity does not matter, as for weft_sgd.
+ */
 weft_tensor weft_rmsprop(weft_tensor parameter, weft_tensor gradient, weft_tensor rate, weft_tensor square,
                          weft_tensor velocity, const weft_rmsprop_options *options, weft_tensor *out_square,
                          weft_tensor *out_velocity);
@@ -79,12 +80,15 @@ weft_tensor weft_lion(weft_tensor parameter, weft_tensor gradient, weft_tensor r
 /* ---- gradients ---- */
 
 /* The 2-norm of all gradients together, as f32, or f64 if one of them is; out_gradients are they, scaled so that it is
- * at most `limit` (> 0). */
+ * at most `limit` (> 0, finite). What is scaled by is the lesser of 1 and limit / (norm + 1e-6), as in PyTorch. So
+ * where the norm is infinite (an element is, or the sum of squares overflows) finite elements become 0 and others NaN,
+ * and where it is NaN all do: look at the norm, or use weft_select on weft_is_finite of it to leave out such a step. */
 weft_tensor weft_clip_gradients(weft_tensors gradients, double limit, weft_tensor *out_gradients);
 
-/* ---- rates as functions of the step, an i64 of rank 0: f64 of rank 0 ---- */
+/* ---- rates as functions of the step, an i64 of rank 0: f64 of rank 0. INVALID_ARGUMENT for numbers out of the ranges
+ * given, or not finite ---- */
 
-/* `rate` times `factor` to the power of floor(step / every), every >= 1. */
+/* `rate` times `factor` to the power of floor(step / every); factor >= 0, every >= 1. */
 weft_tensor weft_rate_step(weft_tensor step, double rate, double factor, int64_t every);
 /* From 0 to `rate` over `warmup` steps in equal parts, step 0 taking the first; then along half a cosine down to
  * `least` at step `total`, and `least` from there on. 0 <= warmup <= total. Loshchilov and Hutter, 2017. */

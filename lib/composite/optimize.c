@@ -96,6 +96,13 @@ static bool in_range(weft_graph *graph, const char *function, const char *name, 
     return false;
 }
 
+static bool wants_finite(weft_graph *graph, const char *function, const char *name, double value)
+{
+    if (isfinite(value)) return true;
+    weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s is %g, but must be finite", name, value);
+    return false;
+}
+
 static double or_default(double value, double usual)
 {
     return value == 0 ? usual : value;
@@ -347,6 +354,9 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_rate_step, (weft_tensor step, double rate,
     if (!wants_step("rate_step", step)) return weft_tensor_failed(step.graph);
     if (every < 1)
         return weft_trace_fail(step.graph, WEFT_INVALID_ARGUMENT, "rate_step", "every is %" PRId64 ", below 1", every);
+    if (!wants_finite(step.graph, "rate_step", "rate", rate) ||
+        !in_range(step.graph, "rate_step", "factor", factor, 0, INFINITY, false))
+        return weft_tensor_failed(step.graph);
     weft_tensor times_done = weft_cast(weft_div(step, weft_scalar(step.graph, WEFT_I64, (double)every)), WEFT_F64);
     return times(weft_pow(weft_scalar_like(times_done, factor), times_done), rate);
 }
@@ -370,6 +380,8 @@ static weft_tensor after_warmup(const char *function, weft_tensor step, double r
     if (warmup < 0 || warmup > total)
         return weft_trace_fail(step.graph, WEFT_INVALID_ARGUMENT, function,
                                "warmup is %" PRId64 ", but must be in [0, total] with total %" PRId64, warmup, total);
+    if (!wants_finite(step.graph, function, "rate", rate) || !wants_finite(step.graph, function, "least", least))
+        return weft_tensor_failed(step.graph);
     weft_tensor at = weft_cast(step, WEFT_F64);
     double length = total > warmup ? (double)(total - warmup) : 1;
     weft_tensor part = times(plus(at, -(double)warmup), 1 / length);

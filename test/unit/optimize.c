@@ -2,6 +2,7 @@
 /* What optimisers refuse, what they leave alone, and what they do without memory. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <weft/weft.h>
 #include "test/support.h"
 #include "test/traced.h"
@@ -210,6 +211,10 @@ static void wrong_rates(void **state)
     operands o = create();
     weft_tensor several = weft_input(o.graph, "several", WEFT_I64, WEFT_SHAPE(3));
     REFUSED(weft_rate_step(o.step, 1, 0.5, 0), "rate_step: every is 0, below 1");
+    REFUSED(weft_rate_step(o.step, NAN, 0.5, 2), "rate_step: rate is nan, but must be finite");
+    REFUSED(weft_rate_step(o.step, 1, -0.5, 2), "rate_step: factor is -0.5, but must be at least 0 and finite");
+    REFUSED(weft_rate_cosine(o.step, INFINITY, 0, 0, 4), "rate_cosine: rate is inf, but must be finite");
+    REFUSED(weft_rate_linear(o.step, 1, NAN, 0, 4), "rate_linear: least is nan, but must be finite");
     REFUSED(weft_rate_cosine(o.step, 1, 0, 5, 4), "rate_cosine: warmup is 5, but must be in [0, total] with total 4");
     REFUSED(weft_rate_linear(o.step, 1, 0, -1, 4), "rate_linear: warmup is -1, but must be in [0, total] with total 4");
     refused(o.graph, weft_rate_step(o.rate, 1, 0.5, 2), WEFT_DTYPE_MISMATCH,
@@ -268,6 +273,47 @@ static void absent_states(void **state)
     weft_graph_destroy(o.graph);
 }
 
+/* ---- norms that are no number to scale by ---- */
+
+/* The clipped gradient of two, [3] and [1]. */
+static float clip(const float *data, float *out_clipped)
+{
+    weft_graph *graph;
+    weft_program *program;
+    weft_executor *executor;
+    weft_array *outputs[3] = {NULL};
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor clipped[2], a = weft_constant(graph, WEFT_F32, WEFT_INTS(3), data);
+    weft_tensor norm =
+        weft_clip_gradients(WEFT_TENSORS(a, weft_constant(graph, WEFT_F32, WEFT_INTS(1), data + 3)), 2, clipped);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(norm, clipped[0], clipped[1]), NULL, &program));
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    weft_run run = {.output_count = 3, .outputs = outputs, .runtime = "ref"};
+    weft_test_ok(weft_executor_run(executor, program, &run));
+    float found = *(const float *)weft_array_data(outputs[0]);
+    memcpy(out_clipped, weft_array_data(outputs[1]), 3 * sizeof(float));
+    memcpy(out_clipped + 3, weft_array_data(outputs[2]), sizeof(float));
+    for (int i = 0; i < 3; i++) weft_array_release(outputs[i]);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+    return found;
+}
+
+static void norms_that_are_not_finite(void **state)
+{
+    (void)state;
+    float out[4];
+    assert_float_equal(clip((const float[]){2, 4, 4, 0}, out), 6, 0);
+    assert_float_equal(out[1], 4 / 3., 1e-5);
+    assert_true(isinf(clip((const float[]){1, INFINITY, -1, 3}, out)));
+    assert_true(out[0] == 0 && isnan(out[1]) && out[2] == 0 && out[3] == 0);
+    assert_true(isinf(clip((const float[]){1e30f, 1, 1, 1}, out))); /* its square */
+    assert_true(out[0] == 0 && out[3] == 0);
+    assert_true(isnan(clip((const float[]){1, 1, NAN, 1}, out)));
+    assert_true(isnan(out[0]) && isnan(out[2]) && isnan(out[3]));
+}
+
 static weft_status *trace_steps(const weft_allocator *allocator, void *context)
 {
     (void)context;
@@ -299,10 +345,15 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_operands), cmocka_unit_test(wrong_states),
-        cmocka_unit_test(wrong_numbers),  cmocka_unit_test(wrong_gradients),
-        cmocka_unit_test(wrong_rates),    cmocka_unit_test(types),
-        cmocka_unit_test(absent_states),  cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(wrong_operands),
+        cmocka_unit_test(wrong_states),
+        cmocka_unit_test(wrong_numbers),
+        cmocka_unit_test(wrong_gradients),
+        cmocka_unit_test(wrong_rates),
+        cmocka_unit_test(types),
+        cmocka_unit_test(absent_states),
+        cmocka_unit_test(norms_that_are_not_finite),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
