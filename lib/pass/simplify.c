@@ -11,6 +11,7 @@
  */
 #include "lib/pass/pass.h"
 #include <string.h>
+#include "lib/pass/constants.h"
 #include "runtime/base/float_bits.h"
 
 enum { MOST_SWEEPS = 8 };
@@ -157,12 +158,30 @@ static weft_tensor same_twice(const weft_rewrite_site *site)
     return weft_tensor_same(input_of(site, 0), input_of(site, 1)) ? input_of(site, 0) : weft_site_leave();
 }
 
+static bool is_truth(weft_tensor x, bool value)
+{
+    pattern truth = value ? pattern_of_one(WEFT_BOOL) : pattern_of_zero(WEFT_BOOL, false);
+    return weft_tensor_dtype(x) == WEFT_BOOL && is_constant(x, truth);
+}
+
+/* and, or: with one that is known the result is known, or the other operand. */
+static weft_tensor decide(const weft_rewrite_site *site)
+{
+    bool strong = weft_op_id_of(site->node->op) == WEFT_OP_or; /* what decides */
+    for (size_t i = 0; i < 2; i++) {
+        weft_tensor known = input_of(site, i);
+        if (is_truth(known, strong)) return known;
+        if (is_truth(known, !strong)) return input_of(site, 1 - i);
+    }
+    return weft_site_leave();
+}
+
 /* ---- select ---- */
 
 static weft_tensor select_known(const weft_rewrite_site *site)
 {
-    if (is_constant(input_of(site, 0), pattern_of_one(WEFT_BOOL))) return input_of(site, 1);
-    return is_constant(input_of(site, 0), pattern_of_zero(WEFT_BOOL, false)) ? input_of(site, 2) : weft_site_leave();
+    if (is_truth(input_of(site, 0), true)) return input_of(site, 1);
+    return is_truth(input_of(site, 0), false) ? input_of(site, 2) : weft_site_leave();
 }
 
 static weft_tensor select_same(const weft_rewrite_site *site)
@@ -247,8 +266,24 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_div, divide_by_one},
     {WEFT_OP_add, add_nothing},
     {WEFT_OP_sub, subtract_nothing},
+    {WEFT_OP_mul, weft_constant_compute},
+    {WEFT_OP_div, weft_constant_compute},
+    {WEFT_OP_add, weft_constant_compute},
+    {WEFT_OP_sub, weft_constant_compute},
+    {WEFT_OP_cast, weft_constant_cast},
+    {WEFT_OP_not, weft_constant_test},
+    {WEFT_OP_is_finite, weft_constant_test},
+    {WEFT_OP_is_nan, weft_constant_test},
+    {WEFT_OP_eq, weft_constant_compare},
+    {WEFT_OP_ne, weft_constant_compare},
+    {WEFT_OP_lt, weft_constant_compare},
+    {WEFT_OP_le, weft_constant_compare},
+    {WEFT_OP_gt, weft_constant_compare},
+    {WEFT_OP_ge, weft_constant_compare},
     {WEFT_OP_and, same_twice},
+    {WEFT_OP_and, decide},
     {WEFT_OP_or, same_twice},
+    {WEFT_OP_or, decide},
     {WEFT_OP_max, same_twice},
     {WEFT_OP_min, same_twice},
     {WEFT_OP_select, select_known},

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_PASS_CONSTANTS_H
+#define WEFT_LIB_PASS_CONSTANTS_H
+#include "lib/pass/pass.h"
+
+/* Rows for ops of constants of rank 0: the constant that they give. None of complex numbers, and none whose result is a
+ * NaN, which has a payload. */
+weft_tensor weft_constant_compare(const weft_rewrite_site *site); /* eq, ne, lt, le, gt, ge */
+weft_tensor weft_constant_test(const weft_rewrite_site *site);    /* not of a bool, is_finite, is_nan */
+weft_tensor weft_constant_cast(const weft_rewrite_site *site);
+weft_tensor weft_constant_compute(const weft_rewrite_site *site); /* add, sub, mul, div in f32 and f64 */
+#endif
