@@ -56,7 +56,9 @@ typedef struct weft_program_view_value {
 
 typedef struct weft_program_view_node {
     const char *op;         /* "add", "family.op" */
-    const char *name;       /* of the input, or given to the tensor; NULL: none */
+    /* Of the input, or given to the tensor; NULL: none. A parameter of a region that stands for a value around it has
+     * the name, or else the op, of that one after its own: "captured0 = w", "captured1 = result 1 of fold". */
+    const char *name;
     const char *attributes; /* without regions, as the text form has them: "{axes = [1]}"; long data are "..." */
     size_t input_count;
     const weft_program_view_value *inputs; /* of nodes before this one */

@@ -123,6 +123,53 @@ static weft_status *fill_region(const viewer *o, const weft_attr_def *def, const
     return fill_graph(&inner);
 }
 
+/* ---- what regions capture ---- */
+
+/* Operands of a region op before those that are captured. */
+static size_t count_own(const weft_node *node)
+{
+    for (size_t i = 0; i < node->op->attr_count; i++)
+        if (strcmp(node->op->attrs[i].name, "carried") == 0) return (size_t)node->attrs[i].integer;
+    return 1; /* the predicate of a cond */
+}
+
+/* "captured0 = w": what the parameter is outside, by its name, or else by its op. */
+static weft_status *name_captured(const viewer *o, weft_value outer, const char *own, const char **out_name)
+{
+    const weft_program_view_node *node = &o->nodes[o->numbers[outer.node]];
+    const char *name = node->name != NULL ? node->name : node->op;
+    weft_bytes text;
+    weft_bytes_init(&text, o->arena->allocator);
+    if (node->name != NULL || node->output_count == 1) weft_bytes_print(&text, "%s = %s", own, name);
+    else weft_bytes_print(&text, "%s = result %u of %s", own, (unsigned)outer.output, name);
+    return keep_text(o, &text, 0, out_name);
+}
+
+/* The input of the view that is called so, or NULL. */
+static weft_program_view_node *find_parameter(const weft_program_view *view, const char *name, size_t length)
+{
+    for (size_t i = 0; i < view->node_count; i++) {
+        weft_program_view_node *node = (weft_program_view_node *)&view->nodes[i];
+        bool is_input = node->input_count == 0 && strcmp(node->op, "input") == 0;
+        if (is_input && strlen(node->name) == length && memcmp(node->name, name, length) == 0) return node;
+    }
+    return NULL;
+}
+
+/* Parameters and operands correspond from the last ones on. */
+static weft_status *name_parameters(const viewer *o, const weft_node *node, const weft_region *region,
+                                    const weft_program_view *view)
+{
+    size_t count = region->parameters.count;
+    for (size_t i = count_own(node); i < node->input_count && node->input_count - i <= count; i++) {
+        weft_tensor parameter = region->parameters.items[count - (node->input_count - i)];
+        const weft_attr *name = &weft_graph_node(region->graph, parameter.node)->attrs[0];
+        weft_program_view_node *found = find_parameter(view, name->data, name->size);
+        if (found != NULL) WEFT_TRY(name_captured(o, node->inputs[i], found->name, &found->name));
+    }
+    return NULL;
+}
+
 static weft_status *fill_regions(const viewer *o, const weft_node *node, weft_program_view_node *out_node)
 {
     const weft_op_def *op = node->op;
@@ -134,6 +181,7 @@ static weft_status *fill_regions(const viewer *o, const weft_node *node, weft_pr
         if (op->attrs[i].kind != WEFT_ATTR_REGION) continue;
         size_t part = out_node->region_count++;
         WEFT_TRY(fill_region(o, &op->attrs[i], step->parts[part], &regions[part]));
+        WEFT_TRY(name_parameters(o, node, &node->attrs[i].region, &regions[part].view));
     }
     out_node->regions = regions;
     return NULL;

@@ -40,6 +40,23 @@ graph {
 }
 """
 CONSTANT = "weft 0.1\ngraph {\n  %0 = constant() {dtype = f32, shape = [], data = [1]}\n  return y = %0\n}\n"
+CAPTURED = """weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [4]}
+  %w = input() {name = "w", dtype = f32, shape = [4]}
+  %0, %1 = fold(%x, %w) {trips = 5, carried = 2} body (%index : i64[], %carried0 : f32[4], %carried1 : f32[4]) {
+    %0 = exp(%carried0)
+    %1 = add(%carried1, %carried0)
+    yield %0, %1
+  }
+  %2 = fold(%0, %w, %1) {trips = 5, carried = 1} body (%index : i64[], %carried0 : f32[4], %captured0 : f32[4], %captured1 : f32[4]) {
+    %0 = mul(%carried0, %captured0)
+    %1 = add(%0, %captured1)
+    yield %1
+  }
+  return y = %2
+}
+"""
 MADE = {"chain": chain(40), "fan": fan(24), "odd": ODD, "constant": CONSTANT, "broadcast": GRAPH}
 
 
@@ -197,6 +214,14 @@ class Pictures(Command):
     def test_numbers(self):
         """A constant of rank 0 shows its number."""
         self.assertIn("constant 1", self.draw("constant").labels())
+
+    def test_what_is_captured(self):
+        """Has its name around the region, or says what computes it there."""
+        (self.folder / "captured.weft").write_text(CAPTURED)
+        labels = self.draw("captured").labels()
+        self.assertIn("captured0 = w", labels)
+        self.assertIn("captured1 = result 1 of fold", labels)
+        self.assertIn("carried0", labels)
 
     def test_folds_what_moves(self):
         folded, whole = self.draw("broadcast"), self.draw("broadcast", "--every-op")
