@@ -13,11 +13,23 @@ typedef struct digits {
     int64_t batch_labels[BATCH];
 } digits;
 
+/* Past the lines that begin with #. */
+static inline void digits_skip_notes(FILE *file)
+{
+    int c = fgetc(file);
+    while (c == '#') {
+        while (c != '\n' && c != EOF) c = fgetc(file);
+        c = fgetc(file);
+    }
+    ungetc(c, file);
+}
+
 /* A line is a label, and 64 characters: how much ink there is, from 0 to 16, which is g. */
 static inline void digits_read(digits *d, const char *path)
 {
     FILE *file = fopen(path, "r");
     char line[CELLS + 1];
+    if (file != NULL) digits_skip_notes(file);
     for (int i = 0; i < TRAINED + TESTED; i++) {
         if (file == NULL || fscanf(file, "%" SCNd64 " %64s", &d->labels[i], line) != 2) {
             fprintf(stderr, "%s: cannot be read\n", path);

@@ -35,7 +35,7 @@ def convolution(x, w1, b1, w2, b2, w3, b3):
 
 def read(path):
     with open(path, encoding="ascii") as file:
-        rows = [line.split() for line in file]
+        rows = [line.split() for line in file if not line.startswith("#")]
     pictures = torch.tensor([[int(mark, 17) / 16 for mark in marks] for _, marks in rows])
     return pictures, torch.tensor([int(label) for label, _ in rows])
 
