@@ -130,13 +130,19 @@ static weft_status *pack_number(struct packing *p)
     return NULL;
 }
 
+static weft_status *pack_absent(struct packing *p)
+{
+    if (p->argument->kind == WEFT_EAGER_NULL) return fault(p, "is NULL: an operand is left out by WEFT_EAGER_NONE");
+    if (p->argument->kind != WEFT_EAGER_ABSENT) return fault(p, "is neither an array nor a number");
+    pack(p, -1);
+    return NULL;
+}
+
 static weft_status *pack_array(struct packing *p)
 {
-    bool is_absent = p->argument->kind == WEFT_EAGER_ABSENT;
-    if (p->argument->kind == WEFT_EAGER_NULL) return fault(p, "is NULL: an operand is left out by WEFT_EAGER_NONE");
-    if (!is_array(p->argument)) return fault(p, "is neither an array nor a number");
-    pack(p, is_absent ? -1 : 0);
-    return is_absent ? NULL : pack_operand(p, p->argument->value.array);
+    if (p->argument->kind != WEFT_EAGER_ARRAY) return pack_absent(p);
+    pack(p, 0);
+    return pack_operand(p, p->argument->value.array);
 }
 
 static weft_status *pack_tensor(struct packing *p)
@@ -385,6 +391,13 @@ static size_t count_tensors(const struct packing *p, size_t number, char letter)
     return count;
 }
 
+static bool has_outputs(const struct packing *p)
+{
+    size_t i = 0;
+    while (i < p->count && p->arguments[i].kind != WEFT_EAGER_RESULTS) i++;
+    return i < p->count;
+}
+
 /* Where results go; NULL for now: a call that fails leaves nothing there that could be mistaken for one. */
 static void find_outputs(struct packing *p, const char *taken)
 {
@@ -455,7 +468,7 @@ static void find_dtype(struct packing *p, weft_eager_signature signature, size_t
     }
 }
 
-/* At most, of an argument. */
+/* At most, of an argument that is no number. */
 static size_t words_of(const weft_eager_argument *argument)
 {
     switch (argument->kind) {
@@ -465,14 +478,16 @@ static size_t words_of(const weft_eager_argument *argument)
     case WEFT_EAGER_ITEMS: return 1 + WEFT_EAGER_ITEM_WORDS * WEFT_EAGER_FEW;
     case WEFT_EAGER_NULL:
     case WEFT_EAGER_OPTIONS: return WEFT_EAGER_FIELDS + WEFT_EAGER_FEW;
-    default: return 1 + WEFT_EAGER_ELEMENT_WORDS;
+    default: return 0;
     }
 }
 
+/* At most. */
 static size_t words_of_all(const struct packing *p)
 {
-    size_t words = 2;
-    for (size_t i = 0; i < p->count; i++) words += words_of(&p->arguments[i]);
+    size_t words = 2 + p->count * (1 + WEFT_EAGER_ELEMENT_WORDS);
+    for (size_t i = 0; i < p->count; i++)
+        if (p->arguments[i].kind >= WEFT_EAGER_LIST) words += words_of(&p->arguments[i]);
     return words;
 }
 
@@ -480,11 +495,12 @@ static size_t words_of_all(const struct packing *p)
 static weft_status *check_count(const struct packing *p, const char *taken)
 {
     size_t least = strlen(taken), most = least;
+    if (p->count == least) return NULL;
     for (const char *letter = taken; *letter != '\0'; letter++) {
         const weft_eager_struct *options = weft_eager_struct_find(*letter);
         if (options != NULL) most += weft_eager_struct_tensors(options);
     }
-    if (p->count >= least && p->count <= most) return NULL;
+    if (p->count > least && p->count <= most) return NULL;
     if (least == most)
         return weft_status_create(p->eager->allocator, WEFT_INVALID_ARGUMENT, p->name,
                                   "%s takes %zu argument%s, not %zu", p->name, least, least == 1 ? "" : "s", p->count);
@@ -550,12 +566,14 @@ static void release_operands(weft_eager *eager)
 /* "weft_add" is "add" in messages. */
 static const char *short_name(const char *name)
 {
+    static const char prefix[] = "weft_";
+    size_t i = 0;
     if (name == NULL) return "function";
-    return strncmp(name, "weft_", 5) == 0 ? name + 5 : name;
+    while (prefix[i] != '\0' && name[i] == prefix[i]) i++;
+    return prefix[i] == '\0' ? name + i : name;
 }
 
-static weft_status *call_with_room(struct packing *p, const char *file, int line, weft_eager_array **results,
-                                   weft_eager_array **out_result)
+static weft_status *call_with_room(const struct packing *p, const char *file, int line, weft_eager_array **out_results)
 {
     weft_eager *eager = p->eager;
     weft_eager_function function = {.name = p->name,
@@ -566,22 +584,24 @@ static weft_status *call_with_room(struct packing *p, const char *file, int line
                                     .file = file,
                                     .line = line};
     weft_eager_arrays operands = {eager->operands.count, eager->operands.items};
-    WEFT_TRY(weft_eager_call_with(eager, &function, operands, 0, NULL, results));
-    give_results(p, results);
-    *out_result = results[0];
-    return NULL;
+    return weft_eager_call_with(eager, &function, operands, 0, NULL, out_results);
 }
 
-static weft_status *call_packed(struct packing *p, const char *file, int line, weft_eager_array **out_result)
+static weft_status *call_for_many(const struct packing *p, const char *file, int line, weft_eager_array **out_result)
 {
-    weft_eager_array *few[WEFT_EAGER_FEW];
-    size_t size = p->result_count * sizeof *few;
-    if (p->result_count <= WEFT_EAGER_FEW) return call_with_room(p, file, line, few, out_result);
+    size_t size = p->result_count * sizeof(weft_eager_array *);
     weft_eager_array **results = weft_allocate(p->eager->allocator, size);
     if (results == NULL) return weft_status_out_of_memory();
-    weft_status *status = call_with_room(p, file, line, results, out_result);
+    weft_status *status = call_with_room(p, file, line, results);
+    if (status == NULL) give_results(p, results);
+    if (status == NULL) *out_result = results[0];
     weft_free(p->eager->allocator, results, size);
     return status;
+}
+
+static weft_status *call_packed(const struct packing *p, const char *file, int line, weft_eager_array **out_result)
+{
+    return p->output_count == 0 ? call_with_room(p, file, line, out_result) : call_for_many(p, file, line, out_result);
 }
 
 weft_eager_array *weft_eager_apply_arguments(const char *name, weft_eager_signature signature, weft_eager_any function,
@@ -590,12 +610,15 @@ weft_eager_array *weft_eager_apply_arguments(const char *name, weft_eager_signat
 {
     weft_eager_array *result = NULL;
     if (arguments == NULL || function == NULL || (size_t)signature >= WEFT_EAGER_SIGNATURE_COUNT) return NULL;
-    struct packing p = {.eager = find_context(count, arguments),
-                        .name = short_name(name),
-                        .arguments = arguments,
-                        .count = count,
-                        .result_count = 1};
-    find_outputs(&p, weft_eager_letters(signature));
+    struct packing p; /* zeros would take as long as all else here */
+    p.eager = find_context(count, arguments);
+    p.name = short_name(name);
+    p.arguments = arguments;
+    p.count = count;
+    p.result_count = 1;
+    p.output_count = 0;
+    p.has_dtype = p.failed = false;
+    if (has_outputs(&p)) find_outputs(&p, weft_eager_letters(signature));
     if (p.eager == NULL) return NULL;
     p.eager->operands.count = 0;
     weft_status *status = pack_all(&p, signature, function);

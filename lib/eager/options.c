@@ -57,7 +57,7 @@ static const weft_eager_struct structs[] = {
 #undef ROW
 };
 
-const weft_eager_struct *weft_eager_struct_find(char letter)
+const weft_eager_struct *weft_eager_struct_among(char letter)
 {
     for (size_t i = 0; i < WEFT_EAGER_OPTIONS_COUNT; i++) {
         if (structs[i].letter[0] == letter) return &structs[i];

@@ -26,8 +26,12 @@ typedef struct weft_eager_struct {
     size_t size, field_count;
     const weft_eager_field *fields;
 } weft_eager_struct;
-/* The options that parameter `letter` is; NULL: none. */
-const weft_eager_struct *weft_eager_struct_find(char letter);
+/* The options that parameter `letter` is, or NULL: capital letters, and others too. */
+const weft_eager_struct *weft_eager_struct_among(char letter);
+static inline const weft_eager_struct *weft_eager_struct_find(char letter)
+{
+    return letter >= 'a' ? NULL : weft_eager_struct_among(letter);
+}
 const weft_eager_struct *weft_eager_struct_of(weft_eager_options_kind kind);
 /* How many of its fields are tensors. */
 size_t weft_eager_struct_tensors(const weft_eager_struct *options);
