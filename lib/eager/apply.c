@@ -269,6 +269,7 @@ static const void *field_of(const struct given *given, const weft_eager_field *f
         weft_extent extent;
         double real;
         int64_t integer;
+        const double *reals;
     } zero;
     if (given->argument == NULL) return &zero;
     return (const char *)&given->argument->value.options.of + field->offset;
@@ -322,7 +323,7 @@ static weft_status *pack_field(struct packing *p, struct given *given, const wef
     case 'i': pack(p, *(const int64_t *)at); return NULL;
     case 'b': pack(p, *(const bool *)at); return NULL;
     case 'k': pack(p, enumerator_of(at)); return NULL;
-    default: return *(const void *const *)at == NULL ? NULL : fault(p, "has a list of numbers, which has to be NULL");
+    default: return *(const double *const *)at == NULL ? NULL : fault(p, "has a list of numbers, which has to be NULL");
     }
 }
 
