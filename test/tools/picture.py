@@ -259,7 +259,7 @@ class Pictures(Command):
             value = f"%{5 * i + 4}"
         (self.folder / "large.weft").write_text("".join(lines) + f"  return y = {value}\n}}\n")
         picture = self.draw("large")
-        self.assertEqual(len(picture.frames), 285)
+        self.assertEqual(len(picture.frames), 2 * 285)
         self.assertEqual(sum(len(edge["texts"]) > 0 for edge in picture.edges), 7 * 285 + 1)
 
     def test_interrupted(self):
