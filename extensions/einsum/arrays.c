@@ -129,8 +129,11 @@ weft_status *weft_einsum_arrays(weft_executor *executor, const char *text, size_
     WEFT_TRY(check_dtypes(operand_count, operands));
     c.executor = executor;
     c.operands = operands;
-    c.call = (einsum_call){
-        .text = text, .dtype = weft_array_dtype(operands[0]), .operand_count = operand_count, .read = read_request};
+    c.call = (einsum_call){.text = text,
+                           .dtype = weft_array_dtype(operands[0]),
+                           .operand_count = operand_count,
+                           .input_count = operand_count,
+                           .read = read_request};
     einsum_arena_init(&c.arena, state->allocator);
     weft_status *status = contract(&c, state, options, result);
     einsum_arena_finish(&c.arena);

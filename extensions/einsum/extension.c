@@ -62,7 +62,7 @@ weft_status *einsum_state_find(const char *function, const weft_executor *execut
 
 /* ---- the table ---- */
 
-static const weft_op_def *const ops[] = {&einsum_op, &einsum_gradient_op};
+static const weft_op_def *const ops[] = {&einsum_op, &einsum_derivative_op};
 
 static const weft_extension extension = {
     .size = sizeof(weft_extension),

@@ -3,12 +3,12 @@
 #include "program.h"
 #include "lower.h"
 #include "orders.h"
+#include "passes.h"
 #include "plain.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <weft/gradient.h>
 
 typedef struct cached_plan {
     einsum_shared shared;
@@ -45,10 +45,10 @@ static void *put_ints(void *at, weft_ints ints)
     return put(put(at, &ints.count, sizeof ints.count), ints.items, ints.count * sizeof *ints.items);
 }
 
-/* The end of a key, which orders do without: a gradient has the order of its contraction. */
-static size_t wrt_size(const einsum_call *call)
+/* The end of a key, which orders do without: a derivative has the order of its contraction. */
+static size_t passes_size(const einsum_call *call)
 {
-    return sizeof call->wrt.count + call->wrt.count * sizeof *call->wrt.items;
+    return sizeof call->passes.count + call->passes.count * sizeof *call->passes.items;
 }
 
 static size_t key_size(const einsum_call *call)
@@ -57,7 +57,7 @@ static size_t key_size(const einsum_call *call)
     size += sizeof call->dtype + sizeof call->products + sizeof call->room + sizeof call->copies + 2 * sizeof(size_t) +
             (call->path.count + call->sliced.count) * sizeof(int64_t);
     for (size_t i = 0; i < call->operand_count; i++) size += sizeof(size_t) + call->shapes[i].count * sizeof(int64_t);
-    return size + wrt_size(call);
+    return size + passes_size(call);
 }
 
 static void fill_key(const einsum_call *call, void *at)
@@ -69,7 +69,7 @@ static void fill_key(const einsum_call *call, void *at)
     at = put_text(at, call->text);
     at = put_text(at, call->order);
     at = put_text(at, call->planner);
-    put_ints(at, call->wrt);
+    put_ints(at, call->passes);
 }
 
 /* ---- plans ---- */
@@ -144,27 +144,22 @@ typedef struct compilation {
     einsum_expression x;
 } compilation;
 
-/* Inputs are called so, with the number of the operand after it. */
-static const char operand_name[] = "operand";
+/* Inputs are called so, with their number after it. */
+static const char input_name[] = "input";
 
-static weft_status *trace_input(compilation *c, size_t number, weft_shape shape, weft_tensor *out_input)
-{
-    char name[32];
-    snprintf(name, sizeof name, "%s%zu", operand_name, number);
-    *out_input = weft_input(c->graph, name, c->call->dtype, shape);
-    return weft_status_clone(c->state->allocator, weft_graph_error(c->graph));
-}
-
-/* Traces inputs of the extents at hand. */
+/* Traces inputs of the extents at hand; out_shapes are those of the operands. */
 static weft_status *trace_inputs(compilation *c, weft_tensor *out_inputs, weft_shape *out_shapes)
 {
-    for (size_t i = 0; i < c->call->operand_count; i++) {
+    for (size_t i = 0; i < c->call->input_count; i++) {
+        char name[32];
         weft_ints shape = c->call->shapes[i];
         weft_extent *extents = einsum_arena_allocate(&c->x.arena, shape.count, sizeof *extents);
         if (extents == NULL) return weft_status_out_of_memory();
         for (size_t axis = 0; axis < shape.count; axis++) extents[axis] = weft_extent_of(shape.items[axis]);
-        out_shapes[i] = (weft_shape){shape.count, extents};
-        WEFT_TRY(trace_input(c, i, out_shapes[i], &out_inputs[i]));
+        snprintf(name, sizeof name, "%s%zu", input_name, i);
+        if (i < c->call->operand_count) out_shapes[i] = (weft_shape){shape.count, extents};
+        out_inputs[i] = weft_input(c->graph, name, c->call->dtype, (weft_shape){shape.count, extents});
+        WEFT_TRY(weft_status_clone(c->state->allocator, weft_graph_error(c->graph)));
     }
     return NULL;
 }
@@ -188,29 +183,14 @@ static weft_status *trace_contraction(compilation *c, weft_tensor *inputs, weft_
     return einsum_lower(&c->x, inputs, out_result);
 }
 
-static weft_status *trace_gradient(compilation *c, const weft_tensor *inputs, weft_tensor result,
-                                   weft_tensor *out_results)
-{
-    weft_ints wrt = c->call->wrt;
-    weft_tensor cotangent, *items = einsum_arena_allocate(&c->x.arena, wrt.count, sizeof *items);
-    if (items == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < wrt.count; i++) items[i] = inputs[wrt.items[i]];
-    WEFT_TRY(trace_input(c, c->call->operand_count, weft_tensor_shape(result), &cotangent));
-    weft_vjp(WEFT_TENSORS(result), WEFT_TENSORS(cotangent), (weft_tensors){wrt.count, items}, out_results);
-    return NULL;
-}
-
 static weft_status *trace(compilation *c, weft_tensors *out_results)
 {
-    size_t count = c->call->wrt.count;
     weft_tensor result = {0};
-    weft_tensor *inputs = einsum_arena_allocate(&c->x.arena, c->call->operand_count, sizeof *inputs);
-    weft_tensor *results = einsum_arena_allocate(&c->x.arena, count + 1, sizeof *results);
-    if (inputs == NULL || results == NULL) return weft_status_out_of_memory();
+    size_t count = c->call->input_count;
+    weft_tensor *inputs = einsum_arena_allocate(&c->x.arena, count, sizeof *inputs);
+    if (inputs == NULL) return weft_status_out_of_memory();
     WEFT_TRY(trace_contraction(c, inputs, &result));
-    *out_results = (weft_tensors){count == 0 ? 1 : count, results};
-    results[0] = result;
-    return count == 0 || !weft_tensor_is_valid(result) ? NULL : trace_gradient(c, inputs, result, results);
+    return einsum_passes_trace(&c->x.arena, c->call->passes, (weft_tensors){count, inputs}, result, out_results);
 }
 
 /* The output is called so; of several each has its number after it. */
@@ -276,7 +256,7 @@ static weft_status *program_wrap(const weft_allocator *allocator, weft_program *
         .shared = {.destroy = program_destroy}, .allocator = allocator, .program = program, .input_count = count};
     atomic_init(&cached->shared.references, 1);
     for (size_t i = 0; i < count; i++)
-        cached->inputs[i] = strtoul(weft_program_input_name(program, i) + strlen(operand_name), NULL, 10);
+        cached->inputs[i] = strtoul(weft_program_input_name(program, i) + strlen(input_name), NULL, 10);
     *out_cached = cached;
     return NULL;
 }
@@ -288,7 +268,7 @@ static weft_status *find_keyed(einsum_state *state, const einsum_call *call, ein
     einsum_cache *cache = &state->caches[WEFT_EINSUM_PROGRAMS];
     *out_program = (cached_program *)einsum_cache_find(cache, key);
     if (*out_program != NULL) return NULL;
-    const einsum_key order = {key.data, key.size - wrt_size(call)};
+    const einsum_key order = {key.data, key.size - passes_size(call)};
     WEFT_TRY(compile(&(compilation){.state = state, .call = call, .key = order}, &program));
     WEFT_TRY(program_wrap(state->allocator, program, out_program));
     einsum_cache_insert(cache, key, &(*out_program)->shared, key.size + weft_program_bytes(program));
@@ -323,13 +303,21 @@ static weft_status *run_once(einsum_state *state, const einsum_call *call, weft_
     return status;
 }
 
+/* What the program may use. */
+static uint64_t most_bytes(const einsum_call *call)
+{
+    uint64_t most = call->limit;
+    for (size_t n = einsum_passes_count(call->passes); n > 0 && most <= UINT64_MAX / 2; n--) most *= 2;
+    return most;
+}
+
 static weft_status *no_program(const einsum_state *state, const einsum_call *call, size_t least)
 {
-    if (call->wrt.count > 0) {
+    if (call->passes.count > 0) {
         return einsum_planner_over_limit(state->allocator, call->limit,
-                                         "the least that its gradient, which may take twice as much, was found to need "
-                                         "is %zu",
-                                         least);
+                                         "the least that its derivative, which may take %zu times as much, was found "
+                                         "to need is %zu",
+                                         (size_t)(most_bytes(call) / call->limit), least);
     }
     return einsum_planner_over_limit(state->allocator, call->limit,
                                      "the least that intermediates were found to take is %zu; what is found depends "
@@ -350,7 +338,7 @@ static weft_status *run_within(einsum_state *state, einsum_call *call, weft_exec
                                weft_array *const *operands, weft_array **inputs, weft_run *run)
 {
     enum { FEW = 8 };
-    const uint64_t most = call->wrt.count > 0 && call->limit <= UINT64_MAX / 2 ? 2 * call->limit : call->limit;
+    const uint64_t most = most_bytes(call);
     size_t least = SIZE_MAX, *peak = &run->report->peak_bytes;
     einsum_room room = einsum_room_start(call->limit);
     run->memory_limit = most;

@@ -13,14 +13,14 @@ typedef struct einsum_call {
     const char *text, *order,
         *planner; /* `text` may be as a caller wrote it, the others mean something to `read` only */
     weft_ints path, sliced;
-    weft_ints wrt; /* of a gradient: its operands, see gradient.h; none: the contraction itself */
+    weft_ints passes; /* of a derivative, see passes.h; none: the contraction itself */
     weft_dtype dtype;
-    size_t operand_count;
-    const weft_ints *shapes;
-    uint64_t limit;                 /* of the planner; 0: none */
-    uint64_t room;                  /* that the planner is told in place of it; einsum_program_run sets both */
-    bool copies;                    /* whether it counts copies of operands */
-    const volatile bool *cancelled; /* NULL: never */
+    size_t operand_count, input_count; /* inputs: the operands, then those of the passes */
+    const weft_ints *shapes;           /* of all inputs */
+    uint64_t limit;                    /* of the planner; 0: none */
+    uint64_t room;                     /* that the planner is told in place of it; einsum_program_run sets both */
+    bool copies;                       /* whether it counts copies of operands */
+    const volatile bool *cancelled;    /* NULL: never */
     /* Where no program is kept: fills an expression over operands of `shapes`, up to einsum_expression_reduce. */
     weft_status *(*read)(const struct einsum_call *call, einsum_expression *expression, const weft_shape *shapes,
                          einsum_policy *out_policy);
@@ -33,8 +33,8 @@ typedef struct einsum_call {
  * cancels, and, where there is a limit at least, where the report goes; `inputs` has room for a pointer to each
  * operand. OVER_LIMIT where no program was found that keeps the limit; nothing is written then.
  *
- * Of a gradient there is an output for each of `wrt`, the cotangent comes after the operands, and the limit is twice
- * that of the contraction.
+ * Of a derivative all of its inputs are given as operands, and the limit is that of the contraction, doubled by every
+ * pass.
  */
 weft_status *einsum_program_run(einsum_state *state, einsum_call *call, weft_executor *executor,
                                 weft_array *const *operands, weft_array **inputs, weft_run *run) WEFT_MUST_USE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The symbolic node, or its gradient, at run time: contracted by a program for the extents it meets. */
+/* The symbolic node, or a derivative of it, at run time: contracted by a program for the extents it meets. */
 #define WEFT_NO_LOCATIONS
 #include "gradient.h"
 #include "op.h"
@@ -25,14 +25,14 @@ static weft_status *wrap_all(const weft_kernel_context *context, weft_array **ar
     return NULL;
 }
 
-static weft_status *fill_call(const weft_kernel_context *context, size_t operand_count, weft_ints wrt,
-                              einsum_arena *arena, einsum_call *out_call)
+static weft_status *fill_call(const weft_kernel_context *context, weft_ints passes, einsum_arena *arena,
+                              einsum_call *out_call)
 {
     const weft_attr *attrs = context->attrs;
     einsum_planner planner;
-    weft_ints *shapes = einsum_arena_allocate(arena, operand_count, sizeof *shapes);
+    weft_ints *shapes = einsum_arena_allocate(arena, context->input_count, sizeof *shapes);
     if (shapes == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < operand_count; i++)
+    for (size_t i = 0; i < context->input_count; i++)
         shapes[i] = (weft_ints){context->inputs[i].rank, context->inputs[i].shape};
     WEFT_TRY(einsum_planner_parse(arena, attrs[EINSUM_ATTR_PLANNER].data, &planner));
     *out_call = (einsum_call){.text = attrs[EINSUM_ATTR_EQUATION].data,
@@ -40,9 +40,10 @@ static weft_status *fill_call(const weft_kernel_context *context, size_t operand
                               .planner = attrs[EINSUM_ATTR_PLANNER].data,
                               .path = attrs[EINSUM_ATTR_PATH].ints,
                               .sliced = attrs[EINSUM_ATTR_SLICED].ints,
-                              .wrt = wrt,
+                              .passes = passes,
                               .dtype = context->inputs[0].dtype,
-                              .operand_count = operand_count,
+                              .operand_count = context->input_count - einsum_passes_input_count(passes),
+                              .input_count = context->input_count,
                               .shapes = shapes,
                               .limit = planner.limit,
                               .cancelled = context->cancelled,
@@ -68,11 +69,11 @@ static weft_status *run_over(const weft_kernel_context *context, einsum_call *ca
     return status;
 }
 
-static weft_status *run_in(const weft_kernel_context *context, size_t operand_count, weft_ints wrt, einsum_arena *arena)
+static weft_status *run_in(const weft_kernel_context *context, weft_ints passes, einsum_arena *arena)
 {
     einsum_call call;
     size_t count = context->output_count + context->input_count;
-    WEFT_TRY(fill_call(context, operand_count, wrt, arena, &call));
+    WEFT_TRY(fill_call(context, passes, arena, &call));
     weft_array **arrays = einsum_arena_allocate(arena, 2 * count, sizeof(weft_array *));
     if (arrays == NULL) return weft_status_out_of_memory();
     weft_status *status = run_over(context, &call, arrays, arrays + count);
@@ -80,21 +81,21 @@ static weft_status *run_in(const weft_kernel_context *context, size_t operand_co
     return status;
 }
 
-static weft_status *run(const weft_kernel_context *context, size_t operand_count, weft_ints wrt)
+static weft_status *run(const weft_kernel_context *context, weft_ints passes)
 {
     einsum_arena arena;
     einsum_arena_init(&arena, context->allocator);
-    weft_status *status = run_in(context, operand_count, wrt, &arena);
+    weft_status *status = run_in(context, passes, &arena);
     einsum_arena_finish(&arena);
     return status;
 }
 
 weft_status *einsum_op_run(const weft_kernel_context *context)
 {
-    return run(context, context->input_count, (weft_ints){0, NULL});
+    return run(context, (weft_ints){0, NULL});
 }
 
-weft_status *einsum_gradient_run(const weft_kernel_context *context)
+weft_status *einsum_derivative_run(const weft_kernel_context *context)
 {
-    return run(context, context->input_count - 1, context->attrs[EINSUM_ATTR_WRT].ints);
+    return run(context, context->attrs[EINSUM_ATTR_PASSES].ints);
 }

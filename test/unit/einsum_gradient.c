@@ -206,7 +206,7 @@ static void keep_limits_of(const problem *p, weft_executor *executor)
         release(count - 1, got);
     }
     weft_test_fails(status, WEFT_OVER_LIMIT,
-                    "but the least that its gradient, which may take twice as much, was found");
+                    "but the least that its derivative, which may take 2 times as much, was found");
     release(count, inputs);
 }
 
@@ -271,7 +271,7 @@ static void share_the_order(void **state)
     weft_executor *executor = weft_test_einsum_executor(on_llvm);
     weft_program *program = compile(&problems[0], &symbolic, true);
     assert_int_equal(count_in(weft_program_text(program), "= einsum.einsum("), 1);
-    assert_int_equal(count_in(weft_program_text(program), "= einsum.gradient("), 1);
+    assert_int_equal(count_in(weft_program_text(program), "= einsum.derivative("), 1);
     agree_with(&problems[0], &symbolic, executor, NULL);
     weft_test_ok(weft_einsum_cache_read(executor, WEFT_EINSUM_PLANS, &plans));
     weft_test_ok(weft_einsum_cache_read(executor, WEFT_EINSUM_PROGRAMS, &programs));
@@ -283,7 +283,7 @@ static void share_the_order(void **state)
 
 /* ---- nodes as a caller may write them ---- */
 
-static weft_tensor trace_node(weft_graph *graph, weft_tensors operands, weft_ints wrt)
+static weft_tensor trace_node(weft_graph *graph, weft_tensors operands, weft_ints passes)
 {
     static const char text[] = "i,ij,j->";
     const weft_attr attrs[] = {{.data = text, .size = strlen(text)},
@@ -291,8 +291,8 @@ static weft_tensor trace_node(weft_graph *graph, weft_tensors operands, weft_int
                                {.data = NULL},
                                {.data = NULL},
                                {.data = ""},
-                               {.ints = wrt}};
-    return weft_trace(graph, "einsum.gradient", operands, attrs);
+                               {.ints = passes}};
+    return weft_trace(graph, "einsum.derivative", operands, attrs);
 }
 
 /* Both gradients of an operand that is there twice. */
@@ -309,7 +309,7 @@ static void tell_repeated_operands_apart(void **state)
     weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(2)),
                 a = weft_input(graph, "a", WEFT_F64, WEFT_SHAPE(2, 2));
     weft_tensor g = weft_input(graph, "g", WEFT_F64, WEFT_SHAPE());
-    weft_tensor first = trace_node(graph, WEFT_TENSORS(x, a, x, g), WEFT_INTS(0, 2)), second = first;
+    weft_tensor first = trace_node(graph, WEFT_TENSORS(x, a, x, g), WEFT_INTS(0, 1, 0, 2, 0, 2)), second = first;
     second.output = 1;
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(first, second), NULL, &program));
     weft_executor *executor = weft_test_einsum_executor(on_llvm);
@@ -344,16 +344,25 @@ static void refuse_other_nodes(void **state)
     weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(2)),
                 a = weft_input(graph, "a", WEFT_F64, WEFT_SHAPE(2, 2));
     weft_tensor g = weft_input(graph, "g", WEFT_F64, WEFT_SHAPE()), f = weft_input(graph, "f", WEFT_F32, WEFT_SHAPE());
-    fails(graph, trace_node(graph, WEFT_TENSORS(x, a, x, g), WEFT_INTS(0, 3)), WEFT_INVALID_ARGUMENT,
-          "einsum.gradient: wrt has 3 at 1, but must be rising numbers of 3 operands");
-    fails(graph, trace_node(graph, WEFT_TENSORS(x, a, x, g), WEFT_INTS(1, 1)), WEFT_INVALID_ARGUMENT, "wrt has 1 at 1");
-    fails(graph, trace_node(graph, WEFT_TENSORS(x, a, x, g), (weft_ints){0, NULL}), WEFT_INVALID_ARGUMENT,
-          "einsum.gradient: 0 outputs, but a node has 1 to");
-    fails(graph, trace_node(graph, WEFT_TENSORS(x, a, x, x), WEFT_INTS(0)), WEFT_SHAPE_MISMATCH,
-          "the cotangent has rank 1 but the result of the contraction 0");
-    fails(graph, trace_node(graph, WEFT_TENSORS(x, a, x, f), WEFT_INTS(0)), WEFT_DTYPE_MISMATCH, "f32");
-    fails(graph, trace_node(graph, WEFT_TENSORS(x), WEFT_INTS(0)), WEFT_INVALID_ARGUMENT,
-          "there is 1 operand, but it takes those of the contraction and a cotangent");
+    weft_tensor y = weft_input(graph, "y", WEFT_F64, WEFT_SHAPE(3));
+    const weft_tensors usual = WEFT_TENSORS(x, a, x, g);
+    fails(graph, trace_node(graph, usual, WEFT_INTS(0, 1, 0, 2, 0, 3)), WEFT_INVALID_ARGUMENT,
+          "einsum.derivative: pass 0 has 3 at 1 of its inputs, but must have rising numbers below 3");
+    fails(graph, trace_node(graph, usual, WEFT_INTS(0, 1, 0, 2, 1, 1)), WEFT_INVALID_ARGUMENT, "has 1 at 1 of its");
+    fails(graph, trace_node(graph, usual, WEFT_INTS(0, 1, 1, 1, 1)), WEFT_INVALID_ARGUMENT,
+          "pass 0 has 1 at 0 of its results, but must have rising numbers below 1");
+    fails(graph, trace_node(graph, usual, WEFT_INTS(0, 1, 0, 0)), WEFT_INVALID_ARGUMENT, "pass 0 names no input");
+    fails(graph, trace_node(graph, usual, WEFT_INTS(1, 1, -1)), WEFT_INVALID_ARGUMENT, "pass 0 has -1 at 0");
+    fails(graph, trace_node(graph, usual, WEFT_INTS(0, 1, 0, 1, 0, 2)), WEFT_INVALID_ARGUMENT,
+          "einsum.derivative: pass 1 must be 0 or 1, then lists of numbers, each after its length");
+    fails(graph, trace_node(graph, usual, WEFT_INTS(1, 4, 0)), WEFT_INVALID_ARGUMENT, "pass 0 must be 0 or 1");
+    fails(graph, trace_node(graph, WEFT_TENSORS(x, a, x, x), WEFT_INTS(0, 1, 0, 1, 0)), WEFT_SHAPE_MISMATCH,
+          "input 3 has rank 1 but what it is the derivative of 0");
+    fails(graph, trace_node(graph, WEFT_TENSORS(x, a, x, y), WEFT_INTS(1, 1, 0)), WEFT_SHAPE_MISMATCH,
+          "axis 0 of input 3 has extent 3 but of what it is the derivative of 2");
+    fails(graph, trace_node(graph, WEFT_TENSORS(x, a, x, f), WEFT_INTS(0, 1, 0, 1, 0)), WEFT_DTYPE_MISMATCH, "f32");
+    fails(graph, trace_node(graph, WEFT_TENSORS(x), WEFT_INTS(0, 1, 0, 1, 0)), WEFT_INVALID_ARGUMENT,
+          "1 of 1 inputs are for its passes, which leaves no operand");
     weft_graph_destroy(graph);
 }
 

@@ -7,8 +7,8 @@
  *
  * Every tracing function makes one node, "einsum.einsum". Compiling lowers it to products, sums and movement when its
  * extents are known or its order does not depend on them; otherwise it stays, and is planned and compiled at run time,
- * once for each set of extents. So is its gradient then, "einsum.gradient", with the order of the contraction; under a
- * memory limit it may take twice as much.
+ * once for each set of extents. So are its derivatives then, "einsum.derivative", with the order of the contraction;
+ * under a memory limit one of order n may take 2^n times as much.
  */
 #include <weft/executor.h>
 
