@@ -66,11 +66,14 @@ static bool same_value(weft_value a, weft_value b)
     return a.node == b.node && a.output == b.output;
 }
 
-/* The parameter that `site` has for a captured value; without a graph if none. */
-static weft_tensor parameter_of(const fold_site *site, weft_value operand)
+/* The parameter that `site` has for captured value j of `like`; without a graph if none. Where a value is captured
+ * several times, the first stands for the first, and so on. */
+static weft_tensor parameter_of(const fold_site *site, const fold_site *like, size_t j)
 {
-    for (size_t j = 0; j < site->captured; j++)
-        if (same_value(site->operands[j], operand)) return site->parameters[j];
+    size_t before = 0;
+    for (size_t k = 0; k < j; k++) before += same_value(like->operands[k], like->operands[j]);
+    for (size_t k = 0; k < site->captured; k++)
+        if (same_value(site->operands[k], like->operands[j]) && before-- == 0) return site->parameters[k];
     return (weft_tensor){0};
 }
 
@@ -102,7 +105,7 @@ static weft_status *encode(fold_finder *f, const fold_site *site, const fold_sit
     if (parameters == NULL) return weft_status_out_of_memory();
     memcpy(parameters, site->body->parameters.items, count * sizeof *parameters);
     for (size_t j = 0; j < like->captured; j++) {
-        parameters[count + j] = parameter_of(site, like->operands[j]);
+        parameters[count + j] = parameter_of(site, like, j);
         if (parameters[count + j].graph == NULL) return NULL;
     }
     bool more = true;
@@ -122,8 +125,8 @@ static weft_status *compare(fold_finder *f, const fold_site *small, const fold_s
     weft_bytes_init(&keys[1], f->graph->allocator);
     weft_status *status = encode(f, small, small, &keys[0]);
     if (status == NULL) status = encode(f, large, small, &keys[1]);
-    *out_repeats =
-        status == NULL && keys[0].size == keys[1].size && memcmp(keys[0].data, keys[1].data, keys[0].size) == 0;
+    *out_repeats = status == NULL && keys[0].size > 0 && keys[0].size == keys[1].size &&
+                   memcmp(keys[0].data, keys[1].data, keys[0].size) == 0;
     weft_bytes_finish(&keys[0]);
     weft_bytes_finish(&keys[1]);
     return status;
