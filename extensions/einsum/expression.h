@@ -35,6 +35,7 @@ typedef struct einsum_expression {
     einsum_pair *pairs;
     einsum_labels sliced; /* labels that steps are done for one by one: see slices.h */
     double most_elements; /* of intermediates that may live at once; 0: any number */
+    bool in_one_loop;     /* what is sliced: that going back through several would be one after the other */
 } einsum_expression;
 
 /* `allocator` may be NULL. Finish works however far the steps below, to be taken in this order, got. */

@@ -151,18 +151,12 @@ static weft_status *push_node(tracing *t, weft_tensor *out_values)
 
 /* ---- rules ---- */
 
-/* Not valid where the node stays. */
-static weft_status *lower_contraction(const tracing *t, weft_tensor *out_result)
-{
-    const weft_gradient_context *c = t->context;
-    return einsum_op.lower(c->graph, &einsum_op, c->attrs, c->inputs, out_result);
-}
-
 static weft_status *differentiate(tracing *t, bool is_reverse, weft_tensor *out_values)
 {
     weft_tensor result;
-    WEFT_TRY(lower_contraction(t, &result));
-    if (weft_graph_error(t->context->graph) != NULL) return NULL;
+    const weft_gradient_context *c = t->context;
+    WEFT_TRY(einsum_op_lower(c->graph, c->attrs, c->inputs, NULL, is_reverse, &result));
+    if (weft_graph_error(c->graph) != NULL) return NULL;
     if (weft_tensor_is_valid(result))
         return is_reverse ? pull_lowered(t, result, out_values) : push_lowered(t, result, out_values);
     return is_reverse ? pull_node(t, out_values) : push_node(t, out_values);
@@ -382,8 +376,7 @@ static weft_status *lower_in(einsum_arena *arena, weft_graph *graph, const weft_
     if (items == NULL) return weft_status_out_of_memory();
     set_apart(inputs.count, inputs.items, items);
     const weft_tensors operands = {inputs.count - einsum_passes_input_count(passes), items};
-    WEFT_TRY(expected == NULL ? einsum_op.lower(graph, &einsum_op, attrs, operands, &result)
-                              : einsum_op.lower_for(graph, &einsum_op, attrs, operands, expected, &result));
+    WEFT_TRY(einsum_op_lower(graph, attrs, operands, expected, einsum_passes_go_back(passes), &result));
     WEFT_TRY(einsum_passes_trace(arena, passes, (weft_tensors){inputs.count, items}, result, &results));
     for (size_t i = 0; i < results.count; i++) out_tensors[i] = results.items[i];
     return NULL;

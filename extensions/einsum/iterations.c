@@ -179,7 +179,7 @@ static int64_t count_parts(const einsum_slices *s, int64_t iterations)
         live += exp2(einsum_slices_size(s, v, true));
         work += count_products(s, v);
     }
-    if (live > small || work * (double)iterations < much) return 1;
+    if (s->x->in_one_loop || live > small || work * (double)iterations < much) return 1;
     int64_t parts = MOST_PARTS;
     while (parts > 1 && (iterations < 2 * parts || (double)parts * live > most)) parts /= 2;
     return parts;

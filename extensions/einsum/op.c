@@ -80,18 +80,6 @@ static weft_status *lower_with(einsum_expression *x, const weft_attr *attrs, wef
     return einsum_lower(x, inputs.items, out_tensor);
 }
 
-static weft_status *lower(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
-                          weft_tensor *out_tensors)
-{
-    (void)op;
-    out_tensors[0] = (weft_tensor){0};
-    einsum_expression x;
-    einsum_expression_init(&x, weft_graph_allocator(graph));
-    weft_status *status = lower_with(&x, attrs, inputs, out_tensors);
-    einsum_expression_finish(&x);
-    return status;
-}
-
 /* ---- lowering for extents that are expected ---- */
 
 /* Extents of operands that agree, whatever is expected: where a label has a number it is that, else what is expected
@@ -144,18 +132,33 @@ static weft_status *lower_expected(einsum_expression *x, einsum_expression *plan
     return einsum_lower(x, inputs.items, out_tensor);
 }
 
+weft_status *einsum_op_lower(weft_graph *graph, const weft_attr *attrs, weft_tensors inputs, const weft_shape *expected,
+                             bool in_one_loop, weft_tensor *out_result)
+{
+    *out_result = (weft_tensor){0};
+    einsum_expression x, planned;
+    einsum_expression_init(&x, weft_graph_allocator(graph));
+    einsum_expression_init(&planned, weft_graph_allocator(graph));
+    x.in_one_loop = in_one_loop;
+    weft_status *status = expected == NULL ? lower_with(&x, attrs, inputs, out_result)
+                                           : lower_expected(&x, &planned, attrs, inputs, expected, out_result);
+    einsum_expression_finish(&planned);
+    einsum_expression_finish(&x);
+    return status;
+}
+
+static weft_status *lower(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                          weft_tensor *out_tensors)
+{
+    (void)op;
+    return einsum_op_lower(graph, attrs, inputs, NULL, false, out_tensors);
+}
+
 static weft_status *lower_for(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
                               const weft_shape *expected, weft_tensor *out_tensors)
 {
     (void)op;
-    out_tensors[0] = (weft_tensor){0};
-    einsum_expression x, planned;
-    einsum_expression_init(&x, weft_graph_allocator(graph));
-    einsum_expression_init(&planned, weft_graph_allocator(graph));
-    weft_status *status = lower_expected(&x, &planned, attrs, inputs, expected, out_tensors);
-    einsum_expression_finish(&planned);
-    einsum_expression_finish(&x);
-    return status;
+    return einsum_op_lower(graph, attrs, inputs, expected, false, out_tensors);
 }
 
 /* ---- the op ---- */

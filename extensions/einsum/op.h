@@ -26,6 +26,11 @@ weft_status *einsum_op_read(einsum_expression *expression, const weft_attr *attr
 weft_status *einsum_op_infer(const weft_infer_context *context, size_t operand_count,
                              weft_type *out_type) WEFT_MUST_USE;
 
+/* Traces the contraction as other ops; out_result is not valid where the node stays. `expected` NULL: the node as it
+ * is, else as weft_op_def.lower_for has it. `in_one_loop` as in expression.h. */
+weft_status *einsum_op_lower(weft_graph *graph, const weft_attr *attrs, weft_tensors inputs, const weft_shape *expected,
+                             bool in_one_loop, weft_tensor *out_result) WEFT_MUST_USE;
+
 /* The node at run time, planned and compiled for the extents it meets. */
 weft_status *einsum_op_run(const weft_kernel_context *context);
 #endif

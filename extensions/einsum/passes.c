@@ -58,6 +58,14 @@ size_t einsum_passes_input_count(weft_ints passes)
     return count;
 }
 
+bool einsum_passes_go_back(weft_ints passes)
+{
+    einsum_pass pass;
+    bool found = false;
+    while (einsum_pass_take(&passes, &pass)) found = found || pass.is_reverse;
+    return found;
+}
+
 size_t einsum_passes_result_count(weft_ints passes)
 {
     einsum_pass pass;

@@ -30,6 +30,8 @@ weft_ints einsum_passes_add(einsum_arena *arena, weft_ints before, const einsum_
 /* How many passes there are, and how many inputs they bring. */
 size_t einsum_passes_count(weft_ints passes);
 size_t einsum_passes_input_count(weft_ints passes);
+/* Whether one is in reverse mode. */
+bool einsum_passes_go_back(weft_ints passes);
 /* How many results the last one leaves. */
 size_t einsum_passes_result_count(weft_ints passes);
 

@@ -177,6 +177,7 @@ static weft_status *trace_contraction(compilation *c, weft_tensor *inputs, weft_
     policy.planner.cancel = (einsum_cancel){c->call->cancelled, &seen};
     policy.planner.watch = NULL;
     c->x.problem.copied = c->call->copies;
+    c->x.in_one_loop = einsum_passes_go_back(c->call->passes);
     c->x.most_elements = (double)c->call->room / (double)weft_dtype_size(c->call->dtype);
     WEFT_TRY(find_order(c->state, c->call, c->key, &c->x, &policy));
     WEFT_TRY(einsum_planner_check(c->state->allocator, &policy.planner));

@@ -130,6 +130,37 @@ static weft_axis_list contracted_in_order(const dot_side *own, const dot_side *o
     return list;
 }
 
+/* `x` with axis i at places[i] of the shape of `like`, along the others of which it repeats. */
+static weft_tensor spread_to(weft_tensor x, const weft_axis_list *places, weft_tensor like)
+{
+    int64_t order[WEFT_MAX_RANK], sorted[WEFT_MAX_RANK];
+    size_t count = 0;
+    for (size_t axis = 0; axis < weft_tensor_rank(like); axis++)
+        for (size_t i = 0; i < places->count; i++)
+            if (places->items[i] == (int64_t)axis) {
+                sorted[count] = (int64_t)axis;
+                order[count++] = (int64_t)i;
+            }
+    return weft_broadcast_in_dim(weft_permute(x, (weft_ints){count, order}), weft_tensor_shape(like),
+                                 (weft_ints){count, sorted});
+}
+
+/* The cotangent of an operand where the other one has no free axis, which nothing is summed for: elementwise, so that
+ * it need not be in memory before something is added to it. */
+static weft_tensor pull_outer(const weft_gradient_context *c, size_t side, const dot_side *own, const dot_side *other)
+{
+    weft_tensor like = c->inputs.items[side];
+    weft_axis_list of_g = {.count = 0}, of_other = {.count = weft_tensor_rank(c->inputs.items[1 - side])};
+    for (size_t i = 0; i < own->batch.count; i++) of_g.items[of_g.count++] = own->batch.items[i];
+    for (size_t i = 0; i < own->free.count; i++) of_g.items[of_g.count++] = own->free.items[i];
+    for (size_t i = 0; i < other->batch.count; i++) of_other.items[other->batch.items[i]] = own->batch.items[i];
+    for (size_t i = 0; i < other->contract.count; i++)
+        of_other.items[other->contract.items[i]] = own->contract.items[i];
+    weft_tensor g = spread_to(c->given.items[0], &of_g, like);
+    weft_tensor conj = weft_gradient_conj(c->inputs.items[1 - side]);
+    return weft_mul(g, spread_to(conj, &of_other, like));
+}
+
 /*
  * The cotangent of one operand: the product of g with the other one over the axes that are free there, g on the side of
  * the operand, so that the axes come near to its order: batch, free, contracted for the first, batch, contracted, free
@@ -138,6 +169,7 @@ static weft_axis_list contracted_in_order(const dot_side *own, const dot_side *o
 static weft_tensor pull_side(const weft_gradient_context *c, size_t side)
 {
     dot_side own = side_of(c, side), other = side_of(c, 1 - side);
+    if (other.free.count == 0) return pull_outer(c, side, &own, &other);
     size_t batch = own.batch.count, rank = weft_tensor_rank(c->inputs.items[side]);
     weft_axis_list g_batch = weft_axis_range(0, batch);
     size_t first = batch + (side == 0 ? own.free.count : 0);
