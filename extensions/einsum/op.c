@@ -118,6 +118,17 @@ static weft_status *order_for(einsum_expression *x, einsum_expression *planned, 
     return NULL;
 }
 
+/* Whether it can be lowered for extents that are not known. */
+static weft_status *check_expected(const einsum_expression *x, const einsum_policy *policy)
+{
+    bool limited = einsum_policy_has_limit(policy);
+    if (!limited && policy->sliced.count == 0) return NULL;
+    return weft_status_create(
+        x->arena.allocator, WEFT_UNSUPPORTED, "weft_einsum",
+        "einsum: %s at run time, for the extents that it meets, which cannot be done ahead of time",
+        limited ? "a memory limit is kept" : "labels with symbolic extents are sliced");
+}
+
 static weft_status *lower_expected(einsum_expression *x, einsum_expression *planned, const weft_attr *attrs,
                                    weft_tensors inputs, const weft_shape *expected, weft_tensor *out_tensor)
 {
@@ -126,7 +137,7 @@ static weft_status *lower_expected(einsum_expression *x, einsum_expression *plan
     if (shapes == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < inputs.count; i++) shapes[i] = weft_tensor_shape(inputs.items[i]);
     WEFT_TRY(einsum_op_read(x, attrs, inputs.count, shapes, NULL, &policy));
-    if (einsum_policy_has_limit(&policy) || policy.sliced.count > 0) return NULL;
+    WEFT_TRY(check_expected(x, &policy));
     WEFT_TRY(fill_expected(x, expected, shapes + inputs.count));
     WEFT_TRY(order_for(x, planned, attrs, shapes + inputs.count, weft_tensor_dtype(inputs.items[0])));
     return einsum_lower(x, inputs.items, out_tensor);

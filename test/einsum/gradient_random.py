@@ -217,7 +217,8 @@ class Traced:
         for _ in range(drawn.draw.randint(1, 3)):
             if sum(map(len, terms)) > MOST_TERMS:
                 break
-            last, terms = self.take(Pass(drawn.draw, [f"x{i}" for i in range(len(self.values))], len(last)), last, terms)
+            inputs = [f"x{i}" for i in range(len(self.values))]
+            last, terms = self.take(Pass(drawn.draw, inputs, len(last)), last, terms)
             self.keep(last, terms)
 
     def check(self):
@@ -318,9 +319,9 @@ class Traced:
         if not terms:
             wrong = array != 0
         else:
-            size = self.sums.evaluate(terms, values, True)
-            allowed = numpy.finfo(self.drawn.dtype).eps * 8 * (math.prod(map(lambda e: max(e, 1), self.sums.extents)) + 8) * size
-            allowed = numpy.minimum(allowed, 1e-2 * size if self.drawn.dtype.itemsize <= 8 and self.drawn.dtype != "f8" else 1e-8 * size)
+            places = numpy.finfo(self.drawn.dtype).eps
+            points = math.prod(max(extent, 1) for extent in self.sums.extents)
+            allowed = min(8 * (points + 8) * places, places**0.5) * self.sums.evaluate(terms, values, True)
             wrong = ~(abs(array - expected) <= allowed)
         if wrong.any():
             at = tuple(int(i) for i in numpy.argwhere(wrong)[0])
