@@ -281,6 +281,75 @@ static void share_the_order(void **state)
     weft_executor_destroy(executor);
 }
 
+/* A product with the Hessian, the gradient and the result take one node each, which shares what it computes. */
+static void stay_one_node(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    weft_program *program;
+    weft_tensor x[MOST], outputs[2 * MOST + 1];
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    size_t count = trace_operands(graph, &problems[1], &(way){.symbolic = true}, x);
+    const weft_tensors wrt = {count, x};
+    outputs[0] = weft_einsum(problems[1].text, wrt, NULL);
+    weft_grad(outputs[0], wrt, outputs + 1);
+    weft_hvp(outputs[0], wrt, wrt, outputs + 1 + count);
+    weft_test_ok(weft_compile(graph, (weft_tensors){1 + 2 * count, outputs}, NULL, &program));
+    assert_int_equal(count_in(weft_program_text(program), "= einsum.einsum("), 1);
+    assert_int_equal(count_in(weft_program_text(program), "= einsum.derivative("), 2);
+    weft_program_release(program);
+    weft_jvp(WEFT_TENSORS(outputs[0]), wrt, wrt, outputs);
+    weft_test_ok(weft_compile(graph, (weft_tensors){1, outputs}, NULL, &program));
+    assert_int_equal(count_in(weft_program_text(program), "= einsum.derivative("), 1);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
+/* ---- operands that are computed from each other ---- */
+
+/* What one output is, of rank 1 or 0, for inputs "x" and "t" of two elements each. */
+static void evaluate(weft_graph *graph, weft_tensor output, double *out_values)
+{
+    double data[2][2] = {{2, 3}, {1, 10}};
+    const int64_t shape[] = {2};
+    weft_program *program;
+    weft_array *inputs[2], *got[1] = {NULL};
+    weft_test_ok(weft_compile(graph, (weft_tensors){1, &output}, NULL, &program));
+    weft_executor *executor = weft_test_einsum_executor(on_llvm);
+    size_t count = weft_program_input_count(program);
+    for (size_t i = 0; i < count; i++) {
+        double *values = data[weft_program_input_name(program, i)[0] == 't'];
+        weft_test_ok(weft_array_wrap(NULL, WEFT_F64, 1, shape, NULL, values, NULL, NULL, &inputs[i]));
+    }
+    weft_test_ok(weft_executor_run(
+        executor, program, &(weft_run){.input_count = count, .inputs = inputs, .output_count = 1, .outputs = got}));
+    memcpy(out_values, weft_array_data(got[0]), (size_t)weft_array_count(got[0]) * sizeof *out_values);
+    release(count, inputs);
+    release(1, got);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+}
+
+/* One that is held without a tangent has none, although it is computed from another that has one. */
+static void hold_operands(void **state)
+{
+    (void)state;
+    for (size_t symbolic = 0; symbolic < 2; symbolic++) {
+        weft_graph *graph;
+        weft_tensor slope;
+        double value;
+        weft_test_ok(weft_graph_create(NULL, &graph));
+        weft_extent n = symbolic ? weft_symbol(graph, "n", 1, 9) : weft_extent_of(2);
+        weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(n)),
+                    t = weft_input(graph, "t", WEFT_F64, WEFT_SHAPE(n)), y = weft_mul(x, x);
+        weft_tensor sum = weft_einsum("i,i,i->", WEFT_TENSORS(x, y, y), NULL);
+        weft_jvp(WEFT_TENSORS(sum), WEFT_TENSORS(x, y), WEFT_TENSORS(t, WEFT_NO_TENSOR), &slope);
+        evaluate(graph, slope, &value);
+        assert_true(value == 1 * 16 + 10 * 81);
+        weft_graph_destroy(graph);
+    }
+}
+
 /* ---- nodes as a caller may write them ---- */
 
 static weft_tensor trace_node(weft_graph *graph, weft_tensors operands, weft_ints passes)
@@ -325,6 +394,23 @@ static void tell_repeated_operands_apart(void **state)
     release(2, got);
     weft_program_release(program);
     weft_executor_destroy(executor);
+    weft_graph_destroy(graph);
+}
+
+/* Its inputs are independent of each other, whatever they are computed from. */
+static void lower_apart(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    double rows[2];
+    static const double matrix[] = {1, 10, 100, 1000};
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_test_ok(weft_graph_register(graph, weft_einsum_extension()));
+    weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(2)), y = weft_mul(x, x);
+    weft_tensor a = weft_constant(graph, WEFT_F64, WEFT_INTS(2, 2), matrix), one = weft_scalar(graph, WEFT_F64, 1);
+    weft_tensor made = trace_node(graph, WEFT_TENSORS(x, a, y, one), WEFT_INTS(0, 1, 0, 1, 0));
+    evaluate(graph, made, rows);
+    assert_true(rows[0] == 4 + 90 && rows[1] == 400 + 9000);
     weft_graph_destroy(graph);
 }
 
@@ -408,9 +494,15 @@ static void survive_without_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agree_with_lowered_ones),      cmocka_unit_test(keep_limits),
-        cmocka_unit_test(cost_three_times_the_steps),   cmocka_unit_test(share_the_order),
-        cmocka_unit_test(tell_repeated_operands_apart), cmocka_unit_test(refuse_other_nodes),
+        cmocka_unit_test(agree_with_lowered_ones),
+        cmocka_unit_test(keep_limits),
+        cmocka_unit_test(cost_three_times_the_steps),
+        cmocka_unit_test(share_the_order),
+        cmocka_unit_test(stay_one_node),
+        cmocka_unit_test(hold_operands),
+        cmocka_unit_test(tell_repeated_operands_apart),
+        cmocka_unit_test(lower_apart),
+        cmocka_unit_test(refuse_other_nodes),
         cmocka_unit_test(survive_without_memory),
     };
     on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
