@@ -144,8 +144,8 @@ typedef struct compilation {
     einsum_expression x;
 } compilation;
 
-/* Inputs are called so, with their number after it. */
-static const char input_name[] = "input";
+/* Inputs are called so, those of passes too, with their number after it. */
+static const char input_name[] = "operand";
 
 /* Traces inputs of the extents at hand; out_shapes are those of the operands. */
 static weft_status *trace_inputs(compilation *c, weft_tensor *out_inputs, weft_shape *out_shapes)
