@@ -52,6 +52,17 @@ weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body bo
 weft_tensor weft_fold_in_segments(weft_extent trips, weft_extent length, weft_tensors initial, weft_fold_body body,
                                   void *context, weft_tensor *out_results);
 
+/*
+ * weft_fold, of which the reverse mode of derivatives stores what is carried into `count` iterations at a time, at least
+ * one, and computes the others from those, as few as possible: Griewank and Walther, "Algorithm 799: Revolve", 2000. It
+ * computes each iteration at most r times, after the loop itself and besides that of the derivative, if
+ * (count + r)! / (count! r!) is not less than `trips`: of 1000 iterations with 10 stored each 4 times, of 10^6 with 20
+ * each 8 times. The results, and derivatives, are those of weft_fold to the bit. What the reverse mode computes has no
+ * derivative in reverse mode (UNSUPPORTED), but one in forward mode, so that weft_hvp works.
+ */
+weft_tensor weft_fold_with_snapshots(weft_extent trips, int64_t count, weft_tensors initial, weft_fold_body body,
+                                     void *context, weft_tensor *out_results);
+
 /* Whether there is another iteration: bool of rank 0. */
 typedef weft_tensor (*weft_while_condition)(void *context, const weft_tensor *carried);
 typedef void (*weft_while_body)(void *context, const weft_tensor *carried, weft_tensor *out_next);
@@ -81,6 +92,7 @@ weft_tensor weft_cond(weft_tensor predicate, size_t result_count, weft_branch th
 #ifndef WEFT_NO_LOCATIONS
 #define weft_fold(...) WEFT_LOCATED_(fold, __VA_ARGS__)
 #define weft_fold_in_segments(...) WEFT_LOCATED_(fold_in_segments, __VA_ARGS__)
+#define weft_fold_with_snapshots(...) WEFT_LOCATED_(fold_with_snapshots, __VA_ARGS__)
 #define weft_while(...) WEFT_LOCATED_(while, __VA_ARGS__)
 #define weft_while_at_most(...) WEFT_LOCATED_(while_at_most, __VA_ARGS__)
 #define weft_cond(...) WEFT_LOCATED_(cond, __VA_ARGS__)

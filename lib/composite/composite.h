@@ -46,6 +46,9 @@ weft_tensor weft_composite_widen(weft_tensor x);
 weft_tensor weft_composite_as(weft_composed_id function, weft_tensors operands, const weft_attr *attrs,
                               weft_tensor result);
 
+/* The loop that `result` is of, differentiated likewise; false with an error. */
+bool weft_composite_fold_as(weft_composed_id function, const weft_attr *attrs, weft_tensor result);
+
 /* log(1 + exp(x)), with `size` the magnitude of x, which several may share. */
 weft_tensor weft_composite_softplus(weft_tensor x, weft_tensor size);
 /* x less its mean along `axes`, or x, and the inverse root of the mean square of that and `epsilon`: their product is

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops composed of others. */
 #include <weft/region.h>
+#include <inttypes.h>
 #include <math.h>
 #include "lib/composite/composite.h"
 #include "runtime/base/float_mode.h"
@@ -67,9 +68,10 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_fold_in_segments,
     if (weft_extent_is_value(length, 0)) length = usual_length(trips);
     bool fine = weft_composite_wants_own(graph, "fold_in_segments", "the number of iterations", trips) &&
                 weft_composite_wants_own(graph, "fold_in_segments", "the length of a segment", length) &&
-                weft_require_at_most(graph, weft_extent_of(1), length,
-                                     "fold_in_segments: the length of a segment is %s, but must be at least 1, or 0 for the usual one",
-                                     weft_extent_describe(length).text);
+                weft_require_at_most(
+                    graph, weft_extent_of(1), length,
+                    "fold_in_segments: the length of a segment is %s, but must be at least 1, or 0 for the usual one",
+                    weft_extent_describe(length).text);
     if (body == NULL) weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "fold_in_segments", "%s", "the body is NULL");
     weft_tensor *results = weft_allocate(graph->allocator, (initial.count + 1) * sizeof *results);
     if (results == NULL) weft_graph_fail(graph, weft_status_out_of_memory());
@@ -82,6 +84,44 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_fold_in_segments,
     for (size_t i = 0; out_results != NULL && i < initial.count; i++) out_results[i] = results[i];
     weft_free(graph->allocator, results, (initial.count + 1) * sizeof *results);
     return first;
+}
+
+/* ---- loops of which few iterations are stored ---- */
+
+bool weft_composite_fold_as(weft_composed_id function, const weft_attr *attrs, weft_tensor result)
+{
+    weft_arena arena;
+    const weft_node *node = weft_graph_node(result.graph, result.node);
+    size_t inputs = node->input_count, outputs = node->output_count;
+    weft_arena_init(&arena, result.graph->allocator);
+    weft_tensor *tensors = weft_arena_allocate(&arena, (inputs + outputs) * sizeof *tensors);
+    if (tensors == NULL) weft_graph_fail(result.graph, weft_status_out_of_memory());
+    for (size_t i = 0; i < inputs && tensors != NULL; i++)
+        tensors[i] = (weft_tensor){result.graph, node->inputs[i].node, node->inputs[i].output};
+    for (size_t k = 0; k < outputs && tensors != NULL; k++)
+        tensors[inputs + k] = (weft_tensor){result.graph, result.node, (uint32_t)k};
+    bool well = tensors != NULL &&
+                weft_graph_compose(result.graph, &weft_composed_table()[function], attrs,
+                                   (weft_tensors){inputs, tensors}, (weft_tensors){outputs, tensors + inputs});
+    weft_arena_finish(&arena);
+    return well;
+}
+
+weft_tensor weft_fold_with_snapshots(weft_extent trips, int64_t count, weft_tensors initial, weft_fold_body body,
+                                     void *context, weft_tensor *out_results)
+{
+    weft_graph *graph = weft_trace_graph(initial);
+    if (graph == NULL) return fail(NULL, initial.count, out_results);
+    if (count < 1 || count == INT64_MAX) {
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "fold_with_snapshots",
+                        "the number of stored iterations is %" PRId64 ", but must be at least 1 and less than 2^63 - 1",
+                        count);
+        return fail(graph, initial.count, out_results);
+    }
+    weft_tensor first = weft_fold(trips, initial, body, context, out_results);
+    bool well = weft_tensor_is_valid(first) &&
+                weft_composite_fold_as(WEFT_COMPOSED_fold_with_snapshots, &(weft_attr){.integer = count}, first);
+    return well ? first : fail(graph, initial.count, out_results);
 }
 
 /* ---- loops that may end early ---- */

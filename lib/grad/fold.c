@@ -13,21 +13,10 @@
 #include "lib/grad/region.h"
 #include "lib/grad/sweep.h"
 
-typedef struct pull_fold {
-    weft_gradient_loop loop;
-    bool *active;            /* by carried value: it depends on what is needed */
-    bool *used;              /* by carried value: it has a cotangent at some iteration */
-    bool *summed;            /* by captured value: it is needed, and something used depends on it */
-    const weft_tensor *sums; /* by operand: its cotangent so far, or none */
-    weft_tensor *buffers;    /* by carried value: stands for its values at all iterations */
-    weft_tensor *initial;    /* of the loop back: cotangents of used values, then sums */
-    size_t count;
-} pull_fold;
-
 /* ---- which values take part ---- */
 
 /* Whether results that are used depend on parameter `i` of the body. */
-static weft_status *reaches(const pull_fold *p, size_t parameter, bool *out_reaches)
+static weft_status *reaches(const weft_gradient_back *p, size_t parameter, bool *out_reaches)
 {
     const weft_gradient_loop *loop = &p->loop;
     bool *from = weft_gradient_allocate(loop->arena, loop->body->parameters.count, sizeof *from);
@@ -49,7 +38,7 @@ static size_t first_captured(const weft_gradient_loop *loop, size_t j)
     return first;
 }
 
-static weft_status *find_summed(pull_fold *p)
+static weft_status *find_summed(weft_gradient_back *p)
 {
     const weft_gradient_loop *loop = &p->loop;
     for (size_t j = 0; j < loop->captured; j++) {
@@ -60,7 +49,7 @@ static weft_status *find_summed(pull_fold *p)
     return NULL;
 }
 
-static weft_status *find_used(pull_fold *p)
+static weft_status *find_used(weft_gradient_back *p)
 {
     const weft_gradient_loop *loop = &p->loop;
     for (size_t k = 0; k < loop->carried; k++) p->used[k] = p->active[k] && weft_gradient_given(loop->context, k);
@@ -86,18 +75,31 @@ static weft_shape with_count(weft_tensor like, weft_extent count, weft_extent *e
     return (weft_shape){1 + shape.rank, extents};
 }
 
-/* What is carried into iteration `index`. */
-static weft_tensor load(const pull_fold *p, size_t k, weft_tensor index)
+weft_tensor weft_gradient_load(weft_tensor rows, weft_tensor number, weft_shape shape)
 {
-    weft_tensor like = p->loop.context->inputs.items[k];
-    weft_tensor row = weft_dynamic_slice(p->buffers[k], WEFT_TENSORS(index), WEFT_INTS(0), WEFT_SHAPE(1));
-    return weft_reshape(row, weft_tensor_shape(like));
+    return weft_reshape(weft_dynamic_slice(rows, WEFT_TENSORS(number), WEFT_INTS(0), WEFT_SHAPE(1)), shape);
 }
 
-/* Parameters of the body, from the buffers. */
-static weft_tensor *arguments_at(const pull_fold *p, weft_tensor index)
+weft_tensor weft_gradient_keep(weft_tensor rows, weft_tensor number, weft_tensor value)
+{
+    weft_extent extents[WEFT_MAX_RANK];
+    weft_tensor row = weft_reshape(value, with_count(value, weft_extent_of(1), extents));
+    return weft_dynamic_update_slice(rows, row, WEFT_TENSORS(number), WEFT_INTS(0));
+}
+
+/* A carried value at a row of its buffer; without one, where nothing reads it, a value of its type that is no other. */
+static weft_tensor carried_at(const weft_gradient_back *p, size_t k, weft_tensor row)
+{
+    weft_tensor like = p->loop.context->inputs.items[k];
+    if (p->buffers[k].graph == NULL) return weft_trace_barrier(WEFT_TENSORS(weft_gradient_zeros(like)), false);
+    return weft_gradient_load(p->buffers[k], row, weft_tensor_shape(like));
+}
+
+/* Parameters of the body at iteration `index`, from row `row` of the buffers. */
+static weft_tensor *arguments_at(const weft_gradient_back *p, weft_tensor index, weft_tensor row)
 {
     const weft_gradient_loop *loop = &p->loop;
+    const weft_tensor *inputs = loop->context->inputs.items;
     bool *needed = weft_gradient_allocate(loop->arena, loop->body->parameters.count, sizeof *needed);
     weft_tensor *made = weft_gradient_allocate(loop->arena, loop->body->parameters.count, sizeof *made);
     if (needed == NULL || made == NULL) return NULL;
@@ -105,13 +107,14 @@ static weft_tensor *arguments_at(const pull_fold *p, weft_tensor index)
     if (!weft_gradient_well(loop->context->graph, status)) return NULL;
     made[0] = index;
     for (size_t k = 0; k < loop->carried; k++)
-        if (needed[1 + k] || p->used[k]) made[1 + k] = load(p, k, index);
-    memcpy(made + 1 + loop->carried, loop->context->inputs.items + loop->carried, loop->captured * sizeof *made);
+        if (needed[1 + k] || p->used[k]) made[1 + k] = carried_at(p, k, row);
+    memcpy(made + 1 + loop->carried, inputs + loop->carried, loop->captured * sizeof *made);
     return made;
 }
 
 /* The cotangents before the iteration from those after it: `next` from `carried`. */
-static weft_status *pull_body(const pull_fold *p, weft_tensor *arguments, const weft_tensor *carried, weft_tensor *next)
+static weft_status *pull_body(const weft_gradient_back *p, weft_tensor *arguments, const weft_tensor *carried,
+                              weft_tensor *next)
 {
     const weft_gradient_loop *loop = &p->loop;
     size_t parameters = loop->body->parameters.count, count = 0, used = 0;
@@ -139,20 +142,31 @@ static weft_status *pull_body(const pull_fold *p, weft_tensor *arguments, const 
     return NULL;
 }
 
+weft_status *weft_gradient_go_back(const weft_gradient_back *p, weft_tensor index, weft_tensor row,
+                                   const weft_tensor *carried, weft_tensor *next)
+{
+    weft_tensor *arguments = arguments_at(p, index, row);
+    if (weft_graph_error(weft_graph_root(p->loop.context->graph)) != NULL) return NULL;
+    return arguments == NULL ? weft_status_out_of_memory() : pull_body(p, arguments, carried, next);
+}
+
+weft_tensor weft_gradient_count_down(const weft_gradient_back *p, weft_tensor index)
+{
+    weft_extent last = weft_extent_plus(p->loop.trips, -1);
+    return weft_sub(weft_extent_tensor(p->loop.context->graph, last), index);
+}
+
 static void trace_back(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
 {
-    const pull_fold *p = context;
-    weft_graph *graph = p->loop.context->graph;
-    weft_extent last = weft_extent_plus(p->loop.trips, -1);
-    weft_tensor *arguments = arguments_at(p, weft_sub(weft_extent_tensor(graph, last), index));
-    if (!weft_gradient_well(graph, arguments == NULL ? weft_status_out_of_memory() : NULL)) return;
-    weft_graph_fail(graph, pull_body(p, arguments, carried, out_next));
+    const weft_gradient_back *p = context;
+    weft_tensor number = weft_gradient_count_down(p, index);
+    weft_graph_fail(p->loop.context->graph, weft_gradient_go_back(p, number, number, carried, out_next));
 }
 
 /* ---- the loop that stores ---- */
 
 typedef struct store_fold {
-    const pull_fold *pull;
+    const weft_gradient_back *pull;
     const bool *stored; /* by carried value */
 } store_fold;
 
@@ -169,10 +183,7 @@ static weft_status *store_body(const store_fold *s, weft_tensor index, const wef
     WEFT_TRY(weft_gradient_inline(loop->body, loop->arena, (weft_tensors){parameters, arguments}, next));
     for (size_t k = 0; k < loop->carried; k++) {
         if (!s->stored[k]) continue;
-        weft_extent extents[WEFT_MAX_RANK];
-        weft_shape row = with_count(carried[k], weft_extent_of(1), extents);
-        next[at] =
-            weft_dynamic_update_slice(carried[at], weft_reshape(carried[k], row), WEFT_TENSORS(index), WEFT_INTS(0));
+        next[at] = weft_gradient_keep(carried[at], index, carried[k]);
         at++;
     }
     return NULL;
@@ -185,7 +196,7 @@ static void trace_store(void *context, weft_tensor index, const weft_tensor *car
 }
 
 /* Fills `out_buffers` for the values that are stored. */
-static weft_status *store(const pull_fold *p, const bool *stored, weft_tensor *out_buffers)
+static weft_status *store(const weft_gradient_back *p, const bool *stored, weft_tensor *out_buffers)
 {
     const weft_gradient_loop *loop = &p->loop;
     store_fold s = {p, stored};
@@ -209,7 +220,7 @@ static weft_status *store(const pull_fold *p, const bool *stored, weft_tensor *o
 
 /* ---- the whole ---- */
 
-static weft_status *begin(pull_fold *p, const weft_gradient_context *c, weft_arena *arena)
+static weft_status *begin(weft_gradient_back *p, const weft_gradient_context *c, weft_arena *arena)
 {
     p->loop = weft_gradient_loop_of(c, arena);
     size_t most = p->loop.carried + p->loop.captured;
@@ -225,12 +236,12 @@ static weft_status *begin(pull_fold *p, const weft_gradient_context *c, weft_are
 }
 
 /* What the uses after the loop add to the cotangent of an operand. */
-static weft_tensor sum_before(const pull_fold *p, size_t i)
+static weft_tensor sum_before(const weft_gradient_back *p, size_t i)
 {
     return p->sums[i].graph == NULL ? weft_gradient_zeros(p->loop.context->inputs.items[i]) : p->sums[i];
 }
 
-static void fill_initial(pull_fold *p)
+static void fill_initial(weft_gradient_back *p)
 {
     const weft_gradient_context *c = p->loop.context;
     for (size_t k = 0; k < p->loop.carried; k++) {
@@ -243,7 +254,7 @@ static void fill_initial(pull_fold *p)
 }
 
 /* Stands for the values of carried value `k` until it is known whether they are stored. */
-static weft_tensor placeholder(const pull_fold *p, size_t k)
+static weft_tensor placeholder(const weft_gradient_back *p, size_t k)
 {
     weft_extent extents[WEFT_MAX_RANK + 1];
     weft_tensor like = p->loop.context->inputs.items[k];
@@ -252,7 +263,7 @@ static weft_tensor placeholder(const pull_fold *p, size_t k)
 }
 
 /* Which carried value the operand stands for; `carried` for none. */
-static size_t placed(const pull_fold *p, weft_tensor operand)
+static size_t placed(const weft_gradient_back *p, weft_tensor operand)
 {
     size_t k = 0;
     while (k < p->loop.carried && p->buffers[k].node != operand.node) k++;
@@ -260,7 +271,7 @@ static size_t placed(const pull_fold *p, weft_tensor operand)
 }
 
 /* The operands and parameters of the loop back that its results need, in place of all; which values are stored. */
-static weft_status *drop_unread(const pull_fold *p, weft_tensors *inputs, weft_region *body, bool *out_stored)
+static weft_status *drop_unread(const weft_gradient_back *p, weft_tensors *inputs, weft_region *body, bool *out_stored)
 {
     weft_arena *arena = p->loop.arena;
     bool *needed = weft_gradient_allocate(arena, body->parameters.count, sizeof *needed);
@@ -282,8 +293,13 @@ static weft_status *drop_unread(const pull_fold *p, weft_tensors *inputs, weft_r
     return NULL;
 }
 
+static bool any(size_t count, const bool *marks)
+{
+    return count > 0 && memchr(marks, true, count * sizeof *marks) != NULL;
+}
+
 /* The loop back again, over buffers that are stored in place of what stands for them. */
-static weft_status *fill_buffers(const pull_fold *p, weft_tensor *back)
+static weft_status *fill_buffers(weft_gradient_back *p, weft_tensor *back)
 {
     const weft_gradient_loop *loop = &p->loop;
     weft_node node = *weft_graph_node(back->graph, back->node);
@@ -296,6 +312,7 @@ static weft_status *fill_buffers(const pull_fold *p, weft_tensor *back)
         inputs[i] = (weft_tensor){back->graph, node.inputs[i].node, node.inputs[i].output};
     weft_tensors operands = {node.input_count, inputs};
     WEFT_TRY(drop_unread(p, &operands, &attrs[1].region, stored));
+    if (p->snapshots > 0 && any(loop->carried, stored)) return weft_gradient_by_snapshots(p, stored, back);
     WEFT_TRY(store(p, stored, buffers));
     memcpy(inputs, operands.items, operands.count * sizeof *inputs);
     for (size_t i = p->count; i < operands.count; i++) {
@@ -306,7 +323,7 @@ static weft_status *fill_buffers(const pull_fold *p, weft_tensor *back)
     return NULL;
 }
 
-static weft_status *pull_in(pull_fold *p, weft_tensor *out_values)
+static weft_status *pull_in(weft_gradient_back *p, weft_tensor *out_values)
 {
     const weft_gradient_context *c = p->loop.context;
     size_t at = 0;
@@ -330,9 +347,15 @@ static weft_status *pull_in(pull_fold *p, weft_tensor *out_values)
 
 weft_status *weft_gradient_pull_fold(const weft_gradient_context *context, weft_tensor *out_values)
 {
+    return weft_gradient_pull_fold_by(context, 0, out_values);
+}
+
+weft_status *weft_gradient_pull_fold_by(const weft_gradient_context *context, int64_t snapshots,
+                                        weft_tensor *out_values)
+{
     weft_arena arena;
     const weft_gradient_sums *sums = context->host;
-    pull_fold p = {.sums = sums->values};
+    weft_gradient_back p = {.snapshots = snapshots, .sums = sums->values};
     weft_arena_init(&arena, context->graph->allocator);
     weft_status *status = begin(&p, context, &arena);
     if (status == NULL) status = pull_in(&p, out_values);

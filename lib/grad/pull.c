@@ -96,7 +96,8 @@ static weft_status *sum_inputs(weft_sweep *sweep, const weft_sweep_level *level,
     out_sums->values = values;
     out_sums->continued = weft_sweep_allocate(sweep, count, sizeof *out_sums->continued);
     if (values == NULL || out_sums->continued == NULL) return weft_status_out_of_memory();
-    bool wanted = weft_op_id_of(site->context.op) == WEFT_OP_fold;
+    bool wanted = weft_op_id_of(site->context.op) == WEFT_OP_fold ||
+                  weft_composed_id_of(site->context.op) == WEFT_COMPOSED_fold_with_snapshots;
     for (size_t i = 0; i < count && wanted; i++)
         if (site->context.needs[i])
             WEFT_TRY(weft_gradient_sum(sweep, *uses_of(level, site->context.inputs.items[i]), &values[i]));

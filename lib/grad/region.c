@@ -180,7 +180,7 @@ static weft_status *push_loop_in(const weft_gradient_context *c, weft_arena *are
     return NULL;
 }
 
-static weft_status *push_any_loop(const weft_gradient_context *c, weft_tensor *out_values)
+weft_status *weft_gradient_push_loop(const weft_gradient_context *c, weft_tensor *out_values)
 {
     weft_arena arena;
     weft_arena_init(&arena, c->graph->allocator);
@@ -310,8 +310,8 @@ static weft_status *jvp_cond(const weft_gradient_context *c, weft_tensor *out_va
 }
 
 static const weft_gradient_row rows[] = {
-    {WEFT_OP_fold, weft_gradient_pull_fold, push_any_loop, NULL},
-    {WEFT_OP_while, NULL, push_any_loop,
+    {WEFT_OP_fold, weft_gradient_pull_fold, weft_gradient_push_loop, NULL},
+    {WEFT_OP_while, NULL, weft_gradient_push_loop,
      "the number of its iterations is not known; use weft_fold, a bound (weft_while_at_most), or weft_stop_gradient on "
      "what it is given"},
     {WEFT_OP_cond, vjp_cond, jvp_cond, NULL},

@@ -63,6 +63,7 @@ SCHEMA(embed, {"axis", WEFT_ATTR_INT}, {"new_axis", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(dot, {"batch_a", WEFT_ATTR_INTS}, {"batch_b", WEFT_ATTR_INTS}, {"contract_a", WEFT_ATTR_INTS},
        {"contract_b", WEFT_ATTR_INTS}, SCHEMA_END);
 SCHEMA(fold, {"trips", WEFT_ATTR_EXTENT}, {"body", WEFT_ATTR_REGION}, {"carried", WEFT_ATTR_INT}, SCHEMA_END);
+SCHEMA(snapshots, {"count", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(while, {"carried", WEFT_ATTR_INT}, {"condition", WEFT_ATTR_REGION}, {"body", WEFT_ATTR_REGION}, SCHEMA_END);
 SCHEMA(attention, {"causal", WEFT_ATTR_BOOL}, {"offset", WEFT_ATTR_EXTENT}, SCHEMA_END);
 SCHEMA(conv, {"stride", WEFT_ATTR_INTS}, {"dilation", WEFT_ATTR_INTS}, {"low", WEFT_ATTR_INTS},

@@ -128,6 +128,7 @@ MAKE(random_choice);
 MAKE(dropout);
 MAKE(fold);
 MAKE(fold_in_segments);
+MAKE(fold_with_snapshots);
 MAKE(while);
 MAKE(while_at_most);
 MAKE(cond);

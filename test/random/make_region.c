@@ -81,7 +81,18 @@ static void keep_results(generator *g, size_t count, const weft_tensor *results)
     for (size_t i = 1; i < count; i++) draw_keep(g, results[i]);
 }
 
-static weft_tensor make_loop(generator *g, weft_tensor x, bool segments)
+typedef enum loop_kind { LOOP_PLAIN, LOOP_SEGMENTS, LOOP_SNAPSHOTS } loop_kind;
+
+static weft_tensor trace_loop(generator *g, loop_kind kind, weft_extent trips, body *b, weft_tensors initial,
+                              weft_tensor *out)
+{
+    int64_t size = (int64_t)draw_below(g, 4);
+    if (kind == LOOP_SEGMENTS) return weft_fold_in_segments(trips, weft_extent_of(size), initial, fold_body, b, out);
+    if (kind == LOOP_SNAPSHOTS) return weft_fold_with_snapshots(trips, 1 + size, initial, fold_body, b, out);
+    return weft_fold(trips, initial, fold_body, b, out);
+}
+
+static weft_tensor make_loop(generator *g, weft_tensor x, loop_kind kind)
 {
     body b = {.g = g};
     weft_tensor carried[3], results[3] = {WEFT_NO_TENSOR, WEFT_NO_TENSOR, WEFT_NO_TENSOR};
@@ -93,9 +104,7 @@ static weft_tensor make_loop(generator *g, weft_tensor x, bool segments)
     g->depth++;
     weft_tensors initial = {b.count, carried};
     weft_tensor *out = draw_chance(g, 4) ? NULL : results;
-    weft_tensor made = segments ? weft_fold_in_segments(trips, weft_extent_of((int64_t)draw_below(g, 4)), initial,
-                                                        fold_body, &b, out)
-                                : weft_fold(trips, initial, fold_body, &b, out);
+    weft_tensor made = trace_loop(g, kind, trips, &b, initial, out);
     g->depth--;
     if (weft_tensor_is_valid(made)) keep_results(g, b.count, results);
     return made;
@@ -104,13 +113,19 @@ static weft_tensor make_loop(generator *g, weft_tensor x, bool segments)
 MAKE(fold)
 {
     UNUSED;
-    return make_loop(g, x, false);
+    return make_loop(g, x, LOOP_PLAIN);
 }
 
 MAKE(fold_in_segments)
 {
     UNUSED;
-    return make_loop(g, x, true);
+    return make_loop(g, x, LOOP_SEGMENTS);
+}
+
+MAKE(fold_with_snapshots)
+{
+    UNUSED;
+    return make_loop(g, x, LOOP_SNAPSHOTS);
 }
 
 /* carried[0] counts up to the limit. */
@@ -142,9 +157,9 @@ static weft_tensor make_search(generator *g, weft_tensor x, bool bounded)
     }
     g->depth++;
     weft_tensors initial = {b.count, carried};
-    weft_tensor made = bounded ? weft_while_at_most(weft_extent_of(draw_mistake(g) ? 1 : 4), initial, goes_on, while_body,
-                                                    &b, results)
-                               : weft_while(initial, goes_on, while_body, &b, results);
+    weft_tensor made =
+        bounded ? weft_while_at_most(weft_extent_of(draw_mistake(g) ? 1 : 4), initial, goes_on, while_body, &b, results)
+                : weft_while(initial, goes_on, while_body, &b, results);
     g->depth--;
     if (weft_tensor_is_valid(made)) keep_results(g, b.count, results);
     return made;

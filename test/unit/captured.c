@@ -234,7 +234,7 @@ static void every_call(void **state)
 
 static bool is_called(const char *function)
 {
-    static const char *const others[] = {"fold", "fold_in_segments", "while",
+    static const char *const others[] = {"fold", "fold_in_segments", "fold_with_snapshots", "while",
                                         "while_at_most", "cond", "tensor_locate", "trace", "tensor_input"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(others[i], function) == 0) return true;

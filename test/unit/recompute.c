@@ -49,7 +49,7 @@ static weft_array *make_input(const weft_program *program, size_t i)
     return array;
 }
 
-/* The outputs of a run; returns its peak. */
+/* The outputs of a run, with `n` for the symbol if it is not negative; returns its peak. */
 static size_t run(const scene *s, weft_tensors outputs, int64_t n, weft_array **out_results)
 {
     weft_program *program;
@@ -66,7 +66,7 @@ static size_t run(const scene *s, weft_tensors outputs, int64_t n, weft_array **
                                                .inputs = inputs,
                                                .output_count = outputs.count,
                                                .outputs = out_results,
-                                               .extent_count = n > 0,
+                                               .extent_count = n >= 0,
                                                .extents = &binding,
                                                .report = &report}));
     for (size_t i = 0; i < count; i++) weft_array_release(inputs[i]);
@@ -82,6 +82,15 @@ static void expect_same(size_t count, weft_array **a, weft_array **b, size_t ele
         weft_array_release(a[i]);
         weft_array_release(b[i]);
     }
+}
+
+static float value_of(const scene *s, weft_tensor scalar)
+{
+    weft_array *result;
+    run(s, WEFT_TENSORS(scalar), -1, &result);
+    float value = *(float *)weft_array_data(result);
+    weft_array_release(result);
+    return value;
 }
 
 /* ---- checkpoints ---- */
@@ -110,8 +119,8 @@ static void checkpoints_change_no_bit_and_take_less(void **state)
     (void)state;
     scene s = scene_create();
     weft_array *plain, *again;
-    size_t stored = run(&s, WEFT_TENSORS(gradient_by_w(&s, false)), 0, &plain);
-    size_t recomputed = run(&s, WEFT_TENSORS(gradient_by_w(&s, true)), 0, &again);
+    size_t stored = run(&s, WEFT_TENSORS(gradient_by_w(&s, false)), -1, &plain);
+    size_t recomputed = run(&s, WEFT_TENSORS(gradient_by_w(&s, true)), -1, &again);
     expect_same(1, &plain, &again, WIDTH * WIDTH);
     /* Two values a layer, or one and the two of the layer that is computed again. */
     assert_true(recomputed < stored * 3 / 4);
@@ -129,13 +138,32 @@ static void checkpoints_nest_and_differentiate_twice(void **state)
         products[i] = weft_hvp(loss, WEFT_TENSORS(s.w), WEFT_TENSORS(weft_cos(s.w)), NULL);
     }
     weft_array *plain, *again;
-    run(&s, WEFT_TENSORS(products[0]), 0, &plain);
-    run(&s, WEFT_TENSORS(products[1]), 0, &again);
+    run(&s, WEFT_TENSORS(products[0]), -1, &plain);
+    run(&s, WEFT_TENSORS(products[1]), -1, &again);
     expect_same(1, &plain, &again, WIDTH * WIDTH);
     scene_destroy(&s);
 }
 
-/* ---- loops in segments ---- */
+/* ---- loops in segments, and with few iterations stored ---- */
+
+typedef enum loop_kind {
+    LOOP_PLAIN,
+    LOOP_SEGMENTS, /* of so many iterations */
+    LOOP_SNAPSHOTS /* so many stored */
+} loop_kind;
+
+typedef struct loop_way {
+    loop_kind kind;
+    int64_t size;
+} loop_way;
+
+static weft_tensor loop_over(loop_way way, weft_extent trips, weft_tensors initial, weft_fold_body body, void *context)
+{
+    if (way.kind == LOOP_SEGMENTS)
+        return weft_fold_in_segments(trips, weft_extent_of(way.size), initial, body, context, NULL);
+    if (way.kind == LOOP_SNAPSHOTS) return weft_fold_with_snapshots(trips, way.size, initial, body, context, NULL);
+    return weft_fold(trips, initial, body, context, NULL);
+}
 
 static void next_state(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
 {
@@ -145,18 +173,16 @@ static void next_state(void *context, weft_tensor index, const weft_tensor *carr
     out_next[0] = weft_add(carried[0], weft_mul(way, 0.0078125F));
 }
 
-static void trace_gradients(scene *s, weft_extent trips, int64_t length, weft_tensor *out_gradients)
+static void trace_gradients(scene *s, weft_extent trips, loop_way way, weft_tensor *out_gradients)
 {
-    weft_tensor y = length < 0
-                        ? weft_fold(trips, WEFT_TENSORS(s->x), next_state, s, NULL)
-                        : weft_fold_in_segments(trips, weft_extent_of(length), WEFT_TENSORS(s->x), next_state, s, NULL);
+    weft_tensor y = loop_over(way, trips, WEFT_TENSORS(s->x), next_state, s);
     weft_tensor loss = weft_add(weft_reduce_sum(weft_mul(y, y), WEFT_INTS(0, 1), false),
                                 weft_reduce_sum(weft_mul(s->w, s->w), WEFT_INTS(0, 1), false));
     weft_grad(loss, WEFT_TENSORS(s->x, s->w), out_gradients);
 }
 
-/* In graphs of their own: sums are in the order of the nodes. Returns the peak with segments over that without. */
-static double compare_segments(int64_t length, int64_t trips, bool symbolic)
+/* In graphs of their own: sums are in the order of the nodes. Returns the peak over that of a plain loop. */
+static double compare_loops(loop_way way, int64_t trips, bool symbolic)
 {
     weft_array *results[2][2];
     size_t peaks[2];
@@ -164,8 +190,8 @@ static double compare_segments(int64_t length, int64_t trips, bool symbolic)
         scene s = scene_create();
         weft_tensor gradients[2];
         weft_extent n = symbolic ? weft_symbol(s.graph, "n", 0, 1000) : weft_extent_of(trips);
-        trace_gradients(&s, n, i == 0 ? -1 : length, gradients);
-        peaks[i] = run(&s, (weft_tensors){2, gradients}, symbolic ? trips : 0, results[i]);
+        trace_gradients(&s, n, i == 0 ? (loop_way){LOOP_PLAIN, 0} : way, gradients);
+        peaks[i] = run(&s, (weft_tensors){2, gradients}, symbolic ? trips : -1, results[i]);
         scene_destroy(&s);
     }
     expect_same(1, &results[0][0], &results[1][0], ROWS * WIDTH);
@@ -178,16 +204,186 @@ static void segments_change_no_bit(void **state)
     (void)state;
     static const int64_t lengths[] = {1, 7, 10, 64, 0};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        compare_segments(lengths[i], 1, true);
-        compare_segments(lengths[i], 50, true);
-        compare_segments(lengths[i], 50, false);
+        const loop_way way = {LOOP_SEGMENTS, lengths[i]};
+        compare_loops(way, 1, true);
+        compare_loops(way, 50, true);
+        compare_loops(way, 50, false);
+    }
+}
+
+static void snapshots_change_no_bit(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {1, 2, 3, 10, 100};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const loop_way way = {LOOP_SNAPSHOTS, counts[i]};
+        compare_loops(way, 0, true);
+        compare_loops(way, 1, true);
+        compare_loops(way, 50, true);
+        compare_loops(way, 50, false);
     }
 }
 
 static void segments_take_a_twentieth(void **state)
 {
     (void)state;
-    assert_true(compare_segments(0, 2500, false) < 0.05);
+    assert_true(compare_loops((loop_way){LOOP_SEGMENTS, 0}, 2500, false) < 0.05);
+}
+
+/* The stack has six, 1000 are stored otherwise; besides, there are a few values of an iteration. */
+static void snapshots_take_a_sixtieth(void **state)
+{
+    (void)state;
+    assert_true(compare_loops((loop_way){LOOP_SNAPSHOTS, 5}, 1000, false) < 1.0 / 60);
+}
+
+/* ---- how often an iteration is computed ---- */
+
+enum { MOST_TRIPS = 60 };
+
+static void count_product(void *self, const weft_profile_record *record)
+{
+    if (record->kind == WEFT_PROFILE_PRODUCT) ++*(int64_t *)self;
+}
+
+static void next_small(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index;
+    weft_tensor way = weft_sin(carried[0]);
+    out_next[0] = weft_add(weft_mul(way, way), 0.5);
+}
+
+/* How many products the gradient computes: one for each iteration that is computed, and two for each that is gone back
+ * through. */
+static int64_t count_products(int64_t stored, int64_t trips)
+{
+    int64_t count = 0;
+    const weft_profile profile = {&count, count_product};
+    weft_array *inputs[2], *result = NULL;
+    weft_program *program;
+    scene s = scene_create();
+    weft_tensor y = weft_fold_with_snapshots(weft_extent_of(trips), stored, WEFT_TENSORS(s.x), next_state, &s, NULL);
+    weft_tensor loss = weft_reduce_sum(y, WEFT_INTS(0, 1), false);
+    weft_tensor gradient = weft_grad(loss, WEFT_TENSORS(s.x), NULL);
+    weft_policy policy = {.products = WEFT_PRODUCTS_LIBRARY};
+    weft_test_ok(weft_compile(s.graph, WEFT_TENSORS(gradient), &policy, &program));
+    for (size_t i = 0; i < 2; i++) inputs[i] = make_input(program, i);
+    weft_test_ok(weft_executor_run(
+        s.executor, program,
+        &(weft_run){.input_count = 2, .inputs = inputs, .output_count = 1, .outputs = &result, .profile = &profile}));
+    for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
+    weft_array_release(result);
+    weft_program_release(program);
+    scene_destroy(&s);
+    return count;
+}
+
+/* The fewest to go back through 1 to `trips` iterations with 1 to `count` stored, by trying all ways to go on. */
+static int64_t fewest(int64_t count, int64_t trips)
+{
+    static int64_t best[MOST_TRIPS + 1][MOST_TRIPS + 1];
+    for (int64_t s = 1; s <= count; s++) {
+        for (int64_t n = 1; n <= trips; n++) {
+            best[s][n] = n * (n - 1) / 2;
+            for (int64_t m = 1; s > 1 && m < n; m++) {
+                int64_t cost = m + best[s - 1][n - m] + best[s][m];
+                if (cost < best[s][n]) best[s][n] = cost;
+            }
+        }
+    }
+    return best[count][trips];
+}
+
+static void snapshots_compute_the_fewest(void **state)
+{
+    (void)state;
+    static const int64_t cases[][2] = {{1, 1},  {1, 2},  {1, 8},  {2, 3}, {2, 21},
+                                       {3, 34}, {3, 35}, {4, 60}, {7, 8}, {9, 60}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t stored = cases[i][0], trips = cases[i][1];
+        assert_int_equal(count_products(stored, trips), fewest(stored, trips) + 2 * trips);
+    }
+}
+
+/* ---- snapshots: in other loops, and in derivatives of derivatives ---- */
+
+static void next_pair(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    out_next[0] = weft_sin(weft_add(carried[0], weft_cast(index, WEFT_F64)));
+    out_next[1] = weft_add(carried[1], weft_mul(out_next[0], carried[0]));
+}
+
+static void next_nest(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const loop_way *inner = context;
+    weft_tensor both[2] = {weft_mul(carried[0], 0.5), weft_cast(index, WEFT_F64)}, results[2];
+    if (inner->kind == LOOP_PLAIN) weft_fold(weft_extent_of(7), (weft_tensors){2, both}, next_pair, NULL, results);
+    else weft_fold_with_snapshots(weft_extent_of(7), inner->size, (weft_tensors){2, both}, next_pair, NULL, results);
+    out_next[0] = weft_add(results[0], results[1]);
+}
+
+static double product_of(loop_way inner, loop_way outer, bool second)
+{
+    scene s = scene_create();
+    weft_tensor x = weft_scalar(s.graph, WEFT_F64, 0.7), y, product;
+    y = loop_over(outer, weft_extent_of(6), WEFT_TENSORS(x), next_nest, &inner);
+    if (second) weft_hvp(y, WEFT_TENSORS(x), WEFT_TENSORS(x), &product);
+    else weft_grad(y, WEFT_TENSORS(x), &product);
+    weft_array *result;
+    run(&s, WEFT_TENSORS(product), -1, &result);
+    double value = *(double *)weft_array_data(result);
+    weft_array_release(result);
+    scene_destroy(&s);
+    return value;
+}
+
+static void snapshots_nest_and_have_hessians(void **state)
+{
+    (void)state;
+    static const loop_way ways[] = {{LOOP_PLAIN, 0}, {LOOP_SNAPSHOTS, 2}};
+    for (int second = 0; second < 2; second++) {
+        double expected = product_of(ways[0], ways[0], second != 0);
+        assert_true(isfinite(expected) && expected != 0);
+        for (int i = 1; i < 4; i++) assert_true(product_of(ways[i & 1], ways[i >> 1], second != 0) == expected);
+    }
+}
+
+/* Forward mode of it has few stored as well, so that its reverse mode is the same. */
+static void snapshots_stay_in_forward_mode(void **state)
+{
+    (void)state;
+    float values[2];
+    for (int i = 0; i < 2; i++) {
+        scene s = scene_create();
+        weft_tensor x = weft_scalar(s.graph, WEFT_F64, 0.7), slope;
+        weft_tensor y = loop_over((loop_way){i == 0 ? LOOP_PLAIN : LOOP_SNAPSHOTS, 2}, weft_extent_of(9),
+                                  WEFT_TENSORS(x), next_small, NULL);
+        weft_jvp(WEFT_TENSORS(y), WEFT_TENSORS(x), WEFT_TENSORS(x), &slope);
+        values[i] = value_of(&s, weft_cast(weft_grad(slope, WEFT_TENSORS(x), NULL), WEFT_F32));
+        scene_destroy(&s);
+    }
+    assert_true(values[0] == values[1] && values[0] != 0);
+}
+
+static void snapshots_refuse(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor x = weft_scalar(s.graph, WEFT_F64, 0.7);
+    weft_tensor y = weft_fold_with_snapshots(weft_extent_of(9), 2, WEFT_TENSORS(x), next_small, NULL, NULL);
+    weft_tensor slope = weft_grad(y, WEFT_TENSORS(x), NULL);
+    weft_grad(slope, WEFT_TENSORS(x), NULL);
+    const weft_status *error = weft_graph_error(s.graph);
+    assert_int_equal(weft_status_code(error), WEFT_UNSUPPORTED);
+    assert_non_null(strstr(weft_status_message(error), "fold_with_snapshots: what it computes in reverse mode has no"));
+    weft_graph_clear_error(s.graph);
+    weft_fold_with_snapshots(weft_extent_of(9), 0, WEFT_TENSORS(x), next_small, NULL, NULL);
+    error = weft_graph_error(s.graph);
+    assert_int_equal(weft_status_code(error), WEFT_INVALID_ARGUMENT);
+    assert_non_null(strstr(weft_status_message(error), "fold_with_snapshots: the number of stored iterations is 0"));
+    weft_graph_clear_error(s.graph);
+    scene_destroy(&s);
 }
 
 /* ---- loops with a bound ---- */
@@ -212,7 +408,7 @@ static void bounded_loops_have_gradients(void **state)
     weft_tensor y = weft_while_at_most(weft_extent_of(9), WEFT_TENSORS(x), is_short, twice, NULL, NULL);
     weft_tensor outputs[] = {y, weft_grad(y, WEFT_TENSORS(x), NULL)};
     weft_array *results[2];
-    run(&s, (weft_tensors){2, outputs}, 0, results);
+    run(&s, (weft_tensors){2, outputs}, -1, results);
     assert_true(*(float *)weft_array_data(results[0]) == 192 && *(float *)weft_array_data(results[1]) == 64);
     for (int i = 0; i < 2; i++) weft_array_release(results[i]);
     weft_tensor cut = weft_while_at_most(weft_extent_of(2), WEFT_TENSORS(x), is_short, twice, NULL, NULL);
@@ -245,15 +441,6 @@ static void pull_wrong(void *context, weft_tensors inputs, weft_tensors results,
 {
     (void)context, (void)inputs, (void)results;
     out_cotangents[0] = weft_reduce_sum(cotangents.items[0], WEFT_INTS(0), false);
-}
-
-static float value_of(const scene *s, weft_tensor scalar)
-{
-    weft_array *result;
-    run(s, WEFT_TENSORS(scalar), 0, &result);
-    float value = *(float *)weft_array_data(result);
-    weft_array_release(result);
-    return value;
 }
 
 static void custom_rules_are_used(void **state)
@@ -366,7 +553,7 @@ static void jacobians_are_whole(void **state)
     weft_tensor outputs[] = {x, weft_jacobian(weft_sin(x), x),
                              weft_jacobian(weft_concat(WEFT_TENSORS(few, few), 0), x)};
     weft_array *results[3];
-    run(&s, (weft_tensors){3, outputs}, 0, results);
+    run(&s, (weft_tensors){3, outputs}, -1, results);
     const float *at = weft_array_data(results[0]), *square_matrix = weft_array_data(results[1]);
     const float *rows = weft_array_data(results[2]);
     for (int i = 0; i < 3; i++)
@@ -384,6 +571,12 @@ int main(void)
         cmocka_unit_test(checkpoints_nest_and_differentiate_twice),
         cmocka_unit_test(segments_change_no_bit),
         cmocka_unit_test(segments_take_a_twentieth),
+        cmocka_unit_test(snapshots_change_no_bit),
+        cmocka_unit_test(snapshots_take_a_sixtieth),
+        cmocka_unit_test(snapshots_compute_the_fewest),
+        cmocka_unit_test(snapshots_nest_and_have_hessians),
+        cmocka_unit_test(snapshots_stay_in_forward_mode),
+        cmocka_unit_test(snapshots_refuse),
         cmocka_unit_test(bounded_loops_have_gradients),
         cmocka_unit_test(custom_rules_are_used),
         cmocka_unit_test(rules_reach_where_ops_do_not),
