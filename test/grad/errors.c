@@ -425,12 +425,25 @@ static weft_status *trace_gradients_of_regions(const weft_allocator *allocator, 
     return finish(graph);
 }
 
+static weft_status *trace_gradients_with_snapshots(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_graph *graph;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    weft_tensor x = vector(graph, "x", WEFT_F64), w = vector(graph, "w", WEFT_F64), result[2];
+    weft_tensor y = weft_fold_with_snapshots(weft_symbol(graph, "n", 0, 9), 2, WEFT_TENSORS(x), step, &w, NULL);
+    weft_vjp(WEFT_TENSORS(y), WEFT_TENSORS(x), WEFT_TENSORS(x, w), result);
+    weft_jvp(WEFT_TENSORS(y), WEFT_TENSORS(x, w), WEFT_TENSORS(w, x), result);
+    return finish(graph);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     assert_true(weft_test_fail_each(trace_gradients, NULL) > 100);
     assert_true(weft_test_fail_each(trace_complex_gradients, NULL) > 100);
     assert_true(weft_test_fail_each(trace_gradients_of_regions, NULL) > 100);
+    assert_true(weft_test_fail_each(trace_gradients_with_snapshots, NULL) > 100);
 }
 
 /* An index that is out of range is reported by the gather of the forward part. */
