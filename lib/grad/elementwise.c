@@ -85,7 +85,7 @@ static weft_tensor slope_asinh(const weft_tensor *x, weft_tensor y, size_t i)
 {
     (void)y, (void)i;
     if (is_complex(x[0])) return over(1, weft_sqrt(plus(weft_mul(x[0], x[0]), 1)));
-    double far = weft_tensor_dtype(x[0]) == WEFT_F64 ? 0x1p27 : weft_tensor_dtype(x[0]) == WEFT_F16 ? 0x1p6 : 0x1p13;
+    double far = weft_tensor_dtype(x[0]) == WEFT_F64 ? 0x1p27 : 0x1p13;
     weft_tensor size = weft_abs(x[0]), near = weft_max(weft_min(x[0], number(size, far)), number(size, -far));
     return weft_select(weft_gt(size, number(size, far)), over(1, size),
                        over(1, weft_sqrt(plus(weft_mul(near, near), 1))));
@@ -159,13 +159,32 @@ static bool depends(const weft_gradient_context *c, size_t i)
     return i == 0 || weft_op_id_of(c->op) != WEFT_OP_copysign;
 }
 
+/* A function with its operands: 16-bit floats as f32, since slopes may be beyond them where products are not. */
+typedef struct function {
+    weft_tensor x[2], y;
+} function;
+
+static function widen(const weft_gradient_context *c)
+{
+    function f = {.y = weft_composite_widen(c->outputs.items[0])};
+    for (size_t i = 0; i < c->inputs.count; i++) f.x[i] = weft_composite_widen(c->inputs.items[i]);
+    return f;
+}
+
+static weft_tensor narrow_back(weft_tensor x, weft_tensor like)
+{
+    return weft_composite_cast(x, weft_tensor_dtype(like));
+}
+
 static weft_status *vjp_slope(const weft_gradient_context *c, weft_tensor *out_values)
 {
     const slope_row *row = &slopes[weft_op_id_of(c->op)];
+    const function f = widen(c);
+    weft_tensor g = weft_composite_widen(c->given.items[0]);
     for (size_t i = 0; i < c->inputs.count; i++) {
         if (!c->needs[i] || !depends(c, i)) continue;
-        weft_tensor slope = row->slope(c->inputs.items, c->outputs.items[0], i);
-        out_values[i] = multiply(row, c->given.items[0], weft_gradient_conj(slope));
+        weft_tensor slope = weft_gradient_conj(row->slope(f.x, f.y, i));
+        out_values[i] = narrow_back(multiply(row, g, slope), c->inputs.items[i]);
     }
     return NULL;
 }
@@ -173,11 +192,14 @@ static weft_status *vjp_slope(const weft_gradient_context *c, weft_tensor *out_v
 static weft_status *jvp_slope(const weft_gradient_context *c, weft_tensor *out_values)
 {
     const slope_row *row = &slopes[weft_op_id_of(c->op)];
+    const function f = widen(c);
+    weft_tensor sum = WEFT_NO_TENSOR;
     for (size_t i = 0; i < c->inputs.count; i++) {
         if (!weft_gradient_given(c, i) || !depends(c, i)) continue;
-        weft_tensor slope = row->slope(c->inputs.items, c->outputs.items[0], i);
-        out_values[0] = weft_gradient_add(out_values[0], multiply(row, c->given.items[i], slope));
+        weft_tensor dx = weft_composite_widen(c->given.items[i]);
+        sum = weft_gradient_add(sum, multiply(row, dx, row->slope(f.x, f.y, i)));
     }
+    if (sum.graph != NULL) out_values[0] = narrow_back(sum, c->outputs.items[0]);
     return NULL;
 }
 
@@ -244,20 +266,27 @@ static weft_status *jvp_mul(const weft_gradient_context *c, weft_tensor *out_val
 /* By way of g / b: b^2 might over- or underflow. */
 static weft_status *vjp_div(const weft_gradient_context *c, weft_tensor *out_values)
 {
-    weft_tensor b = weft_gradient_conj(c->inputs.items[1]), y = weft_gradient_conj(c->outputs.items[0]);
-    weft_tensor share = weft_gradient_scale(c->given.items[0], over(1, b));
-    if (c->needs[0]) out_values[0] = share;
-    if (c->needs[1]) out_values[1] = weft_neg(weft_gradient_scale(share, y));
+    const function f = widen(c);
+    weft_tensor g = weft_composite_widen(c->given.items[0]);
+    weft_tensor share = weft_gradient_scale(g, over(1, weft_gradient_conj(f.x[1])));
+    if (c->needs[0]) out_values[0] = narrow_back(share, c->inputs.items[0]);
+    if (!c->needs[1]) return NULL;
+    share = weft_neg(weft_gradient_scale(share, weft_gradient_conj(f.y)));
+    out_values[1] = narrow_back(share, c->inputs.items[1]);
     return NULL;
 }
 
 static weft_status *jvp_div(const weft_gradient_context *c, weft_tensor *out_values)
 {
-    weft_tensor slope = over(1, c->inputs.items[1]), y = c->outputs.items[0];
-    if (weft_gradient_given(c, 0)) out_values[0] = weft_gradient_scale(c->given.items[0], slope);
-    if (!weft_gradient_given(c, 1)) return NULL;
-    weft_tensor share = weft_gradient_scale(weft_gradient_scale(c->given.items[1], slope), y);
-    out_values[0] = out_values[0].graph == NULL ? weft_neg(share) : weft_sub(out_values[0], share);
+    const function f = widen(c);
+    weft_tensor slope = over(1, f.x[1]), sum = WEFT_NO_TENSOR;
+    if (weft_gradient_given(c, 0)) sum = weft_gradient_scale(weft_composite_widen(c->given.items[0]), slope);
+    if (weft_gradient_given(c, 1)) {
+        weft_tensor db = weft_gradient_scale(weft_composite_widen(c->given.items[1]), slope);
+        db = weft_gradient_scale(db, f.y);
+        sum = sum.graph == NULL ? weft_neg(db) : weft_sub(sum, db);
+    }
+    out_values[0] = narrow_back(sum, c->outputs.items[0]);
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include <weft/conv.h>
 #include <weft/executor.h>
 #include <weft/gradient.h>
+#include <weft/linear.h>
 #include <weft/nn.h>
 #include <weft/operand.h>
 #include <weft/program.h>
@@ -161,10 +162,61 @@ static void reverse_mode_is_the_adjoint(void **state)
     weft_executor_destroy(executor);
 }
 
+/* ---- weights in f32, of which the loss takes bf16 ---- */
+
+enum { BATCH = 64, WIDE = 48, HIDDEN = 32 };
+
+/* The gradients of a loss by two matrices of f32, which is computed in `dtype` as far as its mean. */
+static void trace_network(weft_graph *graph, weft_dtype dtype, weft_tensor *out_gradients)
+{
+    weft_tensor x = numbers(graph, WEFT_SHAPE(BATCH, WIDE), 1), target = numbers(graph, WEFT_SHAPE(BATCH, 3), 2);
+    weft_tensor w[2] = {weft_cast(weft_mul(numbers(graph, WEFT_SHAPE(WIDE, HIDDEN), 3), 0.2), WEFT_F32),
+                        weft_cast(weft_mul(numbers(graph, WEFT_SHAPE(HIDDEN, 3), 4), 0.2), WEFT_F32)};
+    weft_tensor hidden = weft_tanh(weft_matmul(weft_cast(x, dtype), weft_cast(w[0], dtype)));
+    weft_tensor guess = weft_cast(weft_matmul(hidden, weft_cast(w[1], dtype)), WEFT_F32);
+    weft_tensor loss = weft_mse_loss(guess, weft_cast(target, WEFT_F32), WEFT_REDUCTION_MEAN);
+    weft_grad(loss, (weft_tensors){2, w}, out_gradients);
+    for (int i = 0; i < 2; i++) assert_int_equal(weft_tensor_dtype(out_gradients[i]), WEFT_F32);
+}
+
+/* The square of the distance of two tensors, over that of the second. */
+static weft_tensor distance(weft_tensor x, weft_tensor y)
+{
+    weft_tensor apart = weft_cast(weft_sub(x, y), WEFT_F64), all = weft_cast(y, WEFT_F64);
+    return weft_div(inner_product(apart, apart), inner_product(all, all));
+}
+
+static void weights_may_be_wider_than_the_loss(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    weft_program *program;
+    weft_executor *executor;
+    weft_tensor narrow[2], wide[2];
+    weft_array *outputs[2] = {NULL, NULL};
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    trace_network(graph, WEFT_BF16, narrow);
+    trace_network(graph, WEFT_F32, wide);
+    weft_test_ok(
+        weft_compile(graph, WEFT_TENSORS(distance(narrow[0], wide[0]), distance(narrow[1], wide[1])), NULL, &program));
+    weft_graph_destroy(graph);
+    weft_test_ok(weft_executor_run(executor, program,
+                                   &(weft_run){.runtime = runtime_name, .output_count = 2, .outputs = outputs}));
+    for (int i = 0; i < 2; i++) {
+        double found = *(const double *)weft_array_data(outputs[i]);
+        if (!(found > 0) || !(found < 0x1p-12)) fail_msg("gradient %d on %s: %g", i, runtime_name, found);
+        weft_array_release(outputs[i]);
+    }
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+}
+
 int main(int argc, char **argv)
 {
     int failed = 0;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reverse_mode_is_the_adjoint)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reverse_mode_is_the_adjoint),
+                                       cmocka_unit_test(weights_may_be_wider_than_the_loss)};
     for (int i = 1; i < argc; i++) {
         runtime_name = argv[i];
         failed |= cmocka_run_group_tests_name(argv[i], tests, NULL, NULL);

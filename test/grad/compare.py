@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of gradients.json, and how two arrays are compared."""
 from binding import numpy
+from oracle import number
 
 WIDE = {"f64": numpy.float64, "c128": numpy.complex128, "i64": numpy.int64, "bool": numpy.bool_, "f32": numpy.float32}
-NARROW = {numpy.dtype("f8"): numpy.dtype("f4"), numpy.dtype("c16"): numpy.dtype("c8")}
-# An f32 has 29 bits less than an f64; see `narrow_tolerance`.
-NARROW_RELATIVE, NARROW_ABSOLUTE = 1e-5, 1e-6
+# By how much results may differ from those of f64 at the same rounded inputs, relative to an element and to the largest:
+# 170 and 17 units of rounding of f32, 16 and 4 of the others. See `narrow_tolerance`.
+NARROW = {"f32": (1e-5, 1e-6), "f16": (16 * 2**-11, 4 * 2**-11), "bf16": (16 * 2**-8, 4 * 2**-8)}
 
 
 def elements(array, dtype):
@@ -20,17 +21,27 @@ def elements(array, dtype):
         return numpy.array([float(number) for number in array["data"]], numpy.float64).reshape(shape).astype(dtype)
 
 
-def narrow(array):
-    """The array in f32 or c64 if it is of floats."""
+def narrow(array, floats):
+    """The array in what stands for f64 and c128 if it is of these."""
     with numpy.errstate(all="ignore"):
-        return array.astype(NARROW.get(array.dtype, array.dtype))
+        if array.dtype == numpy.complex128 and floats == "f32":
+            return array.astype(numpy.complex64)
+        return number.narrow(array, floats) if array.dtype == numpy.float64 else array
 
 
-def narrow_tolerance(tolerance):
-    """The tolerance of a case in f32, beside f64 at the same rounded inputs: that of most cases, 1e-10 in f64, is 4.5e5
-    units of rounding, of which 170 are plenty here. A case that takes more in f64 takes as many times more in f32."""
-    factor = max(1.0, tolerance["relative"] / 1e-10)
-    return {"relative": NARROW_RELATIVE * factor, "absolute": NARROW_ABSOLUTE * factor}
+def widened(array):
+    """The array in f64 if it is of f16 or bf16, for which numpy has nothing to compare with."""
+    return number.wide(array).astype(numpy.float64) if array.dtype.str[1:] in ("f2", "V2") else array
+
+
+def narrow_tolerance(tolerance, floats):
+    """The tolerance of a case. That of most cases, 1e-10 in f64, is 4.5e5 units of rounding. A case that takes more in
+    f64 takes as many times more in f32."""
+    if floats == "f64":
+        return tolerance
+    relative, absolute = NARROW[floats]
+    factor = max(1.0, tolerance["relative"] / 1e-10) if floats == "f32" else 1
+    return {"relative": relative * factor, "absolute": absolute * factor}
 
 
 def allowed(expected, tolerance):

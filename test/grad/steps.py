@@ -4,21 +4,21 @@ parameters."""
 import ctypes
 
 from binding import POINTER, Extent, Tensor, Tensors, argument, ints, items
-from compare import WIDE, elements
+from compare import WIDE, elements, narrow
 
 FOLD_BODY = ctypes.CFUNCTYPE(None, POINTER, Tensor, ctypes.POINTER(Tensor), ctypes.POINTER(Tensor))
 BRANCH = ctypes.CFUNCTYPE(None, POINTER, ctypes.POINTER(Tensor))
-HALF = {"f64": "f32", "c128": "c64"}
 # Of a parameter that a step may leave out, the value that stands for that.
 OMITTED = {("embedding", "padding"): -2**63}
 
 
 class Tracer:
-    """Traces in one graph. `narrow`: f32 and c64 stand for f64 and c128. `symbols` maps an extent to the name that
-    stands for it; it may grow."""
+    """Traces in one graph. `floats` is the dtype that stands for f64; with f32 c64 does for c128. `symbols` maps an
+    extent to the name that stands for it; it may grow."""
 
-    def __init__(self, weft, declared, narrow, symbolic):
-        self.weft, self.declared, self.narrow, self.symbolic = weft, declared, narrow, symbolic
+    def __init__(self, weft, declared, floats, symbolic):
+        self.weft, self.declared, self.symbolic = weft, declared, symbolic
+        self.names = {"f64": floats, **({"c128": "c64"} if floats == "f32" else {})}
         self.graph = weft.create_graph()
         self.symbols = {}
         self.values = {}
@@ -31,7 +31,7 @@ class Tracer:
         return found
 
     def dtype_name(self, name):
-        return HALF.get(name, name) if self.narrow else name
+        return self.names.get(name, name)
 
     def symbol(self, value):
         """The extent `value`, as a symbol in a graph that has them; 0 and 1 are never one."""
@@ -74,7 +74,9 @@ class Tracer:
         return [self.weft.trace(op, *[self.value(op, name, kind, operands, attributes) for name, kind in parameters])]
 
     def constant(self, dtype, shape, data):
-        view = elements({"shape": shape, "data": data}, WIDE[self.dtype_name(dtype)])
+        view = elements({"shape": shape, "data": data}, WIDE[dtype])
+        if dtype == "f64":
+            view = narrow(view, self.names[dtype])
         return self.weft.trace("constant", self.graph, self.dtype(dtype), ints(shape), POINTER(view.ctypes.data))
 
     def distribute(self, parameters, operands):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A case of gradients.json, traced in one way and run on arrays."""
 import ctypes
+import json
 
 from binding import POINTER, SIZE, Failure, Policy, Shape, Tensor, Tensors, Weft, items, numpy
 from compare import WIDE, elements
 from steps import Tracer
 
-NAMES = ["bool", "u1", "i4", "u4", "i8", None, "f2", "f4", "f8", "c8", "c16"]  # as weft_dtype counts
+NAMES = ["bool", "u1", "i4", "u4", "i8", "V2", "f2", "f4", "f8", "c8", "c16"]  # as weft_dtype counts
 # Inputs whose axes a composite wants to be known: these stay numbers where other extents become symbols.
 KNOWN = {("conv_transpose2d_groups", "w"): [2, 3], ("attention_grouped", "q"): [0]}
 
@@ -48,6 +49,8 @@ class Case:
         self.inputs = row["inputs"]
         self.wrt = [number for number, entry in enumerate(self.inputs) if entry["wrt"]]
         self.tolerance = row["tolerance"]
+        text = json.dumps([row["inputs"], row["steps"]])
+        self.is_complex = '"c128"' in text or '"complex"' in text
         self.kinds = [WIDE[entry["dtype"]] for entry in self.inputs]
         self.operands = [elements(entry, kind) for entry, kind in zip(self.inputs, self.kinds)]
 
@@ -66,9 +69,9 @@ class Case:
 class Trial:
     """A case traced: `sections` maps what is computed to its tensors, `failures` to why it could not be traced."""
 
-    def __init__(self, weft, declared, case, is_narrow, symbolic):
+    def __init__(self, weft, declared, case, floats, symbolic):
         self.weft, self.case = weft, case
-        self.tracer = Tracer(weft, declared, is_narrow, symbolic)
+        self.tracer = Tracer(weft, declared, floats, symbolic)
         self.graph = self.tracer.graph
         self.operands, self.sections, self.failures = list(case.operands), {}, {}
         for number, entry in enumerate(case.inputs):
@@ -112,8 +115,8 @@ class Trial:
         weft, wrt, count = self.weft, self.inputs, len(self.inputs)
         outputs = self.sections["values"]
         kinds = [NAMES[weft.tensor_dtype(tensor)] for tensor in outputs]
-        cotangents = self.beside(outputs, [elements(row, numpy.dtype(kind)) for row, kind in
-                                           zip(self.case.row["cotangents"], kinds)])
+        cotangents = self.beside(outputs, [elements(row, numpy.dtype("f8" if kind in ("f2", "V2") else kind))
+                                           for row, kind in zip(self.case.row["cotangents"], kinds)])
         tangents = self.beside(wrt, self.case.tangents())
         loss = self.loss(outputs, cotangents)
         self.trace("vjp", lambda: weft.several("vjp", count, outputs, cotangents, wrt))
