@@ -58,16 +58,23 @@ static weft_status *vjp_broadcast(const weft_gradient_context *c, weft_tensor *o
 
 /* ---- slice, pad, window ---- */
 
-/* `x` with `step` - 1 zeros after each element of an axis. */
+/* `x` with `step` - 1 zeros after each element of an axis: along one more, or where there may be none, of rows of what
+ * lies after it. */
 static weft_tensor spread_out(weft_tensor x, size_t axis, int64_t step)
 {
-    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
-    weft_tensor apart = weft_unsqueeze(x, (int64_t)axis + 1);
+    weft_shape shape = weft_tensor_shape(x);
+    bool is_full = shape.rank == WEFT_MAX_RANK;
+    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK], extents[WEFT_MAX_RANK];
+    weft_shape rows = WEFT_SHAPE(weft_extent_product(shape, 0, axis + 1), weft_extent_of(1),
+                                 weft_extent_product(shape, axis + 1, shape.rank));
+    weft_tensor apart = is_full ? weft_reshape(x, rows) : weft_unsqueeze(x, (int64_t)axis + 1);
     size_t rank = weft_tensor_rank(apart);
     for (size_t i = 0; i < rank; i++) low[i] = high[i] = weft_extent_of(0);
-    high[axis + 1] = weft_extent_of(step - 1);
+    high[is_full ? 1 : axis + 1] = weft_extent_of(step - 1);
     apart = weft_pad(apart, weft_scalar_like(x, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
-    return weft_composite_ravel(apart, axis, axis + 2);
+    for (size_t i = 0; i < shape.rank; i++) extents[i] = shape.extents[i];
+    extents[axis] = weft_extent_times(extents[axis], step);
+    return weft_reshape(apart, (weft_shape){shape.rank, extents});
 }
 
 /* Of one element the step makes no difference, however long it is. */

@@ -125,7 +125,7 @@ class Trial:
         self.trace("vjp, each output alone", lambda: self.by_output(outputs, cotangents, wrt))
         self.trace("vjp, of the loss", lambda: weft.several("grad", count, loss, wrt))
         self.trace("jvp", lambda: weft.several("jvp", len(outputs), outputs, wrt, tangents))
-        if "jvp" in self.sections and self.case.group != "edge":  # where a slope is infinite, 0 times it is not 0 here
+        if "jvp" in self.sections:
             self.trace("vjp, of jvp by the tangents",
                        lambda: weft.several("vjp", count, self.sections["jvp"], cotangents, tangents))
         if "hvp" in self.case.row:
