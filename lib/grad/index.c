@@ -3,6 +3,7 @@
  * Derivatives of ops that index by data. What was read at an index is added there, so that elements that were read more
  * than once get the sum, in row-major order of the indices.
  */
+#include <weft/region.h>
 #include <weft/shape.h>
 #include <string.h>
 #include "lib/composite/composite.h"
@@ -211,14 +212,39 @@ static weft_tensor leave_rows(const update_rows *u, weft_tensor rows)
     return weft_permute(rows, (weft_ints){u->rank, back});
 }
 
-/* For each row the product of those of the same element before it, or after it. A factor of 0 begins anew. */
+/* Products of rows on the way: of one row after the other, and where they are kept. */
+typedef struct running {
+    weft_tensor factors, goes_on; /* rows */
+    bool after;
+} running;
+
+static weft_tensor row_of(weft_tensor x, weft_tensor number)
+{
+    return weft_dynamic_slice(x, WEFT_TENSORS(number), WEFT_INTS(0), WEFT_SHAPE(1));
+}
+
+/* What was multiplied for another element may have overflowed: it is not multiplied by 0, but left out. */
+static void multiply_row(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const running *r = context;
+    weft_extent last = weft_extent_plus(weft_tensor_extent(r->factors, 0), -1);
+    weft_tensor number = r->after ? weft_sub(weft_extent_tensor(index.graph, last), index) : index;
+    weft_tensor goes_on = row_of(r->goes_on, number), one = weft_scalar_like(carried[0], 1);
+    out_next[0] =
+        weft_mul(weft_select(goes_on, carried[0], one), weft_select(goes_on, row_of(r->factors, number), one));
+    out_next[1] = weft_dynamic_update_slice(carried[1], out_next[0], WEFT_TENSORS(number), WEFT_INTS(0));
+}
+
+/* For each row the product of those of the same element before it, or after it. */
 static weft_tensor run_product(const update_rows *u, bool after)
 {
-    weft_tensor goes_on = after ? move_rows(u->continues, true) : u->continues;
-    weft_tensor zero = weft_scalar_like(u->rows, 0), one = weft_scalar_like(u->rows, 1);
-    weft_tensor factors = weft_select(goes_on, move_rows(u->rows, after), zero);
-    weft_tensor start = weft_broadcast_like(weft_select(goes_on, zero, one), u->rows);
-    return weft_scan_linear(factors, start, 0, after);
+    weft_tensor goes_on = after ? move_rows(u->continues, true) : u->continues, results[2];
+    running r = {move_rows(u->rows, after), goes_on, after};
+    weft_tensor one = weft_ones(u->rows.graph, weft_tensor_dtype(u->rows),
+                                WEFT_SHAPE(weft_extent_of(1), weft_tensor_extent(u->rows, 1)));
+    weft_fold(weft_tensor_extent(u->rows, 0), WEFT_TENSORS(one, weft_gradient_zeros(u->rows)), multiply_row, &r,
+              results);
+    return results[1];
 }
 
 /* For each update the product of all other factors of its element, without a division: x and the other updates. */
