@@ -39,7 +39,7 @@ weft_tensor weft_gelu(weft_tensor x);
 weft_tensor weft_softplus(weft_tensor x);
 /* x * tanh(softplus(x)). */
 weft_tensor weft_mish(weft_tensor x);
-/* x for x >= 0, alpha * (exp(x) - 1) below; the same with exp(x / alpha). */
+/* x for x > 0, alpha * (exp(x) - 1) elsewhere, with slope alpha at 0; the same with exp(x / alpha). */
 weft_tensor weft_elu(weft_tensor x, double alpha);
 weft_tensor weft_celu(weft_tensor x, double alpha);
 /* scale * elu(x, alpha) with scale = 1.0507009873554805 and alpha = 1.6732632423543772. Klambauer et al.,

@@ -120,11 +120,11 @@ static weft_tensor softplus(weft_tensor x)
     return weft_composite_softplus(x, weft_abs(x));
 }
 
-/* x from 0 on, factor * (exp(x / divisor) - 1) below. */
+/* x above 0, factor * (exp(x / divisor) - 1) elsewhere. */
 static weft_tensor bend(weft_tensor x, double factor, double divisor)
 {
     weft_tensor below = times(weft_expm1(times(x, 1 / divisor)), factor);
-    return weft_select(weft_ge(x, weft_scalar_like(x, 0)), x, below);
+    return weft_select(weft_gt(x, weft_scalar_like(x, 0)), x, below);
 }
 
 weft_tensor weft_silu(weft_tensor x)

@@ -71,12 +71,12 @@ SLOPE(acos, over(-1, weft_sqrt(one_less_square(x[0]))))
 SLOPE(atan, over(1, plus(weft_mul(x[0], x[0]), 1)))
 SLOPE(sinh, weft_cosh(x[0]))
 SLOPE(cosh, weft_sinh(x[0]))
-SLOPE(acosh, over(1, weft_mul(weft_sqrt(plus(x[0], -1)), weft_sqrt(plus(x[0], 1)))))
+SLOPE(acosh, weft_div(over(1, weft_sqrt(plus(x[0], -1))), weft_sqrt(plus(x[0], 1))))
 SLOPE(atanh, over(1, one_less_square(x[0])))
 SLOPE(erf, times(weft_exp(weft_neg(weft_mul(x[0], x[0]))), M_2_SQRTPI))
 SLOPE(erfc, times(weft_exp(weft_neg(weft_mul(x[0], x[0]))), -M_2_SQRTPI))
 SLOPE(lgamma, weft_digamma(x[0]))
-SLOPE(tgamma, weft_mul(y, weft_digamma(x[0])))
+SLOPE(tgamma, weft_gradient_scale(y, weft_digamma(x[0])))
 SLOPE(digamma, weft_polygamma(1, x[0]))
 SLOPE(copysign, weft_mul(weft_sign(x[0]), weft_copysign(number(x[1], 1), x[1])))
 
@@ -96,14 +96,14 @@ static weft_tensor slope_by_exponent(const weft_tensor *x, weft_tensor y)
 {
     weft_tensor real = is_complex(x[1]) ? weft_real(x[1]) : x[1], zero = number(y, 0);
     weft_tensor flat = weft_and(weft_eq(x[0], zero), weft_ge(real, number(real, 0)));
-    return weft_select(flat, zero, weft_mul(y, weft_log(x[0])));
+    return weft_select(flat, zero, weft_gradient_scale(y, weft_log(x[0])));
 }
 
 static weft_tensor slope_pow(const weft_tensor *x, weft_tensor y, size_t i)
 {
     if (i == 1) return slope_by_exponent(x, y);
     weft_tensor zero = number(y, 0);
-    return weft_select(weft_eq(x[1], zero), zero, weft_mul(x[1], weft_pow(x[0], plus(x[1], -1))));
+    return weft_select(weft_eq(x[1], zero), zero, weft_gradient_scale(x[1], weft_pow(x[0], plus(x[1], -1))));
 }
 
 /* (x dy - y dx) / (x^2 + y^2) over the greater of both: no square over- or underflows. 0 at the origin and at infinity.
@@ -111,12 +111,12 @@ static weft_tensor slope_pow(const weft_tensor *x, weft_tensor y, size_t i)
 static weft_tensor slope_atan2(const weft_tensor *x, weft_tensor y, size_t i)
 {
     (void)y;
-    weft_tensor size = weft_max(weft_abs(x[0]), weft_abs(x[1])), zero = number(size, 0);
-    weft_tensor u = weft_div(x[1], size), v = weft_div(x[0], size);
-    weft_tensor square = weft_add(weft_mul(u, u), weft_mul(v, v));
-    weft_tensor slope = weft_div(weft_div(i == 0 ? u : weft_neg(v), square), size);
+    weft_tensor size = weft_max(weft_abs(x[0]), weft_abs(x[1])), zero = number(size, 0), one = number(size, 1);
     weft_tensor flat = weft_or(weft_eq(size, zero), weft_eq(size, number(size, INFINITY)));
-    return weft_select(flat, zero, slope);
+    size = weft_select(flat, one, size);
+    weft_tensor u = weft_div(weft_select(flat, one, x[1]), size), v = weft_div(weft_select(flat, one, x[0]), size);
+    weft_tensor square = weft_add(weft_mul(u, u), weft_mul(v, v));
+    return weft_select(flat, zero, weft_div(weft_div(i == 0 ? u : weft_neg(v), square), size));
 }
 
 typedef enum slope_kind {

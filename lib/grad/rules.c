@@ -52,14 +52,16 @@ weft_status *weft_gradient_jvp_linear(const weft_gradient_context *context, weft
     return NULL;
 }
 
-/* ---- the rule of weft_gradient_scale, which is linear in g: so its derivative is the same function of that ---- */
+/* ---- the rule of weft_gradient_scale, of which the derivatives are products with slopes in turn ---- */
 
 static weft_status *vjp_scale(const weft_gradient_context *c, weft_tensor *out_values)
 {
     weft_tensor g = c->inputs.items[0], d = c->inputs.items[1], given = c->given.items[0];
     if (c->needs[0]) out_values[0] = weft_gradient_scale(given, weft_gradient_conj(d));
-    if (c->needs[1])
-        out_values[1] = weft_select(find_dead(g, d), zero_like(g), weft_mul(given, weft_gradient_conj(g)));
+    if (c->needs[1]) {
+        weft_tensor share = weft_gradient_scale(given, weft_gradient_conj(g));
+        out_values[1] = weft_select(find_dead(g, d), zero_like(g), share);
+    }
     return NULL;
 }
 
@@ -67,7 +69,7 @@ static weft_status *jvp_scale(const weft_gradient_context *c, weft_tensor *out_v
 {
     weft_tensor g = c->inputs.items[0], d = c->inputs.items[1], dg = c->given.items[0], dd = c->given.items[1];
     if (dg.graph != NULL) dg = weft_gradient_scale(dg, d);
-    if (dd.graph != NULL) dd = weft_select(find_dead(g, d), zero_like(g), weft_mul(g, dd));
+    if (dd.graph != NULL) dd = weft_select(find_dead(g, d), zero_like(g), weft_gradient_scale(dd, g));
     out_values[0] = weft_gradient_add(dg, dd);
     return NULL;
 }

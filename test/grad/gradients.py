@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases of gradients.json: gradients.py BUILD [--group G] [--case NAME] [--mode MODE] [--shard I/N] [-v].
+"""The cases of gradients.json and more.json: gradients.py BUILD [--group G] [--case NAME] [--mode MODE] [--shard I/N] [-v].
 
 Each is traced and run in f64 and f32, with numbers and with symbols for extents, and in f16 and bf16, on generated code
 and, with no pass run over the graph, on the reference. Compared are the values, vjp, jvp, the gradient of a loss, and
@@ -120,8 +120,8 @@ def main():
     parser.add_argument("--shard", type=shard, default=slice(None))
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
-    content = json.loads((FOLDER / "gradients.json").read_text())
-    cases = chosen(content["cases"], None, options)
+    content, more = (json.loads((FOLDER / name).read_text()) for name in ("gradients.json", "more.json"))
+    cases = chosen(content["cases"] + more["cases"], None, options)
     large = chosen(sized.rows(), "sized", options)
     runs = chosen(content["training"], "training", options)
     runner = Runner(options.build, set(options.mode.split(",")) if options.mode else set(), options.verbose)

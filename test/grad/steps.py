@@ -75,8 +75,7 @@ class Tracer:
 
     def constant(self, dtype, shape, data):
         view = elements({"shape": shape, "data": data}, WIDE[dtype])
-        if dtype == "f64":
-            view = narrow(view, self.names[dtype])
+        view = narrow(view, self.names["f64"])
         return self.weft.trace("constant", self.graph, self.dtype(dtype), ints(shape), POINTER(view.ctypes.data))
 
     def distribute(self, parameters, operands):

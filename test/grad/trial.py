@@ -9,7 +9,7 @@ from steps import Tracer
 
 NAMES = ["bool", "u1", "i4", "u4", "i8", "V2", "f2", "f4", "f8", "c8", "c16"]  # as weft_dtype counts
 # Inputs whose axes a composite wants to be known: these stay numbers where other extents become symbols.
-KNOWN = {("conv_transpose2d_groups", "w"): [2, 3], ("attention_grouped", "q"): [0]}
+KNOWN = {("conv_transpose2d_groups", "w"): [2, 3], ("conv_transpose1d", "w"): [2], ("attention_grouped", "q"): [0]}
 
 
 class Library(Weft):
