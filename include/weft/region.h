@@ -53,11 +53,11 @@ weft_tensor weft_fold_in_segments(weft_extent trips, weft_extent length, weft_te
                                   void *context, weft_tensor *out_results);
 
 /*
- * weft_fold, of which the reverse mode of derivatives stores what is carried into `count` iterations at a time, at least
- * one, and computes the others from those, as few as possible: Griewank and Walther, "Algorithm 799: Revolve", 2000. It
- * computes each iteration at most r times, after the loop itself and besides that of the derivative, if
- * (count + r)! / (count! r!) is not less than `trips`: of 1000 iterations with 10 stored each 4 times, of 10^6 with 20
- * each 8 times. The results, and derivatives, are those of weft_fold to the bit. What the reverse mode computes has no
+ * weft_fold, of which the reverse mode of derivatives stores what is carried into `count` iterations at a time, at
+ * least one, and computes the others from those, as few as possible: Griewank and Walther, "Algorithm 799: Revolve",
+ * 2000. It computes each iteration at most r times, after the loop itself and besides that of the derivative, if (count
+ * + r)! / (count! r!) is not less than `trips`: of 1000 iterations with 10 stored each 4 times, of 10^6 with 20 each 8
+ * times. The results, and derivatives, are those of weft_fold to the bit. What the reverse mode computes has no
  * derivative in reverse mode (UNSUPPORTED), but one in forward mode, so that weft_hvp works.
  */
 weft_tensor weft_fold_with_snapshots(weft_extent trips, int64_t count, weft_tensors initial, weft_fold_body body,
