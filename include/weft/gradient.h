@@ -18,12 +18,13 @@
  *    An infinite slope is infinite; outside of its domain a function has NaN. norm, standard_deviation and atan2 have 0
  *    where all they depend on is 0.
  *  - Where the slope of a function is not finite, and what it is multiplied by is exactly 0, the product is 0: a branch
- *    that weft_select does not take spoils nothing (log, sqrt, pow, div, exp and the like). mul is not guarded: x
- * log(x) at 0 needs a select around what log is given, too.
+ *    that weft_select does not take spoils nothing (log, sqrt, pow, div, exp and the like), in derivatives of
+ *    derivatives neither. mul is not guarded: x log(x) at 0 needs a select around what log is given, too.
+ *  - Slopes of f16 and bf16 are computed in f32, and so are sums inside of one reduction; the cotangent of a value has
+ *    its dtype, and so have sums of several.
  *  - The cotangents of a value with several uses are added in the order in which these were traced, except that a loop
  *    goes on from the sum of the uses after it, and that parts of a value written at places known at run time alone are
- *    added last. The bits do not
- *    depend on threads.
+ *    added last. The bits do not depend on threads.
  *  - An op that has no derivative, on a path from `wrt` to `outputs`, is UNSUPPORTED; the message names it.
  *
  * All return result 0 and write all results to the last argument, which may be NULL. Errors stick to the graph, as
