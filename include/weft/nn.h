@@ -39,8 +39,9 @@ weft_tensor weft_gelu(weft_tensor x);
 weft_tensor weft_softplus(weft_tensor x);
 /* x * tanh(softplus(x)). */
 weft_tensor weft_mish(weft_tensor x);
-/* x for x > 0, alpha * (exp(x) - 1) elsewhere, with slope alpha at 0; the same with exp(x / alpha). */
+/* x for x > 0, alpha * (exp(x) - 1) elsewhere, with slope alpha at 0. */
 weft_tensor weft_elu(weft_tensor x, double alpha);
+/* x for x >= 0, alpha * (exp(x / alpha) - 1) below. */
 weft_tensor weft_celu(weft_tensor x, double alpha);
 /* scale * elu(x, alpha) with scale = 1.0507009873554805 and alpha = 1.6732632423543772. Klambauer et al.,
  * "Self-normalizing neural networks". */

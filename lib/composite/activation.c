@@ -120,11 +120,16 @@ static weft_tensor softplus(weft_tensor x)
     return weft_composite_softplus(x, weft_abs(x));
 }
 
-/* x above 0, factor * (exp(x / divisor) - 1) elsewhere. */
+/* factor * (exp(x / divisor) - 1) */
 static weft_tensor bend(weft_tensor x, double factor, double divisor)
 {
-    weft_tensor below = times(weft_expm1(times(x, 1 / divisor)), factor);
-    return weft_select(weft_gt(x, weft_scalar_like(x, 0)), x, below);
+    return times(weft_expm1(times(x, 1 / divisor)), factor);
+}
+
+/* The slope at 0 is alpha. */
+static weft_tensor elu(weft_tensor x, double alpha)
+{
+    return weft_select(weft_gt(x, weft_scalar_like(x, 0)), x, bend(x, alpha, 1));
 }
 
 weft_tensor weft_silu(weft_tensor x)
@@ -159,7 +164,7 @@ weft_tensor weft_elu(weft_tensor x, double alpha)
 {
     weft_tensor wide;
     if (!begin("elu", x, &wide)) return weft_tensor_failed(x.graph);
-    return end(bend(wide, alpha, 1), x);
+    return end(elu(wide, alpha), x);
 }
 
 WEFT_PLAIN_FUNCTION(weft_tensor, weft_celu, (weft_tensor x, double alpha), (x, alpha))
@@ -167,14 +172,14 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_celu, (weft_tensor x, double alpha), (x, a
     weft_tensor wide;
     if (!begin("celu", x, &wide)) return weft_tensor_failed(x.graph);
     if (!(alpha != 0)) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "celu", "alpha is %g", alpha);
-    return end(bend(wide, alpha, alpha), x);
+    return end(weft_select(weft_ge(wide, weft_scalar_like(wide, 0)), wide, bend(wide, alpha, alpha)), x);
 }
 
 weft_tensor weft_selu(weft_tensor x)
 {
     weft_tensor wide;
     if (!begin("selu", x, &wide)) return weft_tensor_failed(x.graph);
-    return end(times(bend(wide, 1.6732632423543772, 1), 1.0507009873554805), x);
+    return end(times(elu(wide, 1.6732632423543772), 1.0507009873554805), x);
 }
 
 /* ---- along an axis ---- */
