@@ -234,12 +234,19 @@ weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
 
 /* ---- the runtime ---- */
 
+/* Sanitizers see nothing of what LLVM makes, but slow it down: beside them all code is made quickly. */
+#if defined(WEFT_SANITIZED)
+enum { OPTIMIZED_OBJECT = WEFT_LLVM_QUICK_OBJECT };
+#else
+enum { OPTIMIZED_OBJECT = WEFT_LLVM_OBJECT };
+#endif
+
 static weft_status *emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                          weft_bytes *out_object)
 {
     const weft_llvm_interface *llvm;
     WEFT_TRY(weft_llvm_load(&llvm));
-    return llvm->emit(allocator, kernel, symbol, WEFT_LLVM_OBJECT, out_object);
+    return llvm->emit(allocator, kernel, symbol, (weft_llvm_format)OPTIMIZED_OBJECT, out_object);
 }
 
 static weft_status *emit_quick(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
