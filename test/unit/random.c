@@ -24,8 +24,8 @@ static int set_up(void **state)
     (void)state;
     weft_test_ok(weft_graph_create(NULL, &f.graph));
     weft_test_ok(weft_graph_create(NULL, &f.other));
-    for (unsigned i = 0; i < 2; i++)
-        weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1 + 3 * i}, &f.executors[i]));
+    static const weft_executor_options options[] = {{.threads = 1}, {.threads = 4, .code = WEFT_CODE_QUICK}};
+    for (size_t i = 0; i < 2; i++) weft_test_ok(weft_executor_create_standard(&options[i], &f.executors[i]));
     f.key = weft_random_key(f.graph, 0x123456789abcdef);
     return 0;
 }
