@@ -2,7 +2,9 @@
 /*
  * The cotangents of attention. With P the weights, o the result and g its cotangent,
  *   dS = P (g v^T - sum(g o)),  dq = dS k,  dk = dS^T q,  dv = P^T g.
- * P is computed again, for so many rows of q at a time that memory is linear in the number of rows and of keys.
+ * P is computed again, for so many elements of the batch, or rows of q, at a time that memory is linear in the number
+ * of rows and of keys, and what a product leaves for the next is still near: heads one after another, and of one whose
+ * scores are many some rows after others.
  * Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness", 2022.
  */
 #include <weft/region.h>
@@ -11,8 +13,11 @@
 #include "lib/grad/grad.h"
 
 enum {
-    ROWS = 128, /* of a block */
-    PARTS = 4   /* that rows under a causal mask are divided into */
+    SCORES = 1 << 19,     /* of a block, where extents are known */
+    FEW_SCORES = 1 << 14, /* that do not pay for a loop */
+    FEW_ROWS = 64,        /* of a block, at least */
+    ROWS = 128,           /* of a block, where the number of keys is not known */
+    PARTS = 4             /* that rows under a causal mask are divided into */
 };
 
 enum { OF_Q, OF_K, OF_V, OF_MASK, OPERANDS };
@@ -68,12 +73,13 @@ static void pull_rows(const rows *r, const bool *needs, weft_tensor *out_values)
     if (needs[OF_MASK]) out_values[OF_MASK] = sum_to(slope, core->mask);
 }
 
-/* ---- block by block ---- */
+/* ---- blocks of rows ---- */
 
 typedef struct blocks {
-    rows all; /* with zeros after them, up to a multiple of ROWS */
+    rows all; /* with zeros after them, up to a multiple of `size` */
     size_t axis;
     const bool *needs;
+    int64_t size;
 } blocks;
 
 /* Whether a mask differs along axis -1, the keys, or -2, the rows. */
@@ -83,19 +89,19 @@ static bool masks_along(weft_tensor mask, int64_t axis)
            !weft_extent_is_value(weft_tensor_extent(mask, axis), 1);
 }
 
-/* ROWS of the rows that x has along its last axis but one. */
-static weft_tensor take(weft_tensor x, weft_tensor start)
+/* Some of the rows that x has along its last axis but one. */
+static weft_tensor take(weft_tensor x, weft_tensor start, int64_t count)
 {
-    return weft_dynamic_slice(x, WEFT_TENSORS(start), WEFT_INTS(-2), WEFT_SHAPE(ROWS));
+    return weft_dynamic_slice(x, WEFT_TENSORS(start), WEFT_INTS(-2), WEFT_SHAPE(count));
 }
 
 static rows rows_at(const blocks *b, weft_tensor start)
 {
     rows r = b->all;
-    r.core.q = take(r.core.q, start);
-    r.g = take(r.g, start);
-    r.along = take(r.along, start);
-    if (masks_along(r.core.mask, -2)) r.core.mask = take(r.core.mask, start);
+    r.core.q = take(r.core.q, start, b->size);
+    r.g = take(r.g, start, b->size);
+    r.along = take(r.along, start, b->size);
+    if (masks_along(r.core.mask, -2)) r.core.mask = take(r.core.mask, start, b->size);
     r.core.first = weft_composite_is_absent(r.core.first) ? start : weft_add(r.core.first, start);
     return r;
 }
@@ -103,7 +109,7 @@ static rows rows_at(const blocks *b, weft_tensor start)
 static void pull_block(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
 {
     const blocks *b = context;
-    weft_tensor start = weft_mul(index, weft_scalar_like(index, ROWS)), made[OPERANDS] = {WEFT_NO_TENSOR};
+    weft_tensor start = weft_mul(index, weft_scalar_like(index, (double)b->size)), made[OPERANDS] = {WEFT_NO_TENSOR};
     rows r = rows_at(b, start);
     size_t next = 0;
     pull_rows(&r, b->needs, made);
@@ -128,11 +134,11 @@ static weft_tensor pad_rows(weft_tensor x, weft_extent more)
     return weft_pad(x, weft_scalar_like(x, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
 }
 
-static blocks blocks_of(const rows *r, const bool *needs)
+static blocks blocks_of(const rows *r, const bool *needs, int64_t size)
 {
-    blocks b = {.all = *r, .axis = weft_tensor_rank(r->core.q) - 2, .needs = needs};
+    blocks b = {.all = *r, .axis = weft_tensor_rank(r->core.q) - 2, .needs = needs, .size = size};
     weft_extent count = weft_tensor_extent(r->core.q, -2);
-    weft_extent more = weft_extent_mod(weft_extent_sub(weft_extent_of(0), count), weft_extent_of(ROWS));
+    weft_extent more = weft_extent_mod(weft_extent_sub(weft_extent_of(0), count), weft_extent_of(size));
     b.all.core.q = pad_rows(r->core.q, more);
     b.all.g = pad_rows(r->g, more);
     b.all.along = pad_rows(r->along, more);
@@ -140,28 +146,47 @@ static blocks blocks_of(const rows *r, const bool *needs)
     return b;
 }
 
-static void pull_blocks(const rows *r, const bool *needs, weft_tensor *out_values)
+static void pull_blocks(const rows *r, const bool *needs, int64_t size, weft_tensor *out_values)
 {
     weft_tensor initial[OPERANDS], results[OPERANDS];
-    blocks b = blocks_of(r, needs);
+    blocks b = blocks_of(r, needs, size);
     weft_extent count = weft_tensor_extent(r->core.q, -2);
     const weft_tensor operands[] = {b.all.core.q, r->core.k, r->core.v};
     size_t carried = 0, next = 0;
     for (size_t i = OF_Q; i <= OF_V; i++)
         if (needs[i])
             initial[carried++] = weft_gradient_zeros(i == OF_Q ? operands[i] : weft_composite_widen(operands[i]));
-    weft_fold(weft_extent_ceil_div(count, ROWS), (weft_tensors){carried, initial}, pull_block, &b, results);
+    weft_fold(weft_extent_ceil_div(count, size), (weft_tensors){carried, initial}, pull_block, &b, results);
     for (size_t i = OF_Q; i <= OF_V; i++)
         if (needs[i]) out_values[i] = weft_composite_cast(results[next++], weft_tensor_dtype(operands[i]));
     if (needs[OF_Q]) out_values[OF_Q] = weft_narrow(out_values[OF_Q], (int64_t)b.axis, weft_extent_of(0), count);
 }
 
+/* The product of the extents of x in [first, last) in *out_count, if it is known and no more than SCORES. */
+static bool count(weft_tensor x, size_t first, size_t last, int64_t *out_count)
+{
+    weft_extent product = weft_extent_product(weft_tensor_shape(x), first, last);
+    return weft_extent_is_static(product, out_count) && *out_count <= SCORES;
+}
+
+/* Rows of a block: a multiple of FEW_ROWS. */
+static int64_t rows_of_block(const rows *r)
+{
+    int64_t keys, heads;
+    size_t rank = weft_tensor_rank(r->core.k);
+    if (!weft_extent_is_static(weft_tensor_extent(r->core.k, -2), &keys) ||
+        !count(r->core.q, rank - 2, weft_tensor_rank(r->core.q) - 2, &heads) || keys == 0 || heads == 0)
+        return ROWS;
+    int64_t most = SCORES / heads / keys / FEW_ROWS * FEW_ROWS;
+    return most > FEW_ROWS ? most : FEW_ROWS;
+}
+
 /* A few rows are a single block. */
 static void pull_some(const rows *r, const bool *needs, weft_tensor *out_values)
 {
-    int64_t least, most;
+    int64_t least, most, size = rows_of_block(r);
     weft_extent_range(weft_tensor_extent(r->core.q, -2), &least, &most);
-    if (most > ROWS) pull_blocks(r, needs, out_values);
+    if (most > size) pull_blocks(r, needs, size, out_values);
     else pull_rows(r, needs, out_values);
 }
 
@@ -236,6 +261,135 @@ static void pull_parts(const parts *p, weft_tensor *out_values)
     if (p->needs[OF_Q]) out_values[OF_Q] = weft_concat((weft_tensors){count, pieces}, -2);
 }
 
+static void pull_all(const rows *r, const bool *needs, weft_tensor *out_values)
+{
+    parts p;
+    if (fill_parts(r, needs, &p)) pull_parts(&p, out_values);
+    else pull_some(r, needs, out_values);
+}
+
+/* ---- blocks of the batch: their cotangents are parts of the whole, and nothing is added up ---- */
+
+typedef struct batches {
+    const rows *all;
+    const bool *needs;
+    size_t axes;  /* the outer ones, of which a block has one index each, */
+    int64_t size; /* but so many of the last */
+} batches;
+
+/* Where a block begins along `axes`. */
+typedef struct corner {
+    size_t count;
+    int64_t axes[WEFT_MAX_RANK];
+    weft_tensor starts[WEFT_MAX_RANK];
+    weft_extent sizes[WEFT_MAX_RANK];
+} corner;
+
+/* How many blocks follow each other along the axis. */
+static weft_extent blocks_along(const batches *b, size_t axis)
+{
+    weft_extent extent = weft_tensor_extent(b->all->core.k, (int64_t)axis);
+    return axis + 1 == b->axes ? weft_extent_ceil_div(extent, b->size) : extent;
+}
+
+static void fill_corner(const batches *b, weft_tensor index, corner *out)
+{
+    out->count = 0;
+    for (size_t axis = b->axes; axis-- > 0;) {
+        weft_extent along = blocks_along(b, axis);
+        int64_t size = axis + 1 == b->axes ? b->size : 1;
+        if (weft_extent_is_value(along, 1)) continue;
+        weft_tensor start = axis == 0 ? index : weft_remainder(index, weft_extent_like(index, along));
+        index = axis == 0 ? index : weft_div(index, weft_extent_like(index, along));
+        out->axes[out->count] = (int64_t)axis;
+        out->starts[out->count] = weft_mul(start, weft_scalar_like(start, (double)size));
+        out->sizes[out->count++] = weft_extent_of(size);
+    }
+}
+
+/* The block of x, whose axis 0 is axis `first` of the batch. It has all along the axes along which it is broadcast. */
+static weft_tensor take_block(const corner *at, weft_tensor x, size_t first)
+{
+    corner own = {.count = 0};
+    if (weft_composite_is_absent(x)) return x;
+    for (size_t i = 0; i < at->count; i++) {
+        int64_t axis = at->axes[i] - (int64_t)first;
+        if (axis < 0 || weft_extent_is_value(weft_tensor_extent(x, axis), 1)) continue;
+        own.axes[own.count] = axis;
+        own.starts[own.count] = at->starts[i];
+        own.sizes[own.count++] = at->sizes[i];
+    }
+    return own.count == 0 ? x
+                          : weft_dynamic_slice(x, (weft_tensors){own.count, own.starts},
+                                               (weft_ints){own.count, own.axes}, (weft_shape){own.count, own.sizes});
+}
+
+static void pull_batch(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const batches *b = context;
+    corner at;
+    weft_tensor made[OPERANDS] = {WEFT_NO_TENSOR};
+    rows r = *b->all;
+    size_t next = 0, rank = weft_tensor_rank(r.core.q);
+    fill_corner(b, index, &at);
+    if (!weft_composite_is_absent(r.core.mask))
+        r.core.mask = take_block(&at, r.core.mask, rank - weft_tensor_rank(r.core.mask));
+    r.core.q = take_block(&at, r.core.q, 0);
+    r.core.k = take_block(&at, r.core.k, 0);
+    r.core.v = take_block(&at, r.core.v, 0);
+    r.g = take_block(&at, r.g, 0);
+    r.along = take_block(&at, r.along, 0);
+    pull_all(&r, b->needs, made);
+    for (size_t i = OF_Q; i <= OF_V; i++) {
+        if (!b->needs[i]) continue;
+        out_next[next] = weft_dynamic_update_slice(carried[next], made[i], (weft_tensors){at.count, at.starts},
+                                                   (weft_ints){at.count, at.axes});
+        next++;
+    }
+}
+
+static void pull_batches(const batches *b, weft_tensor *out_values)
+{
+    const weft_attention_core *core = &b->all->core;
+    const weft_tensor operands[] = {core->q, core->k, core->v};
+    weft_tensor initial[OPERANDS], results[OPERANDS];
+    weft_extent trips = weft_extent_of(1);
+    size_t carried = 0, next = 0;
+    for (size_t axis = 0; axis < b->axes; axis++) trips = weft_extent_mul(trips, blocks_along(b, axis));
+    for (size_t i = OF_Q; i <= OF_V; i++)
+        if (b->needs[i]) initial[carried++] = weft_gradient_zeros(operands[i]);
+    weft_fold(trips, (weft_tensors){carried, initial}, pull_batch, (void *)(uintptr_t)b, results);
+    for (size_t i = OF_Q; i <= OF_V; i++)
+        if (b->needs[i]) out_values[i] = results[next++];
+}
+
+/* The greatest divisor of `count` up to `most`. */
+static int64_t divisor(int64_t count, int64_t most)
+{
+    int64_t size = most < count ? most : count;
+    while (size > 1 && count % size != 0) size--;
+    return size > 1 ? size : 1;
+}
+
+/* Whether the batch goes by blocks of about SCORES, or at least of FEW_SCORES. */
+static bool fill_batches(const rows *r, const bool *needs, batches *out)
+{
+    size_t rank = weft_tensor_rank(r->core.k);
+    int64_t keys, scores, extent;
+    *out = (batches){.all = r, .needs = needs, .size = 1};
+    if (!weft_extent_is_static(weft_tensor_extent(r->core.k, -2), &keys)) return false;
+    if (!count(r->core.q, rank - 2, weft_tensor_rank(r->core.q) - 1, &scores)) scores = SCORES;
+    if (keys == 0 || scores == 0) return false;
+    scores = keys > SCORES / scores ? SCORES : scores * keys;
+    for (out->axes = rank - 2; out->axes > 0; out->axes--) {
+        bool known = weft_extent_is_static(weft_tensor_extent(r->core.k, (int64_t)out->axes - 1), &extent);
+        out->size = known ? divisor(extent, SCORES / scores) : 1;
+        if (!known || out->size < extent) break;
+        scores *= extent > 0 ? extent : 1;
+    }
+    return out->axes > 0 && scores * out->size >= FEW_SCORES;
+}
+
 /* ---- the rule ---- */
 
 static weft_status *vjp_attention(const weft_gradient_context *c, weft_tensor *out_values)
@@ -247,11 +401,11 @@ static weft_status *vjp_attention(const weft_gradient_context *c, weft_tensor *o
                        WEFT_NO_TENSOR},
               .g = g,
               .along = weft_reduce_sum(along, WEFT_INTS(-1), true)};
-    parts p;
+    batches b;
     /* The cotangent of a mask may be as large as the scores are. */
     if (c->needs[OF_MASK]) pull_rows(&r, c->needs, out_values);
-    else if (fill_parts(&r, c->needs, &p)) pull_parts(&p, out_values);
-    else pull_some(&r, c->needs, out_values);
+    else if (fill_batches(&r, c->needs, &b)) pull_batches(&b, out_values);
+    else pull_all(&r, c->needs, out_values);
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <string.h>
 #include <weft/conv.h>
 #include <weft/executor.h>
 #include <weft/gradient.h>
@@ -11,7 +12,8 @@
 
 /*
  * Rules that work by parts, or otherwise than through the ops, on operands that are large enough for it: reverse mode
- * is the adjoint of forward mode, which goes through the ops where it can: sum(g (J t)) = sum((J* g) t).
+ * is the adjoint of forward mode, which goes through the ops where it can: sum(g (J t)) = sum((J* g) t). So it is of
+ * the cotangents of attention, as functions of the operands.
  */
 
 enum { MOST_OPERANDS = 4 };
@@ -22,6 +24,7 @@ typedef struct function_case {
     int64_t shapes[MOST_OPERANDS][4]; /* 0: symbol n */
     int64_t n;
     weft_tensor (*trace)(const weft_tensor *x);
+    bool twice; /* its cotangents too */
 } function_case;
 
 /* ---- functions ---- */
@@ -69,22 +72,41 @@ static weft_tensor convolve_deep(const weft_tensor *x)
     return weft_conv(x[0], x[1], &(weft_conv_options){.groups = 6, .stride = WEFT_INTS(1, 2), .low = WEFT_INTS(2, 0)});
 }
 
+static weft_tensor transpose(const weft_tensor *x)
+{
+    weft_conv_options options = {.stride = WEFT_INTS(2, 2), .low = WEFT_INTS(1, 0), .output_padding = WEFT_INTS(1, 0)};
+    return weft_conv_transpose(x[0], x[1], &options);
+}
+
 static const function_case cases[] = {
-    {"blocks of rows", 3, 3, {{2, 300, 8}, {2, 70, 8}, {2, 70, 5}}, 0, attend},
-    {"blocks of n rows", 3, 3, {{2, 0, 8}, {2, 70, 8}, {2, 70, 5}}, 259, attend},
-    {"one of n rows", 3, 3, {{2, 0, 8}, {2, 70, 8}, {2, 70, 5}}, 1, attend},
-    {"shared keys", 3, 3, {{6, 150, 8}, {2, 70, 8}, {2, 70, 5}}, 0, attend},
-    {"causal", 3, 3, {{2, 300, 8}, {2, 300, 8}, {2, 300, 5}}, 0, attend_before},
-    {"causal, many rows", 2, 3, {{1100, 8}, {90, 8}, {90, 5}}, 0, attend_before},
-    {"causal, n rows", 2, 3, {{0, 8}, {90, 8}, {90, 5}}, 270, attend_before},
-    {"causal, rows that see nothing", 2, 3, {{400, 8}, {300, 8}, {300, 5}}, 0, attend_far},
-    {"causal and a mask", 3, 4, {{4, 270, 8}, {2, 280, 8}, {2, 280, 5}, {4, 270, 280}}, 0, attend_where},
-    {"a mask for all rows", 2, 4, {{270, 8}, {200, 8}, {200, 5}, {1, 200}}, 0, attend_where},
-    {"bias", 3, 4, {{2, 150, 8}, {2, 40, 8}, {2, 40, 5}, {1, 150, 40}}, 0, attend_with_bias},
+    {"blocks of rows", 2, 3, {{330, 8}, {2100, 8}, {2100, 5}}, 0, attend, true},
+    {"blocks of n rows", 3, 3, {{2, 0, 8}, {2, 70, 8}, {2, 70, 5}}, 259, attend, true},
+    {"one of n rows", 3, 3, {{2, 0, 8}, {2, 70, 8}, {2, 70, 5}}, 1, attend, true},
+    {"shared keys", 3, 3, {{6, 150, 8}, {2, 70, 8}, {2, 70, 5}}, 0, attend, true},
+    {"blocks of the batch", 4, 3, {{6, 5, 140, 6}, {6, 5, 150, 6}, {6, 5, 150, 4}}, 0, attend, true},
+    {"blocks of the batch, shared keys", 4, 3, {{6, 2, 260, 6}, {6, 1, 250, 6}, {6, 1, 250, 4}}, 0, attend, false},
+    {"n in the batch", 4, 3, {{2, 0, 140, 6}, {2, 0, 130, 6}, {2, 0, 130, 4}}, 3, attend, true},
+    {"n in the batch, blocks of rows", 3, 3, {{0, 260, 6}, {0, 2050, 6}, {0, 2050, 4}}, 2, attend, false},
+    {"causal", 3, 3, {{2, 300, 8}, {2, 300, 8}, {2, 300, 5}}, 0, attend_before, true},
+    {"causal, blocks of the batch", 4, 3, {{8, 1, 280, 6}, {8, 1, 280, 6}, {8, 1, 280, 4}}, 0, attend_before, true},
+    {"causal, many rows", 2, 3, {{1100, 8}, {90, 8}, {90, 5}}, 0, attend_before, true},
+    {"causal, n rows", 2, 3, {{0, 8}, {90, 8}, {90, 5}}, 270, attend_before, true},
+    {"causal, rows that see nothing", 2, 3, {{400, 8}, {300, 8}, {300, 5}}, 0, attend_far, true},
+    {"causal and a mask", 3, 4, {{4, 270, 8}, {2, 280, 8}, {2, 280, 5}, {4, 270, 280}}, 0, attend_where, false},
+    {"a mask of some axes",
+     4,
+     4,
+     {{5, 4, 150, 4}, {5, 4, 200, 4}, {5, 4, 200, 3}, {5, 1, 150, 200}},
+     0,
+     attend_where,
+     false},
+    {"a mask for all rows", 2, 4, {{270, 8}, {200, 8}, {200, 5}, {1, 200}}, 0, attend_where, true},
+    {"bias", 3, 4, {{2, 150, 8}, {2, 40, 8}, {2, 40, 5}, {1, 150, 40}}, 0, attend_with_bias, true},
     {"strides with a rest", 4, 2, {{2, 3, 12, 13}, {4, 3, 3, 2}}, 0, convolve},
     {"n images", 4, 2, {{0, 3, 12, 0}, {4, 3, 3, 2}}, 17, convolve},
     {"groups, dilated", 4, 2, {{2, 6, 9, 8}, {9, 2, 3, 4}}, 0, convolve_groups},
     {"depthwise", 4, 2, {{3, 6, 9, 8}, {6, 1, 3, 4}}, 0, convolve_deep},
+    {"transposed", 4, 2, {{2, 3, 7, 6}, {3, 4, 3, 4}}, 0, transpose},
 };
 
 /* ---- products ---- */
@@ -108,10 +130,26 @@ static weft_tensor inner_product(weft_tensor a, weft_tensor b)
     return weft_reduce_sum(weft_mul(a, b), (weft_ints){rank, axes}, false);
 }
 
-/* sum(g (J t)) and sum((J* g) t). */
-static void trace_products(weft_graph *graph, const function_case *c, weft_tensor *out_products)
+static weft_tensor inner_products(size_t count, const weft_tensor *a, const weft_tensor *b)
 {
-    weft_tensor x[MOST_OPERANDS], t[MOST_OPERANDS], back[MOST_OPERANDS], forth;
+    weft_tensor sum = inner_product(a[0], b[0]);
+    for (size_t i = 1; i < count; i++) sum = weft_add(sum, inner_product(a[i], b[i]));
+    return sum;
+}
+
+/* sum(g (J t)) and sum((J* g) t) of some functions y of x. */
+static void trace_both(weft_tensors y, weft_tensors g, weft_tensors x, weft_tensors t, weft_tensor *out_products)
+{
+    weft_tensor back[MOST_OPERANDS], forth[MOST_OPERANDS];
+    weft_jvp(y, x, t, forth);
+    weft_vjp(y, g, x, back);
+    out_products[0] = inner_products(y.count, g.items, forth);
+    out_products[1] = inner_products(x.count, back, t.items);
+}
+
+static void trace_products(weft_graph *graph, const function_case *c, bool twice, weft_tensor *out_products)
+{
+    weft_tensor x[MOST_OPERANDS], t[MOST_OPERANDS], u[MOST_OPERANDS], slopes[MOST_OPERANDS];
     weft_extent n = weft_symbol(graph, "n", 1, 1 << 20);
     for (size_t i = 0; i < c->count; i++) {
         weft_extent extents[4];
@@ -119,23 +157,26 @@ static void trace_products(weft_graph *graph, const function_case *c, weft_tenso
             extents[axis] = c->shapes[i][axis] == 0 ? n : weft_extent_of(c->shapes[i][axis]);
         x[i] = numbers(graph, (weft_shape){c->rank, extents}, (double)i);
         t[i] = numbers(graph, (weft_shape){c->rank, extents}, (double)i + 0.5);
+        u[i] = numbers(graph, (weft_shape){c->rank, extents}, (double)i + 0.8);
     }
+    weft_tensors operands = {c->count, x}, tangents = {c->count, t};
     weft_tensor y = c->trace(x), g = numbers(graph, weft_tensor_shape(y), 0.3);
-    weft_jvp((weft_tensors){1, &y}, (weft_tensors){c->count, x}, (weft_tensors){c->count, t}, &forth);
-    weft_vjp((weft_tensors){1, &y}, (weft_tensors){1, &g}, (weft_tensors){c->count, x}, back);
-    out_products[0] = inner_product(g, forth);
-    out_products[1] = inner_product(back[0], t[0]);
-    for (size_t i = 1; i < c->count; i++) out_products[1] = weft_add(out_products[1], inner_product(back[i], t[i]));
+    if (!twice) {
+        trace_both((weft_tensors){1, &y}, (weft_tensors){1, &g}, operands, tangents, out_products);
+        return;
+    }
+    weft_vjp((weft_tensors){1, &y}, (weft_tensors){1, &g}, operands, slopes);
+    trace_both((weft_tensors){c->count, slopes}, (weft_tensors){c->count, u}, operands, tangents, out_products);
 }
 
-static void check_case(weft_executor *executor, const char *runtime, const function_case *c)
+static void check_case(weft_executor *executor, const char *runtime, const function_case *c, bool twice)
 {
     weft_graph *graph;
     weft_program *program;
     weft_tensor products[2];
     weft_array *outputs[2] = {NULL, NULL};
     weft_test_ok(weft_graph_create(NULL, &graph));
-    trace_products(graph, c, products);
+    trace_products(graph, c, twice, products);
     weft_test_ok(weft_compile(graph, (weft_tensors){2, products}, NULL, &program));
     weft_graph_destroy(graph);
     const weft_binding extents[] = {{"n", c->n}};
@@ -145,7 +186,7 @@ static void check_case(weft_executor *executor, const char *runtime, const funct
     weft_test_ok(weft_executor_run(executor, program, &run));
     double forth = *(const double *)weft_array_data(outputs[0]), back = *(const double *)weft_array_data(outputs[1]);
     if (!(fabs(forth) > 1e-6) || !(fabs(forth - back) <= 1e-11 * fabs(forth)))
-        fail_msg("%s on %s: %.17g forth, %.17g back", c->name, runtime, forth, back);
+        fail_msg("%s%s on %s: %.17g forth, %.17g back", c->name, twice ? ", twice" : "", runtime, forth, back);
     weft_array_release(outputs[0]);
     weft_array_release(outputs[1]);
     weft_program_release(program);
@@ -158,7 +199,18 @@ static void reverse_mode_is_the_adjoint(void **state)
     weft_executor *executor;
     (void)state;
     weft_test_ok(weft_executor_create_standard(NULL, &executor));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(executor, runtime_name, &cases[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(executor, runtime_name, &cases[i], false);
+    weft_executor_destroy(executor);
+}
+
+static void of_cotangents_too(void **state)
+{
+    weft_executor *executor;
+    (void)state;
+    if (strcmp(runtime_name, "ref") == 0) skip(); /* a minute */
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cases[i].twice) check_case(executor, runtime_name, &cases[i], true);
     weft_executor_destroy(executor);
 }
 
@@ -216,6 +268,7 @@ int main(int argc, char **argv)
 {
     int failed = 0;
     const struct CMUnitTest tests[] = {cmocka_unit_test(reverse_mode_is_the_adjoint),
+                                       cmocka_unit_test(of_cotangents_too),
                                        cmocka_unit_test(weights_may_be_wider_than_the_loss)};
     for (int i = 1; i < argc; i++) {
         runtime_name = argv[i];
