@@ -214,22 +214,33 @@ static void take_in(const chain_finder *f, chain *c, size_t number)
     else *c = before;
 }
 
-/* Whether all steps between the first and the last member that are not members may run before the first. */
-static bool can_hoist(const chain_finder *f, const chain *c)
+/* Whether step `number`, which is no member, may run before the first one. */
+static bool can_hoist(const chain_finder *f, const chain *c, size_t number)
 {
-    const weft_step *steps = f->variant->steps;
-    for (size_t s = c->members[0]; s < c->members[c->count - 1]; s++) {
-        if (is_member(c, s)) continue;
-        uint32_t written = written_by(&steps[s]);
-        bool is_plain = can_belong(&steps[s]) && steps[s].written == 1;
-        if (!is_plain || f->variant->buffers[written].kind != WEFT_BUFFER_TEMPORARY) return false;
-        for (size_t i = 0; i < c->count; i++) {
-            const weft_step *member = &steps[c->members[i]];
-            if (uses_in(&steps[s], written_by(member)) > 0) return false;
-            if (c->members[i] < s && uses_in(member, written) > 0) return false; /* s updates it in place */
-        }
+    const weft_step *step = &f->variant->steps[number];
+    if (!can_belong(step) || step->written != 1) return false;
+    uint32_t written = written_by(step);
+    if (f->variant->buffers[written].kind != WEFT_BUFFER_TEMPORARY) return false;
+    for (size_t i = 0; i < c->count; i++) {
+        const weft_step *member = &f->variant->steps[c->members[i]];
+        if (uses_in(step, written_by(member)) > 0) return false;
+        if (c->members[i] < number && uses_in(member, written) > 0) return false; /* it updates it in place */
     }
     return true;
+}
+
+/* The members from the first on, no further than up to a step in between that may not run before it. */
+static chain gather(chain_finder *f, size_t first)
+{
+    for (;;) {
+        chain c = {.count = 0};
+        if (!can_belong(&f->variant->steps[first]) || !add_member(f, &c, first)) return c;
+        for (size_t i = 0; i < c.count; i++) take_in(f, &c, c.members[i]);
+        size_t last = c.members[c.count - 1], s = first + 1;
+        while (s < last && (is_member(&c, s) || can_hoist(f, &c, s))) s++;
+        if (s >= last) return c;
+        f->end = s;
+    }
 }
 
 /* Moves the members together, to where the last one is. */
@@ -280,17 +291,15 @@ static bool is_closed(const chain_finder *f, const chain *c)
     return true;
 }
 
-static weft_status *try_chain(const chain_finder *f, size_t first, size_t *out_next)
+static weft_status *try_chain(chain_finder *f, size_t first, size_t *out_next)
 {
     weft_step *steps = f->variant->steps;
-    chain c = {.count = 0};
+    chain c = gather(f, first);
     bool fine = true;
     *out_next = first + 1;
-    if (!can_belong(&steps[first]) || !add_member(f, &c, first)) return NULL;
-    for (size_t i = 0; i < c.count; i++) take_in(f, &c, c.members[i]);
+    if (c.count <= 1) return NULL;
     bool adjacent = c.members[c.count - 1] - first + 1 == c.count;
-    if (c.count == 1 || (f->has_products ? c.products == 0 : !adjacent)) return NULL;
-    if (!is_closed(f, &c) || !can_hoist(f, &c)) return NULL;
+    if ((f->has_products ? c.products == 0 : !adjacent) || !is_closed(f, &c)) return NULL;
     for (size_t i = 0; i < c.count && fine; i++)
         if (steps[c.members[i]].kind == WEFT_STEP_KERNEL) WEFT_TRY(fill_pitches(f, &c, c.members[i], &fine));
     if (!fine) {
