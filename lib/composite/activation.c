@@ -44,7 +44,7 @@ weft_tensor weft_relu(weft_tensor x)
     if (!weft_composite_begin("relu", 1, 1, &x) || !weft_composite_wants_order("relu", "the operand", x))
         return weft_tensor_failed(x.graph);
     weft_tensor zero = weft_scalar_like(x, 0);
-    return weft_select(weft_le(x, zero), zero, x);
+    return weft_composite_as(WEFT_COMPOSED_relu, WEFT_TENSORS(x), NULL, weft_select(weft_le(x, zero), zero, x));
 }
 
 static weft_tensor leak(weft_tensor x, weft_tensor slope)

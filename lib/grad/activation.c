@@ -16,6 +16,14 @@ static weft_tensor narrow_back(weft_tensor x, weft_tensor like)
     return weft_composite_cast(x, weft_tensor_dtype(like));
 }
 
+/* g where y is not 0, which is where x is positive: so x need not be kept. Its own adjoint. */
+static weft_status *relu(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    weft_tensor y = c->outputs.items[0], zero = weft_scalar_like(y, 0);
+    out_values[0] = weft_select(weft_le(y, zero), zero, c->given.items[0]);
+    return NULL;
+}
+
 /* y (g - sum(g y)), which is its own adjoint. */
 static weft_status *softmax(const weft_gradient_context *c, weft_tensor *out_values)
 {
@@ -90,6 +98,7 @@ static weft_status *polygamma(const weft_gradient_context *c, weft_tensor *out_v
 }
 
 static const weft_gradient_row rows[] = {
+    {WEFT_COMPOSED_relu, relu, relu, NULL},
     {WEFT_COMPOSED_softmax, softmax, softmax, NULL},
     {WEFT_COMPOSED_log_softmax, vjp_log_softmax, jvp_log_softmax, NULL},
     {WEFT_COMPOSED_softplus, softplus, softplus, NULL},
