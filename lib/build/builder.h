@@ -115,6 +115,10 @@ bool weft_builder_reads_after(const variant_builder *builder, uint32_t number, u
 /* Whether the kernel of the step reads each element of `read`, which may have strides, right before it writes that of
  * `written`, if both have the same strides. Errors are left in the context of the kernel. */
 bool weft_builder_overwrites(const variant_builder *builder, const planned_step *step, uint32_t read, uint32_t written);
+/* Which argument of a kernel that is not expanded yet, a temporary of the type of the one it writes, that may be put
+ * over; 0: none. */
+weft_status *weft_builder_find_replaced(const variant_builder *builder, const planned_step *step,
+                                        uint32_t *out_argument) WEFT_MUST_USE;
 /* Has outputs that may be written over an input computed after all that reads it and all that may fail, where that
  * costs nothing. */
 void weft_builder_defer_outputs(variant_builder *builder);

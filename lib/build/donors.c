@@ -82,6 +82,26 @@ static bool may_overwrite(const variant_builder *builder, const planned_step *st
            weft_builder_overwrites(builder, step, read, builder->buffers[step->target]);
 }
 
+weft_status *weft_builder_find_replaced(const variant_builder *builder, const planned_step *step,
+                                        uint32_t *out_argument)
+{
+    const weft_buffer *buffers = builder->variant->buffers;
+    uint32_t written = builder->buffers[step->target];
+    *out_argument = 0;
+    if (step->copies || step->updates || buffers[written].kind != WEFT_BUFFER_TEMPORARY) return NULL;
+    for (uint32_t i = 1; i < weft_kernel_argument_count(step->lowered.kernel); i++) {
+        uint32_t memory = step->lowered.memories[i], read = builder->buffers[memory];
+        if (buffers[read].kind != WEFT_BUFFER_TEMPORARY || !have_same_type(builder, memory, step->target)) continue;
+        bool fits = !weft_builder_reads_after(builder, (uint32_t)(step - builder->steps), read) &&
+                    weft_builder_overwrites(builder, step, read, written);
+        WEFT_TRY(weft_expr_context_take_error(step->lowered.kernel->exprs));
+        if (!fits) continue;
+        *out_argument = i;
+        return NULL;
+    }
+    return NULL;
+}
+
 /* ---- the order of steps ---- */
 
 /* The last step that step `number` would have to follow to be written over an input; itself: it may stay. */

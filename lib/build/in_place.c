@@ -2,6 +2,7 @@
 #include "lib/build/builder.h"
 #include <stdio.h>
 #include <string.h>
+#include "lib/math/math.h"
 
 /*
  * A value that a loop carries and that one step reads and writes, element by element, is written where it is read.
@@ -74,6 +75,16 @@ static weft_expr rename_strides(const weft_kernel *kernel, const renamed_strides
     return same->count == 0 ? index : weft_expr_substitute(kernel->exprs, index, same->count, same->from, same->to);
 }
 
+/* Whether the last stage may find in the buffer that it writes what an earlier one has left there for it
+ * (lib/schedule/stage_cse.c). */
+static bool may_store_early(const weft_kernel *kernel)
+{
+    const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
+    for (uint32_t i = 0; i < last->inst_count && kernel->stage_count > 1; i++)
+        if (weft_scalar_is_math(kernel->insts[last->inst_first + i].op)) return true;
+    return false;
+}
+
 /* Whether `kernel` has one store, to buffer `written`, and reads `read` only where it then stores: each element is read
  * before it is written, and no other point reads it. */
 static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint32_t written,
@@ -85,7 +96,7 @@ static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint
         if (stage->store_count > 1 || (stage->store_count == 1 && store != NULL)) return false;
         if (stage->store_count == 1) store = stage->stores;
     }
-    if (store == NULL || store->buffer != written || store->is_indirect) return false;
+    if (store == NULL || store->buffer != written || store->is_indirect || may_store_early(kernel)) return false;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
         if (inst->op != WEFT_SCALAR_load || inst->buffer != read) continue;

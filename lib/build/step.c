@@ -123,6 +123,7 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_st
 {
     const weft_build_request *request = builder->request;
     weft_kernel *kernel = planned->lowered.kernel;
+    WEFT_TRY(weft_builder_find_replaced(builder, planned, &out_step->replaces));
     weft_status *status = weft_kernel_expand(kernel, request->program->policy.functions);
     if (status == NULL)
         status = weft_schedules_apply(request->schedules, kernel, request->machine, &out_step->schedule_key);

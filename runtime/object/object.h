@@ -10,7 +10,7 @@
 #include "runtime/program/variant.h"
 
 /* Changes with every table that an object contains. */
-#define WEFT_RT_ABI 3
+#define WEFT_RT_ABI 4
 
 /* Objects are also written on another architecture than theirs: what layouts follow from is the same on all of them. */
 _Static_assert(sizeof(void *) == 8 && _Alignof(void *) == 8 && sizeof(size_t) == 8 && sizeof(int) == 4 &&

@@ -21,6 +21,7 @@ typedef struct placement {
     size_t item_count;
     weft_plan_item *items; /* of each buffer, of which only temporaries take room; then of each step's scratch */
     step_time *times;      /* of each step */
+    uint32_t *place_of;    /* of each buffer: the one in whose place it is */
     uint32_t phase;        /* under way */
     weft_arena scratch;
 } placement;
@@ -120,6 +121,49 @@ static void fill_items(placement *a, bool *known)
     }
 }
 
+/* ---- places that are handed on ---- */
+
+static bool are_same(weft_plan_time a, weft_plan_time b)
+{
+    return a.phase == b.phase && a.branch == b.branch && a.step == b.step;
+}
+
+/* Steps that run in strips read and write all along. */
+static bool runs_in_strips(const weft_bound_variant *bound, size_t number)
+{
+    size_t first = number >= WEFT_CHAIN_STEPS ? number - WEFT_CHAIN_STEPS + 1 : 0;
+    for (size_t i = first; i <= number; i++)
+        if (bound->steps[i].strips != NULL && i + bound->steps[i].strips->count > number) return true;
+    return false;
+}
+
+/* Whether the kernel writes a temporary that has nothing yet, and nothing uses the one it may be put over after it. */
+static bool replaces(const placement *a, size_t number)
+{
+    const weft_bound_variant *bound = a->bound;
+    const weft_step *step = bound->steps[number].step;
+    if (step->replaces == 0 || bound->steps[number].idle || runs_in_strips(bound, number)) return false;
+    uint32_t read = step->buffers[step->replaces], written = step->buffers[0];
+    int64_t bytes = a->items[a->place_of[written]].bytes;
+    return bytes > 0 && a->items[read].bytes == bytes && are_same(a->items[read].last, a->times[number].end) &&
+           are_same(a->items[written].first, a->times[number].begin);
+}
+
+/* Gives what kernels write the place of what they read last: from the last step on, so that it is handed on. */
+static void hand_on_places(placement *a)
+{
+    const weft_bound_variant *bound = a->bound;
+    for (uint32_t i = 0; i < bound->variant->buffer_count; i++) a->place_of[i] = i;
+    for (size_t s = bound->variant->step_count; s-- > 0 && !bound->is_apart;) {
+        if (!replaces(a, s)) continue;
+        const weft_step *step = bound->steps[s].step;
+        uint32_t read = step->buffers[step->replaces], place = a->place_of[step->buffers[0]];
+        a->items[place].first = a->items[read].first;
+        a->items[read].bytes = 0;
+        a->place_of[read] = place;
+    }
+}
+
 /* Offsets for the phases as they are. */
 static weft_status *place(placement *a, int64_t *out_bytes)
 {
@@ -128,6 +172,7 @@ static weft_status *place(placement *a, int64_t *out_bytes)
     a->phase = 0;
     time_sequence(a, 0, a->bound->variant->step_count);
     fill_items(a, known);
+    hand_on_places(a);
     return weft_plan_fill(a->bound->allocator, a->item_count, a->items, out_bytes);
 }
 
@@ -182,15 +227,17 @@ static weft_status *place_within(placement *a, size_t limit)
     a->item_count = variant->buffer_count + variant->step_count;
     a->items = weft_arena_allocate(&a->scratch, (a->item_count + 1) * sizeof *a->items);
     a->times = weft_arena_allocate(&a->scratch, (variant->step_count + 1) * sizeof *a->times);
+    a->place_of = weft_arena_allocate(&a->scratch, (variant->buffer_count + 1) * sizeof *a->place_of);
     bound->offsets = weft_arena_allocate(&bound->arena, (variant->buffer_count + 1) * sizeof *bound->offsets);
-    if (a->items == NULL || a->times == NULL || bound->offsets == NULL) return weft_status_out_of_memory();
+    if (a->items == NULL || a->times == NULL || a->place_of == NULL || bound->offsets == NULL)
+        return weft_status_out_of_memory();
     WEFT_TRY(place(a, &bound->arena_bytes));
     bool is_over = limit != 0 && (uint64_t)bound->arena_bytes > limit;
     if (is_over && weft_steps_tighten(bound)) WEFT_TRY(place(a, &bound->arena_bytes));
     /* In branches the steps may need less memory; but what is over the limit must not hang on the number of threads. */
     bool fits = limit == 0 || (uint64_t)bound->arena_bytes <= limit;
     if (fits && weft_pool_size(bound->pool) > 1) WEFT_TRY(fill_phases(a, limit, bound->arena_bytes));
-    for (size_t i = 0; i < variant->buffer_count; i++) bound->offsets[i] = a->items[i].offset;
+    for (size_t i = 0; i < variant->buffer_count; i++) bound->offsets[i] = a->items[a->place_of[i]].offset;
     for (size_t s = 0; s < variant->step_count; s++)
         bound->steps[s].scratch_offset = a->items[variant->buffer_count + s].offset;
     return NULL;

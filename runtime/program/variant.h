@@ -158,6 +158,9 @@ typedef struct weft_step {
                                 the same */
     bool overwrites;         /* the one buffer written may be an input, of which it reads each element right before it
                                 writes it */
+    /* Which of `buffers` the one written may be put over, each element of which is read right before it is written,
+     * where nothing reads it after this step; 0: none. */
+    uint32_t replaces;
     weft_update update;
     uint64_t schedule_key; /* of its schedule; 0 without schedules */
     /* For profiles. Slots: how much arithmetic all iterations do, and how often they read or write an element of each

@@ -15,8 +15,9 @@
 #include "test/support.h"
 
 /*
- * Chains of steps that run strip by strip have the same bits as without strips, and need less memory. A machine with
- * small caches cuts what is small, one with large caches cuts nothing.
+ * Chains of steps that run strip by strip have the same bits as without strips, and need less memory, as a rule: whole
+ * intermediates may have the place of others. A machine with small caches cuts what is small, one with large caches
+ * cuts nothing.
  */
 
 enum { MOST_INPUTS = 4, MOST_OUTPUTS = 2 };
@@ -53,6 +54,15 @@ static void trace_attention(traced *t)
 {
     weft_tensor q = input(t, "q", WEFT_SHAPE(3, 2, 150, 40)), k = input(t, "k", WEFT_SHAPE(3, 2, 64, 40));
     put_out(t, weft_attention(q, k, input(t, "v", WEFT_SHAPE(3, 2, 64, 48)), NULL));
+}
+
+/* The sum of all takes two kernels, of which the second cannot be moved before the attention. */
+static void trace_attention_and_sums(traced *t)
+{
+    weft_tensor q = input(t, "q", WEFT_SHAPE(3, 2, 250, 40)), k = input(t, "k", WEFT_SHAPE(3, 2, 64, 40));
+    weft_tensor y = weft_attention(q, k, input(t, "v", WEFT_SHAPE(3, 2, 64, 48)), NULL);
+    put_out(t, weft_reduce_sum(y, WEFT_INTS(0, 1, 2, 3), false));
+    put_out(t, weft_reduce_sum(weft_mul(y, y), WEFT_INTS(3), false));
 }
 
 static void trace_masked_attention(traced *t)
@@ -266,6 +276,7 @@ static void trace_two_layers_of_images(traced *t)
 static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, true},
                                    {"attention, f64", trace_attention, WEFT_F64, 0, true},
                                    {"attention, bf16", trace_attention, WEFT_BF16, 0, true},
+                                   {"attention and sums", trace_attention_and_sums, WEFT_F32, 0, true},
                                    {"masked attention", trace_masked_attention, WEFT_F32, 0, true},
                                    {"causal attention", trace_causal, WEFT_F32, 0, true},
                                    {"causal attention, f64", trace_causal, WEFT_F64, 0, true},
@@ -395,8 +406,8 @@ static void check_case(const chain_case *c, const outcome *whole, unsigned threa
     outcome found = run(c, threads, 32 << 10, specialize, 0);
     check_bits(&found, whole);
     assert_true(found.steps == whole->steps);
-    bool saves = found.peak_bytes < whole->peak_bytes;
-    if (c->has_strips ? threads == 1 && !saves : found.peak_bytes != whole->peak_bytes)
+    bool has_strips = found.peak_bytes != whole->peak_bytes;
+    if (c->has_strips ? threads == 1 && !has_strips : has_strips)
         fail_msg("%s: %zu of %zu bytes with %u threads", c->name, found.peak_bytes, whole->peak_bytes, threads);
     outcome_release(&found);
 }

@@ -436,6 +436,46 @@ static void what_is_read_elsewhere_is_read_before(void **state)
     assert_true(donor_of(&s, 0) == SIZE_MAX);
     check_over(&s, 0);
     close_scene(&s);
+    open_scene(&s, 3); /* the powers lie where the output is going to be, while y is still read */
+    compile(&s, weft_mul(weft_softmax(s.x, -1), s.y), weft_reduce_sum(s.x, WEFT_INTS(0), false));
+    assert_true(donor_of(&s, 0) == SIZE_MAX);
+    check_over(&s, 1);
+    close_scene(&s);
+}
+
+/* ---- temporaries ---- */
+
+/* Products that have memory of their own, with something elementwise between them; the bytes of temporaries. */
+static size_t run_layers(unsigned threads, weft_product_policy products, float *out_values)
+{
+    scene s;
+    weft_report report;
+    open_scene(&s, threads);
+    weft_tensor hidden = weft_matmul(s.x, s.y);
+    for (int i = 0; i < 3; i++) hidden = weft_matmul(weft_tanh(hidden), s.y);
+    weft_test_ok(weft_compile(s.graph, WEFT_TENSORS(hidden, weft_reduce_sum(s.x, WEFT_INTS(0), false)),
+                              &(weft_policy){.size = sizeof(weft_policy), .products = products}, &s.program));
+    s.input_count = 2;
+    s.places[0] = strcmp(weft_program_input_name(s.program, 0), "x") != 0;
+    s.places[1] = 1 - s.places[0];
+    fill_arrays(&s, 0);
+    weft_test_ok(try_run(&s, 0, &(weft_run){.report = &report}));
+    memcpy(out_values, weft_array_data(s.outputs[0]), AREA * sizeof *out_values);
+    drop_arrays(&s);
+    close_scene(&s);
+    return report.peak_bytes;
+}
+
+/* Each layer has its result in the place of its operand: there are two at a time, those of a product. */
+static void temporaries_are_written_over(void **state)
+{
+    (void)state;
+    float expected[AREA], values[AREA];
+    (void)run_layers(1, WEFT_PRODUCTS_GENERATED, expected);
+    for (unsigned threads = 1; threads < 4; threads++) {
+        assert_in_range(run_layers(threads, WEFT_PRODUCTS_LIBRARY, values), 1, 2 * sizeof values);
+        assert_memory_equal(values, expected, sizeof values);
+    }
 }
 
 /* ---- runs that end early ---- */
@@ -505,8 +545,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_of_training_are_in_place),        cmocka_unit_test(either_operand_may_be_the_output),
-        cmocka_unit_test(what_is_read_elsewhere_is_read_before), cmocka_unit_test(errors_leave_inputs_as_they_were),
-        cmocka_unit_test(what_is_written_over_is_completed),
+        cmocka_unit_test(what_is_read_elsewhere_is_read_before), cmocka_unit_test(temporaries_are_written_over),
+        cmocka_unit_test(errors_leave_inputs_as_they_were),      cmocka_unit_test(what_is_written_over_is_completed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
