@@ -135,13 +135,25 @@ static bool has_near_batches(weft_space *space, const weft_node *dot)
            NEAR_BATCHES_BYTES / accumulator_size(dot);
 }
 
-/* The columns of a B that is windows with stride 1 along what is innermost in memory, known; 0: it is not. */
+/* Where axis `axis` of what `value` permutes is in it. */
+static size_t permuted_place(weft_space *space, weft_value value, size_t axis)
+{
+    const weft_node *node = weft_graph_node(space->graph, value.node);
+    if (weft_op_id_of(node->op) != WEFT_OP_permute) return axis;
+    size_t place = permuted_place(space, node->inputs[0], axis), i = 0;
+    while ((size_t)node->attrs[0].ints.items[i] != place) i++;
+    return i;
+}
+
+/* The columns of a B that is windows with stride 1 along what is innermost in memory, known; 0: it is not, or they are
+ * its terms. */
 static int64_t window_columns(weft_space *space, const weft_node *dot)
 {
     const weft_node *node = weft_graph_node(space->graph, dot->inputs[1].node);
     while (weft_op_id_of(node->op) == WEFT_OP_permute) node = weft_graph_node(space->graph, node->inputs[0].node);
     if (weft_op_id_of(node->op) != WEFT_OP_window || node->attrs[2].integer != 1) return 0;
     size_t axis = (size_t)node->attrs[0].integer;
+    if (!weft_dot_is_free(dot, 1, permuted_place(space, dot->inputs[1], axis))) return 0;
     int64_t columns, most;
     weft_value read = node->inputs[0];
     while (weft_op_id_of(weft_graph_node(space->graph, read.node)->op) == WEFT_OP_window)

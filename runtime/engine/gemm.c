@@ -70,8 +70,9 @@ static bool continues(const weft_gemm_axes *axes, int64_t stride)
  */
 static bool is_worth_joining(int64_t own, int64_t other, int64_t terms)
 {
-    enum { SMALL = 16 * 16 * 16, FEW = 128, SHORT = 16, MANY_TERMS = 64 };
-    return (double)own * (double)other * (double)terms < SMALL || (own < FEW && other >= SHORT && terms >= MANY_TERMS);
+    enum { SMALL = 16 * 16 * 16, FEW = 128, SHORT = 16, VECTOR = 16, MANY_TERMS = 64 };
+    if ((double)own * (double)other * (double)terms < SMALL) return true;
+    return terms >= MANY_TERMS && (own < VECTOR || (own < FEW && other >= SHORT));
 }
 
 /* In the order of C, whose elements are adjacent then as long as rows or columns are. */

@@ -16,6 +16,20 @@ struct weft_gemm_panel {
     weft_gemm_transpose *transpose;
 };
 
+/* Lines that are transposed at once: as many as the panels of all kernels have. */
+enum { MOST_LINES = 64 };
+
+/* Lines that are adjacent, fewer of which are copied one term at a time. */
+enum { LEAST_LINES = 8 };
+
+/* Lines whose terms are adjacent, each somewhere. */
+struct lines {
+    const char *data;
+    const ptrdiff_t *offsets; /* of each, in bytes */
+    int64_t count, terms, width;
+    char *out;
+};
+
 /* ---- real numbers ---- */
 
 /* Any strides: rows [first, count) of terms [begin, terms). */
@@ -113,34 +127,53 @@ static void transpose_16(const weft_gemm_panel *p)
     gather(p, SIZE, 0, terms);
 }
 
-/* Two rows from `row` on, if there are so many. Returns the row after them. */
-static int64_t transpose_pair_f32(const weft_gemm_panel *p, int64_t row, int64_t terms)
+/* Lines [first, count) of terms [begin, terms). */
+INLINE void gather_lines(const struct lines *l, size_t size, int64_t first, int64_t begin)
 {
-    enum { ROWS = 2, STEP = 4 };
-    if (p->count - row < ROWS) return row;
+    for (int64_t i = first; i < l->count; i++) {
+        const char *from = l->data + l->offsets[i];
+        char *to = l->out + (size_t)i * size;
+        for (int64_t t = begin; t < l->terms; t++)
+            memcpy(to + (size_t)(t * l->width) * size, from + (size_t)t * size, size);
+    }
+}
+
+/* Two lines from `line` on, if there are so many. Returns the line after them. */
+static int64_t transpose_pair_f32(const struct lines *l, int64_t line, int64_t terms)
+{
+    enum { LINES = 2, STEP = 4 };
+    if (l->count - line < LINES) return line;
     for (int64_t t = 0; t < terms; t += STEP) {
-        four x[ROWS];
-        const char *from = p->data + row * p->stride + t * (int64_t)sizeof(float);
-        char *to = p->out + (size_t)(t * p->width + row) * sizeof(float);
-        for (int r = 0; r < ROWS; r++) memcpy(&x[r], from + r * p->stride, sizeof x[r]);
+        four x[LINES];
+        const char *from = l->data + t * (int64_t)sizeof(float);
+        char *to = l->out + (size_t)(t * l->width + line) * sizeof(float);
+        for (int r = 0; r < LINES; r++) memcpy(&x[r], from + l->offsets[line + r], sizeof x[r]);
         const four pairs[] = {__builtin_shufflevector(x[0], x[1], 0, 4, 1, 5),
                               __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7)};
         for (int r = 0; r < STEP; r++)
-            memcpy(to + (size_t)(r * p->width) * sizeof(float), (const char *)&pairs[r / 2] + r % 2 * 8, 8);
+            memcpy(to + (size_t)(r * l->width) * sizeof(float), (const char *)&pairs[r / 2] + r % 2 * 8, 8);
     }
-    return row + ROWS;
+    return line + LINES;
+}
+
+/* What squares leave of terms, of the first `lines` lines. */
+INLINE void gather_rest(const struct lines *l, size_t size, int64_t lines, int64_t terms)
+{
+    struct lines left = *l;
+    left.count = lines;
+    gather_lines(&left, size, 0, terms);
 }
 
 /* Four times four numbers at once. */
-static void transpose_f32(const weft_gemm_panel *p)
+static void transpose_f32(const struct lines *l)
 {
     enum { STEP = 4 };
-    int64_t rows = p->count / STEP * STEP, terms = p->terms / STEP * STEP;
-    for (int64_t i = 0; i < rows; i += STEP)
+    int64_t lines = l->count / STEP * STEP, terms = l->terms / STEP * STEP;
+    for (int64_t i = 0; i < lines; i += STEP)
         for (int64_t t = 0; t < terms; t += STEP) {
             four x[STEP];
-            const char *from = p->data + i * p->stride + t * (int64_t)sizeof(float);
-            for (int r = 0; r < STEP; r++) memcpy(&x[r], from + r * p->stride, sizeof x[r]);
+            const char *from = l->data + t * (int64_t)sizeof(float);
+            for (int r = 0; r < STEP; r++) memcpy(&x[r], from + l->offsets[i + r], sizeof x[r]);
             four low = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
             four low2 = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
             four high = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
@@ -149,63 +182,52 @@ static void transpose_f32(const weft_gemm_panel *p)
                 __builtin_shufflevector(low, low2, 0, 1, 4, 5), __builtin_shufflevector(low, low2, 2, 3, 6, 7),
                 __builtin_shufflevector(high, high2, 0, 1, 4, 5), __builtin_shufflevector(high, high2, 2, 3, 6, 7)};
             for (int r = 0; r < STEP; r++)
-                memcpy(p->out + (size_t)((t + r) * p->width + i) * sizeof(float), &column[r], sizeof column[r]);
+                memcpy(l->out + (size_t)((t + r) * l->width + i) * sizeof(float), &column[r], sizeof column[r]);
         }
-    rows = transpose_pair_f32(p, rows, terms);
-    gather(p, sizeof(float), rows, 0);
-    weft_gemm_panel left = *p;
-    left.count = rows;
-    gather(&left, sizeof(float), 0, terms);
+    lines = transpose_pair_f32(l, lines, terms);
+    gather_lines(l, sizeof(float), lines, 0);
+    gather_rest(l, sizeof(float), lines, terms);
 }
 
-static void transpose_f64(const weft_gemm_panel *p)
+static void transpose_f64(const struct lines *l)
 {
     enum { STEP = 2 };
-    int64_t rows = p->count / STEP * STEP, terms = p->terms / STEP * STEP;
-    for (int64_t i = 0; i < rows; i += STEP)
+    int64_t lines = l->count / STEP * STEP, terms = l->terms / STEP * STEP;
+    for (int64_t i = 0; i < lines; i += STEP)
         for (int64_t t = 0; t < terms; t += STEP) {
             two x[STEP];
-            const char *from = p->data + i * p->stride + t * (int64_t)sizeof(double);
-            for (int r = 0; r < STEP; r++) memcpy(&x[r], from + r * p->stride, sizeof x[r]);
+            const char *from = l->data + t * (int64_t)sizeof(double);
+            for (int r = 0; r < STEP; r++) memcpy(&x[r], from + l->offsets[i + r], sizeof x[r]);
             const two column[STEP] = {__builtin_shufflevector(x[0], x[1], 0, 2),
                                       __builtin_shufflevector(x[0], x[1], 1, 3)};
             for (int r = 0; r < STEP; r++)
-                memcpy(p->out + (size_t)((t + r) * p->width + i) * sizeof(double), &column[r], sizeof column[r]);
+                memcpy(l->out + (size_t)((t + r) * l->width + i) * sizeof(double), &column[r], sizeof column[r]);
         }
-    gather(p, sizeof(double), rows, 0);
-    weft_gemm_panel left = *p;
-    left.count = rows;
-    gather(&left, sizeof(double), 0, terms);
+    gather_lines(l, sizeof(double), lines, 0);
+    gather_rest(l, sizeof(double), lines, terms);
 }
 
-void weft_gemm_transpose_any_f32(const char *from, ptrdiff_t stride, int64_t lines, int64_t terms, char *out,
+void weft_gemm_transpose_any_f32(const char *from, const ptrdiff_t *offsets, int64_t lines, int64_t terms, char *out,
                                  int64_t width)
 {
-    transpose_f32(&(weft_gemm_panel){.data = from,
-                                     .count = lines,
-                                     .terms = terms,
-                                     .width = width,
-                                     .stride = stride,
-                                     .term_stride = sizeof(float),
-                                     .out = out});
+    transpose_f32(&(struct lines){from, offsets, lines, terms, width, out});
 }
 
-void weft_gemm_transpose_any_f64(const char *from, ptrdiff_t stride, int64_t lines, int64_t terms, char *out,
+void weft_gemm_transpose_any_f64(const char *from, const ptrdiff_t *offsets, int64_t lines, int64_t terms, char *out,
                                  int64_t width)
 {
-    transpose_f64(&(weft_gemm_panel){.data = from,
-                                     .count = lines,
-                                     .terms = terms,
-                                     .width = width,
-                                     .stride = stride,
-                                     .term_stride = sizeof(double),
-                                     .out = out});
+    transpose_f64(&(struct lines){from, offsets, lines, terms, width, out});
 }
 
-/* Terms adjacent in memory. */
-static void transpose(const weft_gemm_panel *p)
+/* Terms adjacent in memory, of `size` bytes. */
+static void transpose(const weft_gemm_panel *p, size_t size)
 {
-    p->transpose(p->data, p->stride, p->count, p->terms, p->out, p->width);
+    ptrdiff_t offsets[MOST_LINES];
+    for (int64_t i = 0; i < p->count; i += MOST_LINES) {
+        int64_t lines = p->count - i < MOST_LINES ? p->count - i : MOST_LINES;
+        for (int64_t k = 0; k < lines; k++) offsets[k] = (i + k) * p->stride;
+        p->transpose(p->data, offsets, lines, p->terms, p->out + (size_t)i * size, p->width);
+    }
 }
 
 INLINE void pack_real(const weft_gemm_panel *p, size_t size)
@@ -215,7 +237,7 @@ INLINE void pack_real(const weft_gemm_panel *p, size_t size)
     else if (adjacent && p->count > 1) copy_part(p, size);
     else if (p->term_stride != (ptrdiff_t)size) gather(p, size, 0, 0);
     else if (size == sizeof(uint16_t)) transpose_16(p);
-    else transpose(p);
+    else transpose(p, size);
 }
 
 void weft_gemm_pack_16(const weft_gemm_panel *panel, bool doubled)
@@ -331,7 +353,7 @@ static void take_lines(const weft_gemm_panel *p, size_t size)
     weft_gemm_panel real = *p;
     real.terms = 2 * p->terms;
     real.term_stride = (ptrdiff_t)size;
-    transpose(&real);
+    transpose(&real, size);
 }
 
 INLINE void pack_complex(const weft_gemm_panel *p, size_t size, bool doubled)
@@ -430,18 +452,18 @@ INLINE void copy_even_at(char *to, size_t pitch, const char *from, const ptrdiff
     }
 }
 
-/* The next terms' offsets in bytes, at most `most`; how many. */
-static int64_t find_offsets(weft_gemm_walk *terms, int64_t *done, int64_t most, ptrdiff_t element,
+/* The offsets in bytes of the next terms or lines, at most `most`; how many. */
+static int64_t find_offsets(weft_gemm_walk *walk, int64_t *done, int64_t most, ptrdiff_t element,
                             ptrdiff_t *out_offsets)
 {
     int64_t count = 0;
     while (count < most) {
-        ptrdiff_t step = terms->axes->stride * element, offset = terms->offset * element + *done * step;
-        int64_t run = least(terms->length - *done, most - count);
+        ptrdiff_t step = walk->axes->stride * element, offset = walk->offset * element + *done * step;
+        int64_t run = least(walk->length - *done, most - count);
         for (int64_t i = 0; i < run; i++, offset += step) out_offsets[count++] = offset;
         *done += run;
-        if (*done < terms->length) continue;
-        weft_gemm_walk_next(terms);
+        if (*done < walk->length) continue;
+        weft_gemm_walk_next(walk);
         *done = 0;
     }
     return count;
@@ -490,6 +512,33 @@ static void pack_adjacent(const weft_gemm_panel *panel, const weft_gemm_side *si
     }
 }
 
+/* Whether lines are so short that the terms, which are adjacent in longer runs, are transposed. */
+static bool is_transposed(const weft_gemm_side *side)
+{
+    const weft_gemm_axes *lines = side->lines, *terms = side->terms;
+    if (side->complex || side->float16 != NULL || terms->stride != 1 || lines->rank == 0) return false;
+    return lines->stride != 1 || lines->each < LEAST_LINES;
+}
+
+/* A panel of real numbers whose terms are adjacent in runs. */
+static void pack_transposed(const weft_gemm_panel *panel, const weft_gemm_side *side, int64_t first, int64_t term)
+{
+    const ptrdiff_t element = weft_gemm_side_element(side);
+    ptrdiff_t offsets[MOST_LINES];
+    for (int64_t i = 0, found; i < panel->count; i += found) {
+        weft_gemm_walk lines, terms;
+        int64_t done = 0;
+        weft_gemm_walk_start(&lines, side->lines, first + i);
+        found = find_offsets(&lines, &done, least(MOST_LINES, panel->count - i), element, offsets);
+        weft_gemm_walk_start(&terms, side->terms, term);
+        for (int64_t t = 0, run; t < panel->terms; t += run, weft_gemm_walk_next(&terms)) {
+            run = least(terms.length, panel->terms - t);
+            panel->transpose(side->data + terms.offset * element, offsets, found, run,
+                             panel->out + (t * panel->width + i) * element, panel->width);
+        }
+    }
+}
+
 static void pack_joined(const weft_gemm_panel *panel, const weft_gemm_side *side, int64_t first, int64_t term)
 {
     int64_t element = weft_gemm_side_element(side);
@@ -512,7 +561,8 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
     /* 16-bit floats are copied into the last half of their panel, and widened there. */
     int64_t half = side->float16 != NULL ? width * terms * element : 0;
     bool even = side->lines->stride == 2 && copied_size(side) == sizeof(float);
-    bool adjacent = joined && (side->lines->stride == 1 || even) && !side->complex;
+    bool transposed = joined && is_transposed(side);
+    bool adjacent = joined && !transposed && (side->lines->stride == 1 || even) && !side->complex;
     for (int64_t i = 0, together; i < count; i += together * each) {
         together = side->complex || side->lines->stride != 1 || joined ? 1 : (count - i) / each;
         if (adjacent) together = i == 0 ? count / each : 1;
@@ -530,6 +580,7 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
                              .transpose = side->transpose};
         clear_if_part(&p, side);
         if (adjacent) pack_adjacent(&p, side, first + i, least(count - i, together * each), term);
+        else if (transposed) pack_transposed(&p, side, first + i, term);
         else if (joined) pack_joined(&p, side, first + i, term);
         else side->pack(&p, side->doubled);
         for (int64_t k = 0; k < together && half > 0; k++, panel += pitch)

@@ -4,9 +4,9 @@
 /* Lines of numbers that are adjacent in memory, packed into a panel. */
 #include <weft/base.h>
 
-/* out[t * width + i] = number `t` of line `i`, `stride` bytes after line i - 1. `terms` numbers of each of `lines`
- * lines. Touches these alone. */
-typedef void weft_gemm_transpose(const char *from, ptrdiff_t stride, int64_t lines, int64_t terms, char *out,
+/* out[t * width + i] = number `t` of line `i`, which begins `offsets[i]` bytes from `from`. `terms` numbers of each of
+ * `lines` lines. Touches these alone. */
+typedef void weft_gemm_transpose(const char *from, const ptrdiff_t *offsets, int64_t lines, int64_t terms, char *out,
                                  int64_t width);
 extern weft_gemm_transpose weft_gemm_transpose_any_f32, weft_gemm_transpose_any_f64; /* gemm_pack.c */
 extern weft_gemm_transpose weft_gemm_transpose_v3_f32, weft_gemm_transpose_v3_f64;

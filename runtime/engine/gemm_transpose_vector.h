@@ -12,14 +12,15 @@
 enum { NAME(LANES) = sizeof(VECTOR) / sizeof(ELEMENT) };
 
 /* Inlined with constants where the square is whole. Where lines are missing the last one is read again. */
-static inline __attribute__((always_inline)) void NAME(move_square)(const ELEMENT *from, int64_t stride, int64_t lines,
-                                                                    int64_t terms, ELEMENT *out, int64_t width)
+static inline __attribute__((always_inline)) void NAME(move_square)(const char *from, const ptrdiff_t *offsets,
+                                                                    int64_t lines, int64_t terms, ELEMENT *out,
+                                                                    int64_t width)
 {
     VECTOR square[NAME(LANES)];
     UNROLL for (int64_t i = 0; i < NAME(LANES); i++)
     {
-        square[i] = terms == NAME(LANES) ? LOAD(from) : LOAD_FIRST(from, terms);
-        if (i + 1 < lines) from += stride;
+        const ELEMENT *line = (const ELEMENT *)(from + offsets[i < lines ? i : lines - 1]);
+        square[i] = terms == NAME(LANES) ? LOAD(line) : LOAD_FIRST(line, terms);
     }
     TRANSPOSE(square);
     UNROLL for (int64_t t = 0; t < NAME(LANES); t++)
@@ -31,18 +32,17 @@ static inline __attribute__((always_inline)) void NAME(move_square)(const ELEMEN
     }
 }
 
-void FUNCTION(const char *from, ptrdiff_t stride, int64_t lines, int64_t terms, char *out, int64_t width)
+void FUNCTION(const char *from, const ptrdiff_t *offsets, int64_t lines, int64_t terms, char *out, int64_t width)
 {
-    const int64_t step = stride / (int64_t)sizeof(ELEMENT);
     for (int64_t i = 0; i < lines; i += NAME(LANES)) {
-        const ELEMENT *line = (const ELEMENT *)(from + i * stride);
+        const char *at = from;
         ELEMENT *column = (ELEMENT *)out + i;
         int64_t count = lines - i < NAME(LANES) ? lines - i : NAME(LANES), t = 0;
-        for (; count == NAME(LANES) && t + NAME(LANES) <= terms; t += NAME(LANES))
-            NAME(move_square)(line + t, step, NAME(LANES), NAME(LANES), column + t * width, width);
-        for (; t < terms; t += NAME(LANES))
+        for (; count == NAME(LANES) && t + NAME(LANES) <= terms; t += NAME(LANES), at += sizeof(VECTOR))
+            NAME(move_square)(at, offsets + i, NAME(LANES), NAME(LANES), column + t * width, width);
+        for (; t < terms; t += NAME(LANES), at += sizeof(VECTOR))
             NAME(move_square)
-            (line + t, step, count, terms - t < NAME(LANES) ? terms - t : NAME(LANES), column + t * width, width);
+            (at, offsets + i, count, terms - t < NAME(LANES) ? terms - t : NAME(LANES), column + t * width, width);
     }
 }
 
