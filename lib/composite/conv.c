@@ -4,17 +4,9 @@
  * product of matrices of its own, so that results lie as the caller wants them; the windows are a view, which the
  * compiler copies ("im2col") where the matrix library needs that, and does not for kernels of one element.
  */
+#include "lib/composite/conv.h"
 #include <weft/conv.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include "lib/composite/spatial.h"
-
-typedef struct convolution {
-    weft_tensor x, w;
-    weft_spatial spatial;
-    weft_extent groups, in, out; /* number of groups, channels of each in x and in the result */
-    weft_extent sizes[WEFT_MAX_RANK];
-} convolution;
 
 /* ---- arguments ---- */
 
@@ -38,7 +30,7 @@ static bool check_ranks(const char *function, weft_tensor x, weft_tensor w)
     return false;
 }
 
-static bool check_bias(const char *function, weft_tensor bias, weft_tensor x, weft_extent channels)
+bool weft_conv_wants_bias(const char *function, weft_tensor bias, weft_tensor x, weft_extent channels)
 {
     if (weft_composite_is_absent(bias)) return true;
     if (weft_tensor_rank(bias) != 1) {
@@ -51,9 +43,8 @@ static bool check_bias(const char *function, weft_tensor bias, weft_tensor x, we
                               function, weft_extent_describe(own).text, weft_extent_describe(channels).text);
 }
 
-/* Channels of x or of the kernel divided into groups. */
-static bool divide(const char *function, const char *what, weft_graph *graph, weft_extent channels, int64_t groups,
-                   weft_extent *out_each)
+bool weft_conv_divide(const char *function, const char *what, weft_graph *graph, weft_extent channels, int64_t groups,
+                      weft_extent *out_each)
 {
     *out_each = weft_extent_div(channels, weft_extent_of(groups));
     return weft_require_equal(graph, weft_extent_mod(channels, weft_extent_of(groups)), weft_extent_of(0),
@@ -62,7 +53,7 @@ static bool divide(const char *function, const char *what, weft_graph *graph, we
 }
 
 /* Whether no axis of the kernel is known to be empty, or to reach too far. */
-static bool check_sizes(const char *function, const convolution *c)
+static bool check_sizes(const char *function, const weft_convolution *c)
 {
     int64_t size, reach;
     for (size_t i = 2; i < weft_tensor_rank(c->w); i++) {
@@ -75,8 +66,8 @@ static bool check_sizes(const char *function, const convolution *c)
     return true;
 }
 
-/* Everything but the channels. */
-static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_options *options, convolution *out_c)
+bool weft_conv_begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_options *options,
+                     weft_convolution *out_c)
 {
     weft_tensor operands[] = {x, w, options->bias};
     static const char *const names[] = {"the operand", "the kernel", "the bias"};
@@ -102,7 +93,7 @@ static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_
 /* ---- the product ---- */
 
 /* One multiplication for each kernel element and no sum over channels: loops with the places innermost. */
-static weft_tensor multiply_depthwise(const convolution *c, weft_tensor padded)
+static weft_tensor multiply_depthwise(const weft_convolution *c, weft_tensor padded)
 {
     weft_axis_list axes = weft_axis_range(2, 2 + c->spatial.count);
     weft_tensor windows = weft_composite_widen(weft_spatial_windows_first(padded, c->sizes, &c->spatial));
@@ -116,7 +107,7 @@ static weft_tensor multiply_depthwise(const convolution *c, weft_tensor padded)
  * The kernel is [n, groups, out, in, kernel...], the same for every image, the windows [n, groups, in, places...,
  * kernel...]: a batch of products, in which a single group is no axis, so that the result needs no reshaping.
  */
-static weft_tensor multiply_groups(const convolution *c, weft_tensor padded)
+static weft_tensor multiply_groups(const weft_convolution *c, weft_tensor padded)
 {
     size_t count = c->spatial.count, batch = weft_extent_is_value(c->groups, 1) ? 1 : 2;
     weft_extent extents[WEFT_MAX_RANK] = {weft_tensor_extent(c->x, 0), c->groups};
@@ -142,7 +133,7 @@ static weft_tensor multiply_groups(const convolution *c, weft_tensor padded)
 }
 
 /* `result`, with a rule of its own where the kernel has known sizes. */
-static weft_tensor convolution_as(const convolution *c, weft_tensor result)
+static weft_tensor convolution_as(const weft_convolution *c, weft_tensor result)
 {
     int64_t size, groups;
     const weft_spatial *s = &c->spatial;
@@ -157,12 +148,14 @@ static weft_tensor convolution_as(const convolution *c, weft_tensor result)
     return weft_composite_as(WEFT_COMPOSED_conv, WEFT_TENSORS(c->x, c->w), attrs, result);
 }
 
-static weft_tensor convolve(const convolution *c, weft_tensor bias)
+weft_tensor weft_conv_product(const weft_convolution *c, weft_tensor padded)
 {
-    weft_tensor padded = weft_spatial_pad(c->x, weft_scalar_like(c->x, 0), &c->spatial, NULL);
     bool depthwise = weft_extent_is_value(c->in, 1) && weft_extent_is_value(c->out, 1);
-    weft_tensor result = depthwise ? multiply_depthwise(c, padded) : multiply_groups(c, padded);
-    result = convolution_as(c, result);
+    return depthwise ? multiply_depthwise(c, padded) : multiply_groups(c, padded);
+}
+
+weft_tensor weft_conv_add_bias(weft_tensor result, weft_tensor bias)
+{
     if (weft_composite_is_absent(bias)) return result;
     return weft_add(result, weft_composite_align(bias, 1, weft_tensor_rank(result)));
 }
@@ -170,11 +163,11 @@ static weft_tensor convolve(const convolution *c, weft_tensor bias)
 static weft_tensor conv(weft_tensor x, weft_tensor w, const weft_conv_options *options)
 {
     weft_conv_options o = options == NULL ? (weft_conv_options){.groups = 1} : *options;
-    convolution c;
-    if (!begin("conv", x, w, &o, &c) || !weft_spatial_wants_room("conv", x, &c.spatial) ||
-        !divide("conv", "of the operand", x.graph, weft_tensor_extent(x, 1), o.groups, &c.in) ||
-        !divide("conv", "of the result", x.graph, weft_tensor_extent(w, 0), o.groups, &c.out) ||
-        !check_bias("conv", o.bias, x, weft_tensor_extent(w, 0))) {
+    weft_convolution c;
+    if (!weft_conv_begin("conv", x, w, &o, &c) || !weft_spatial_wants_room("conv", x, &c.spatial) ||
+        !weft_conv_divide("conv", "of the operand", x.graph, weft_tensor_extent(x, 1), o.groups, &c.in) ||
+        !weft_conv_divide("conv", "of the result", x.graph, weft_tensor_extent(w, 0), o.groups, &c.out) ||
+        !weft_conv_wants_bias("conv", o.bias, x, weft_tensor_extent(w, 0))) {
         return weft_trace_failed(WEFT_TENSORS(x, w));
     }
     weft_extent own = weft_tensor_extent(w, 1);
@@ -182,7 +175,8 @@ static weft_tensor conv(weft_tensor x, weft_tensor w, const weft_conv_options *o
                             weft_extent_describe(own).text, weft_extent_describe(c.in).text)) {
         return weft_tensor_failed(x.graph);
     }
-    return convolve(&c, o.bias);
+    weft_tensor padded = weft_spatial_pad(x, weft_scalar_like(x, 0), &c.spatial, NULL);
+    return weft_conv_add_bias(convolution_as(&c, weft_conv_product(&c, padded)), o.bias);
 }
 
 weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *options)
@@ -193,130 +187,7 @@ weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *opt
     return result;
 }
 
-/* ---- transposed ---- */
-
-weft_tensor weft_conv_turn(weft_tensor w, int64_t groups)
-{
-    size_t rank = weft_tensor_rank(w);
-    if (!weft_tensor_is_valid(w)) return w;
-    weft_axis_list axes = weft_axis_range(2, rank), order = weft_axis_range(0, rank + 1);
-    weft_extent count = weft_extent_of(groups), split[] = {count, weft_extent_div(weft_tensor_extent(w, 0), count)};
-    weft_tensor turned = weft_composite_unravel(weft_flip(w, weft_axis_list_ints(&axes)), 0, 2, split);
-    order.items[1] = 2;
-    order.items[2] = 1;
-    return weft_composite_ravel(weft_permute(turned, weft_axis_list_ints(&order)), 0, 2);
-}
-
-/* Along a spatial axis: how far the kernel reaches, what output_padding adds, and the padding of the convolution that
- * is the transposed one. Where that is negative, elements are cut off. */
-typedef struct turned_axis {
-    int64_t reach, more, low, high;
-} turned_axis;
-
-/* Whether the end of an axis of the spread operand that has such a padding has as many elements. `given` says what the
- * caller cuts off. */
-static bool check_end(const convolution *c, size_t axis, const turned_axis *turned, int64_t padding, const char *given)
-{
-    weft_extent extent = weft_tensor_extent(c->x, (int64_t)axis);
-    if (padding >= 0) return true;
-    return weft_require_at_most(c->x.graph, weft_extent_of(-padding), extent,
-                                "conv_transpose: %s, but without padding axis %zu of the result has extent %s", given,
-                                axis, weft_extent_describe(weft_extent_plus(extent, turned->reach)).text);
-}
-
-static bool check_ends(const convolution *c, size_t i, const turned_axis *turned)
-{
-    char low[64], high[128];
-    int64_t given = c->spatial.high[i];
-    snprintf(low, sizeof low, "low[%zu] is %" PRId64, i, c->spatial.low[i]);
-    if (turned->more == 0) snprintf(high, sizeof high, "high[%zu] is %" PRId64, i, given);
-    else snprintf(high, sizeof high, "high[%zu] less output_padding[%zu] is %" PRId64, i, i, given - turned->more);
-    return check_end(c, i + 2, turned, turned->low, low) && check_end(c, i + 2, turned, turned->high, high);
-}
-
-/* The spread operand without what is cut off spatial axis `i`. */
-static weft_tensor cut(const convolution *c, size_t i, const turned_axis *turned)
-{
-    size_t axis = i + 2;
-    int64_t before = turned->low < 0 ? -turned->low : 0, after = turned->high < 0 ? -turned->high : 0;
-    if ((before == 0 && after == 0) || !weft_tensor_is_valid(c->x)) return c->x;
-    if (!check_ends(c, i, turned)) return weft_tensor_failed(c->x.graph);
-    weft_extent extent = weft_tensor_extent(c->x, (int64_t)axis);
-    weft_extent left = weft_extent_plus(weft_extent_plus(extent, -before), -after);
-    return weft_narrow(c->x, (int64_t)axis, weft_extent_of(before), weft_extent_max(left, weft_extent_of(0)));
-}
-
-static bool turn_axis(const convolution *c, size_t i, int64_t size, int64_t more, turned_axis *out_turned)
-{
-    const weft_spatial *s = &c->spatial;
-    turned_axis t = {.more = more};
-    if (!weft_spatial_reach(c->x.graph, "conv_transpose", s, i, size, &t.reach)) return false;
-    bool fits = !__builtin_sub_overflow(t.reach, s->low[i], &t.low) &&
-                !__builtin_sub_overflow(t.reach, s->high[i], &t.high) &&
-                !__builtin_add_overflow(t.high, more, &t.high) && t.low != INT64_MIN && t.high != INT64_MIN;
-    *out_turned = t;
-    if (fits) return true;
-    weft_trace_fail(c->x.graph, WEFT_OUT_OF_RANGE, "conv_transpose",
-                    "along spatial axis %zu the kernel reaches over %" PRId64 " elements, low is %" PRId64
-                    ", high %" PRId64 " and output_padding %" PRId64 ": their sum does not fit an int64",
-                    i, t.reach, s->low[i], s->high[i], more);
-    return false;
-}
-
-/* x and the padding of the convolution that is the transposed one. */
-static bool turn_operand(convolution *c, const int64_t *more)
-{
-    weft_spatial *s = &c->spatial;
-    for (size_t i = 0; i < s->count; i++) {
-        int64_t size;
-        turned_axis turned;
-        if (!weft_extent_is_static(c->sizes[i], &size)) {
-            weft_trace_fail(c->x.graph, WEFT_UNSUPPORTED, "conv_transpose",
-                            "axis %zu of the kernel has extent %s but needs a static one", i + 2,
-                            weft_extent_describe(c->sizes[i]).text);
-            return false;
-        }
-        if (!turn_axis(c, i, size, more[i], &turned)) return false;
-        c->x = weft_spatial_spread(c->x, i + 2, s->stride[i]);
-        c->x = cut(c, i, &turned);
-        s->low[i] = turned.low < 0 ? 0 : turned.low;
-        s->high[i] = turned.high < 0 ? 0 : turned.high;
-        s->stride[i] = 1;
-    }
-    return weft_tensor_is_valid(c->x);
-}
-
-static weft_tensor conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options)
-{
-    weft_conv_options o = options == NULL ? (weft_conv_options){.groups = 1} : *options;
-    convolution c;
-    int64_t more[WEFT_MAX_RANK];
-    weft_extent channels = weft_tensor_extent(x, 1);
-    if (!begin("conv_transpose", x, w, &o, &c) ||
-        !divide("conv_transpose", "of the operand", x.graph, channels, o.groups, &c.in) ||
-        !weft_spatial_read(x.graph, "conv_transpose", "output_padding", o.output_padding, c.spatial.count, 0, 0,
-                           more)) {
-        return weft_trace_failed(WEFT_TENSORS(x, w));
-    }
-    weft_extent own = weft_tensor_extent(w, 0);
-    c.out = weft_tensor_extent(w, 1);
-    if (!check_bias("conv_transpose", o.bias, x, weft_extent_mul(c.out, c.groups)) ||
-        !weft_require_equal(x.graph, own, channels, "conv_transpose: the kernel has %s channels but the operand %s",
-                            weft_extent_describe(own).text, weft_extent_describe(channels).text) ||
-        !turn_operand(&c, more)) {
-        return weft_tensor_failed(x.graph);
-    }
-    c.w = weft_conv_turn(w, o.groups);
-    return convolve(&c, o.bias);
-}
-
-weft_tensor weft_conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options)
-{
-    weft_guard_scope scope = weft_guards_open(x.graph);
-    weft_tensor result = conv_transpose(x, w, options);
-    weft_guards_close(scope, 1, &result);
-    return result;
-}
+/* ---- windows alone ---- */
 
 weft_tensor weft_unfold(weft_tensor x, weft_ints size, const weft_conv_options *options)
 {

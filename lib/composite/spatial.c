@@ -94,6 +94,12 @@ weft_tensor weft_spatial_windows_first(weft_tensor x, const weft_extent *sizes, 
     return weft_permute(x, weft_axis_list_ints(&axes));
 }
 
+weft_extent weft_spatial_spread_extent(weft_extent extent, int64_t stride)
+{
+    weft_extent last = weft_extent_plus(weft_extent_times(extent, stride), 1 - stride);
+    return weft_extent_max(last, weft_extent_of(0));
+}
+
 weft_tensor weft_spatial_spread(weft_tensor x, size_t axis, int64_t stride)
 {
     weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK], extent = weft_tensor_extent(x, (int64_t)axis);
@@ -106,7 +112,22 @@ weft_tensor weft_spatial_spread(weft_tensor x, size_t axis, int64_t stride)
         high[i] = weft_extent_of(i == axis + 1 ? stride - 1 : 0);
     }
     weft_tensor padded = weft_pad(column, weft_scalar_like(x, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
-    weft_extent last = weft_extent_plus(weft_extent_times(extent, stride), 1 - stride);
     return weft_narrow(weft_composite_ravel(padded, axis, axis + 2), (int64_t)axis, weft_extent_of(0),
-                       weft_extent_max(last, weft_extent_of(0)));
+                       weft_spatial_spread_extent(extent, stride));
+}
+
+weft_tensor weft_spatial_resize(weft_tensor x, size_t axis, int64_t low, weft_extent high)
+{
+    weft_extent lows[WEFT_MAX_RANK], highs[WEFT_MAX_RANK], none = weft_extent_of(0);
+    size_t rank = weft_tensor_rank(x);
+    if (!weft_tensor_is_valid(x) || (low == 0 && weft_extent_is_value(high, 0))) return x;
+    weft_extent size = weft_extent_add(weft_extent_plus(weft_tensor_extent(x, (int64_t)axis), low), high);
+    int64_t least, most;
+    weft_extent_range(high, &least, &most);
+    for (size_t i = 0; i < rank; i++) lows[i] = highs[i] = none;
+    lows[axis] = weft_extent_of(low < 0 ? 0 : low);
+    highs[axis] = least < 0 ? weft_extent_max(high, none) : high;
+    weft_tensor padded = weft_pad(x, weft_scalar_like(x, 0), (weft_shape){rank, lows}, (weft_shape){rank, highs});
+    if (low >= 0 && least >= 0) return padded;
+    return weft_narrow(padded, (int64_t)axis, weft_extent_of(low < 0 ? -low : 0), size);
 }

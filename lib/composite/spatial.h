@@ -30,9 +30,9 @@ weft_tensor weft_spatial_windows(weft_tensor x, const weft_extent *sizes, const 
 /* The same with the windows' own axes in front of the places, so that what runs over windows has the places innermost.
  */
 weft_tensor weft_spatial_windows_first(weft_tensor x, const weft_extent *sizes, const weft_spatial *spatial);
-/* `x` with stride - 1 zeros between neighbours along `axis`. */
+/* `x` with stride - 1 zeros between neighbours along `axis`; the extent that the axis has then. */
 weft_tensor weft_spatial_spread(weft_tensor x, size_t axis, int64_t stride);
-/* The kernel [c, o / groups, k...] of a transposed convolution as one of a convolution, [o, c / groups, k...], from its
- * other end. */
-weft_tensor weft_conv_turn(weft_tensor w, int64_t groups);
+weft_extent weft_spatial_spread_extent(weft_extent extent, int64_t stride);
+/* `x` with so many zeros more at the ends of `axis`, or, where negative, so many elements less, of those there are. */
+weft_tensor weft_spatial_resize(weft_tensor x, size_t axis, int64_t low, weft_extent high);
 #endif
