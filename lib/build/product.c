@@ -178,16 +178,19 @@ static bool is_cut_up(weft_expr_context *x, const product *p, size_t side)
     return own * other * k < LEAST_PRODUCT || (own < SHORT_AXIS && other >= SHORT_AXIS);
 }
 
-/* What is copied of an operand: what its windows read, if there are any, which has fewer elements. */
+/* What is copied of an operand: what its windows read, or what it repeats, if there is such, which has fewer elements.
+ */
 static uint32_t copied_node(const variant_builder *builder, uint32_t operand)
 {
     const uint8_t *roles = builder->fusion->roles;
     uint32_t copied = operand;
     for (uint32_t n = operand; !weft_role_has_memory(roles[n]);) {
         const weft_node *node = weft_graph_node(builder->graph, n);
+        weft_op_id id = weft_op_id_of(node->op);
         if (node->input_count == 0) break;
+        bool is_outermost = n == copied;
         n = node->inputs[0].node;
-        if (weft_op_id_of(node->op) == WEFT_OP_window) copied = n;
+        if (id == WEFT_OP_window || (id == WEFT_OP_broadcast && is_outermost)) copied = n;
     }
     return copied;
 }
@@ -231,7 +234,9 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
                                     node->inputs[side], views[side]);
         WEFT_TRY(weft_expr_context_take_error(builder->exprs));
         if (!found && weft_role_has_memory(builder->fusion->roles[operand])) return weft_status_out_of_memory();
-        if (!found) weft_fusion_materialize(builder->fusion, operand);
+        uint32_t copied = copied_node(builder, operand);
+        if (weft_role_has_memory(builder->fusion->roles[copied])) copied = operand;
+        if (!found) weft_fusion_materialize(builder->fusion, copied);
         all_found = all_found && found;
     }
     if (!all_found) return NULL;

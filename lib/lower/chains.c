@@ -89,6 +89,22 @@ static bool interleaves(const weft_graph *graph, const weft_node *node)
            weft_op_id_of(weft_graph_node(graph, node->inputs[0].node)->op) == WEFT_OP_permute;
 }
 
+/* Memory for concats whose rows are interleaved: of each element a kernel would have to find out where it is from. */
+static void cut_interleaved(const weft_graph *graph, const uint8_t *live, uint8_t *materialized)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const weft_node *node = weft_graph_node(graph, n);
+        if (!live[n] || !interleaves(graph, node)) continue;
+        const weft_node *permute = weft_graph_node(graph, node->inputs[0].node);
+        weft_ints axes = permute->attrs[0].ints;
+        if (axes.count == 0 || (size_t)axes.items[axes.count - 1] + 1 == axes.count) continue;
+        uint32_t from = permute->inputs[0].node;
+        while (weft_op_id_of(weft_graph_node(graph, from)->op) == WEFT_OP_reshape)
+            from = weft_graph_node(graph, from)->inputs[0].node;
+        if (weft_op_id_of(weft_graph_node(graph, from)->op) == WEFT_OP_concat) materialized[from] = 1;
+    }
+}
+
 /* Ascending: memory between sums of sheared rows. Rows that are interleaved have more to read in a line by themselves;
  * where they are sheared again after that, or their ends are known, two kernels have fewer bounds to check. */
 static void cut_sheared(const weft_graph *graph, const uint8_t *live, uint8_t *materialized, uint8_t *marks)
@@ -114,6 +130,7 @@ static void cut_sheared(const weft_graph *graph, const uint8_t *live, uint8_t *m
 
 void weft_chains_cut(const weft_graph *graph, const uint8_t *live, uint8_t *materialized, uint8_t *room)
 {
+    cut_interleaved(graph, live, materialized);
     cut_joins(graph, live, materialized, room);
     memset(room, 0, graph->node_count);
     cut_reshapes(graph, live, materialized, room);

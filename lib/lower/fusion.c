@@ -578,20 +578,48 @@ static void demand_product(weft_fusion *fusion, const weft_node *permute)
     if (size.is_large && size.along && size.terms > WEFT_PRODUCT_FEW_TERMS) fusion->materialized[n] = 1;
 }
 
+/* Whether elements of a view are not at strides over what it views: axes are joined that do not follow each other, or
+ * padded. Not windows, of which there are more than of what they view. */
+static bool is_scattered(const weft_graph *graph, uint32_t n)
+{
+    uint32_t viewed = under_views(graph, n);
+    bool is_scattered = weft_op_id_of(weft_graph_node(graph, viewed)->op) == WEFT_OP_pad;
+    for (; n != viewed; n = weft_graph_node(graph, n)->inputs[0].node) {
+        const weft_node *node = weft_graph_node(graph, n);
+        if (weft_op_id_of(node->op) == WEFT_OP_window) return false;
+        is_scattered |= weft_op_id_of(node->op) == WEFT_OP_reshape && !weft_reshape_keeps_axes(graph, node) &&
+                        weft_op_id_of(weft_graph_node(graph, node->inputs[0].node)->op) == WEFT_OP_permute;
+    }
+    return is_scattered;
+}
+
+/* What is stored of a factor, under repetitions, and how many operations its elements take. */
+static uint32_t stored_factor(const weft_fusion *fusion, uint32_t n, uint32_t *out_weight)
+{
+    enum { WEIGHT_OF_PLACES = 8 };
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t factor = under_views(graph, n);
+    const weft_node *node = weft_graph_node(graph, factor);
+    *out_weight = fusion->weights[factor];
+    if (node->op->op_class == WEFT_CLASS_ELEMENTWISE || weft_op_id_of(node->op) == WEFT_OP_concat) return factor;
+    while (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_broadcast)
+        n = weft_graph_node(graph, n)->inputs[0].node;
+    *out_weight = is_scattered(graph, n) ? WEIGHT_OF_PLACES : 1;
+    return n;
+}
+
 /* A product done by loops reads its factors once for each row or column of the other one: a factor that would be
- * recomputed each time is stored first. */
+ * recomputed each time, or looked for, is stored first. */
 static void demand_factors(weft_fusion *fusion, const weft_node *dot)
 {
     const weft_graph *graph = fusion->compiled->graph;
     weft_product_size size = weft_product_size_of(fusion->space, dot);
     for (uint32_t i = 0; i < dot->input_count; i++) {
-        uint32_t factor = under_views(graph, dot->inputs[i].node);
-        const weft_node *node = weft_graph_node(graph, factor);
-        bool is_computed = node->op->op_class == WEFT_CLASS_ELEMENTWISE || weft_op_id_of(node->op) == WEFT_OP_concat;
-        if (!is_computed) continue;
+        uint32_t weight, factor = stored_factor(fusion, dot->inputs[i].node, &weight);
+        weft_shape shape = weft_graph_node(graph, factor)->types[0].shape;
         double again =
-            (double)size.results * (double)size.terms - (double)weft_count_bound(fusion->space, node->types[0].shape);
-        if (again * ((double)fusion->weights[factor] - 1) >= LARGE_PRODUCT_REPETITION) fusion->materialized[factor] = 1;
+            (double)size.results * (double)size.terms - (double)weft_count_bound(fusion->space, shape);
+        if (again * ((double)weight - 1) >= LARGE_PRODUCT_REPETITION) fusion->materialized[factor] = 1;
     }
 }
 
