@@ -94,6 +94,25 @@ static bool lies_along(weft_space *space, const weft_node *dot)
     return axis == SIZE_MAX || weft_dot_is_free(dot, 1, axis);
 }
 
+/* Where axis `axis` of what `value` permutes is in it. */
+static size_t permuted_place(weft_space *space, weft_value value, size_t axis)
+{
+    const weft_node *node = weft_graph_node(space->graph, value.node);
+    if (weft_op_id_of(node->op) != WEFT_OP_permute) return axis;
+    size_t place = permuted_place(space, node->inputs[0], axis), i = 0;
+    while ((size_t)node->attrs[0].ints.items[i] != place) i++;
+    return i;
+}
+
+/* Whether columns of B that are adjacent are windows with a stride, which vectors gather. */
+static bool has_distant_columns(weft_space *space, const weft_node *dot)
+{
+    const weft_node *node = weft_graph_node(space->graph, dot->inputs[1].node);
+    while (weft_op_id_of(node->op) == WEFT_OP_permute) node = weft_graph_node(space->graph, node->inputs[0].node);
+    if (weft_op_id_of(node->op) != WEFT_OP_window || node->attrs[2].integer == 1) return false;
+    return weft_dot_is_free(dot, 1, permuted_place(space, dot->inputs[1], (size_t)node->attrs[0].integer));
+}
+
 /* Whether loops with lanes along B are faster than the library, which packs B. 16-bit floats are widened as it
  * does so. */
 static bool is_near(weft_space *space, const weft_node *dot, int64_t terms, bool in_doubt)
@@ -102,7 +121,7 @@ static bool is_near(weft_space *space, const weft_node *dot, int64_t terms, bool
     int64_t multiplications = weft_multiply_bound(b_elements, count_rows(space, dot, 0));
     if (multiplications <= MEDIUM_PRODUCT_BYTES / element) return true;
     if (terms <= SMALL_B_TERMS && b_elements <= SMALL_B_BYTES / element) return true;
-    if (in_doubt || weft_dtype_is_float16(dot->types[0].dtype)) return false;
+    if (in_doubt || weft_dtype_is_float16(dot->types[0].dtype) || has_distant_columns(space, dot)) return false;
     if (terms <= FEW_LINES && count_rows(space, dot, 0) <= FEW_A_ROWS) return true;
     size_t axis = weft_innermost_axis(space, dot->inputs[0]);
     bool in_lines = axis != SIZE_MAX && weft_dot_is_free(dot, 0, axis);
@@ -133,16 +152,6 @@ static bool has_near_batches(weft_space *space, const weft_node *dot)
 {
     return weft_count_bound(space, weft_value_type(space->graph, dot->inputs[1])->shape) <=
            NEAR_BATCHES_BYTES / accumulator_size(dot);
-}
-
-/* Where axis `axis` of what `value` permutes is in it. */
-static size_t permuted_place(weft_space *space, weft_value value, size_t axis)
-{
-    const weft_node *node = weft_graph_node(space->graph, value.node);
-    if (weft_op_id_of(node->op) != WEFT_OP_permute) return axis;
-    size_t place = permuted_place(space, node->inputs[0], axis), i = 0;
-    while ((size_t)node->attrs[0].ints.items[i] != place) i++;
-    return i;
 }
 
 /* The columns of a B that is windows with stride 1 along what is innermost in memory, known; 0: it is not, or they are
