@@ -8,8 +8,12 @@ from compare import WIDE, elements
 from steps import Tracer
 
 NAMES = ["bool", "u1", "i4", "u4", "i8", "V2", "f2", "f4", "f8", "c8", "c16"]  # as weft_dtype counts
-# Inputs whose axes a composite wants to be known: these stay numbers where other extents become symbols.
-KNOWN = {("conv_transpose2d_groups", "w"): [2, 3], ("conv_transpose1d", "w"): [2], ("attention_grouped", "q"): [0]}
+# Convolutions whose kernels have known sizes: transposed ones want that, and others have a rule then.
+KERNELS = ["conv2d_stride_apart", "conv2d_stride_depthwise", "conv2d_stride_1x1", "conv_transpose1d", "conv_transpose1d_cut",
+           "conv_transpose1d_stride", "conv_transpose2d_apart", "conv_transpose2d_depthwise", "conv_transpose2d_dilation",
+           "conv_transpose2d_groups", "conv_transpose2d_output_padding", "conv_transpose2d_pad"]
+# Inputs whose axes stay numbers where other extents become symbols.
+KNOWN = {("attention_grouped", "q"): [0], **{(name, "w"): [2, 3] for name in KERNELS}}
 
 
 class Library(Weft):
