@@ -7,6 +7,7 @@
 
 typedef struct pooling {
     weft_spatial spatial;
+    int64_t known[WEFT_MAX_RANK]; /* the sizes */
     weft_extent sizes[WEFT_MAX_RANK], more[WEFT_MAX_RANK]; /* what the last window needs beyond the padding */
 } pooling;
 
@@ -23,7 +24,7 @@ static weft_extent reach_beyond(const pooling *p, size_t i, weft_extent extent, 
 
 static bool begin(const char *function, weft_tensor x, const weft_pool_options *options, pooling *out_p)
 {
-    int64_t sizes[WEFT_MAX_RANK], reach;
+    int64_t *sizes = out_p->known, reach;
     if (!weft_composite_begin(function, 1, 1, &x)) return false;
     if (options == NULL || options->size.count == 0) {
         weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function, "%s", "the windows have no size");
@@ -66,6 +67,24 @@ static weft_tensor pool(weft_tensor x, const pooling *p, weft_tensor padding, re
     return reduce(weft_spatial_windows_first(padded, p->sizes, &p->spatial), weft_axis_list_ints(&axes), false);
 }
 
+weft_tensor weft_spatial_sum(weft_tensor x, const int64_t *sizes, const weft_spatial *spatial, const weft_extent *more)
+{
+    pooling p = {.spatial = *spatial};
+    size_t count = spatial->count;
+    for (size_t i = 0; i < count; i++) {
+        p.sizes[i] = weft_extent_of(sizes[i]);
+        p.more[i] = more[i];
+    }
+    const weft_attr attrs[] = {{.ints = {count, sizes}},
+                               {.ints = {count, spatial->stride}},
+                               {.ints = {count, spatial->dilation}},
+                               {.ints = {count, spatial->low}},
+                               {.ints = {count, spatial->high}},
+                               {.extents = {count, more}}};
+    weft_tensor sum = pool(x, &p, weft_scalar_like(x, 0), weft_reduce_sum);
+    return weft_composite_as(WEFT_COMPOSED_window_sum, WEFT_TENSORS(x), attrs, sum);
+}
+
 /* What no element is less than; casts of -inf saturate. */
 static weft_tensor least_like(weft_tensor x)
 {
@@ -105,7 +124,7 @@ weft_tensor weft_average_pool(weft_tensor x, const weft_pool_options *options)
         return weft_tensor_failed(x.graph);
     }
     weft_tensor wide = weft_composite_widen(x), counts = weft_scalar_like(wide, 1);
-    weft_tensor sum = pool(wide, &p, weft_scalar_like(wide, 0), weft_reduce_sum);
+    weft_tensor sum = weft_spatial_sum(wide, p.known, &p.spatial, p.more);
     for (size_t i = 0; i < p.spatial.count; i++) {
         bool pads = !options->count_include_pad && (p.spatial.low[i] > 0 || p.spatial.high[i] > 0);
         bool varies = pads || !weft_extent_is_value(p.more[i], 0);

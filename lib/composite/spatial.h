@@ -30,6 +30,9 @@ weft_tensor weft_spatial_windows(weft_tensor x, const weft_extent *sizes, const 
 /* The same with the windows' own axes in front of the places, so that what runs over windows has the places innermost.
  */
 weft_tensor weft_spatial_windows_first(weft_tensor x, const weft_extent *sizes, const weft_spatial *spatial);
+/* The sum of each window of `sizes`, with zeros for padding and for `more` after each axis: linear, with a rule of its
+ * own. Floats and complex numbers. */
+weft_tensor weft_spatial_sum(weft_tensor x, const int64_t *sizes, const weft_spatial *spatial, const weft_extent *more);
 /* `x` with stride - 1 zeros between neighbours along `axis`; the extent that the axis has then. */
 weft_tensor weft_spatial_spread(weft_tensor x, size_t axis, int64_t stride);
 weft_extent weft_spatial_spread_extent(weft_extent extent, int64_t stride);

@@ -34,6 +34,7 @@ extern const weft_gradient_family weft_gradient_loss;
 extern const weft_gradient_family weft_gradient_attention;
 extern const weft_gradient_family weft_gradient_convolution;
 extern const weft_gradient_family weft_gradient_snapshots;
+extern const weft_gradient_family weft_gradient_pool;
 
 /* What `host` of the context of a vjp points to: the cotangents of the inputs so far, from uses after the node. A rule
  * may go on from one and return the new sum, where it says so. */

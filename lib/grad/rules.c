@@ -104,6 +104,7 @@ static const weft_gradient_row *find_composed(weft_composed_id id)
                                                     &weft_gradient_loss,
                                                     &weft_gradient_attention,
                                                     &weft_gradient_convolution,
+                                                    &weft_gradient_pool,
                                                     &weft_gradient_snapshots,
                                                     &shared};
     const weft_gradient_row *row = NULL;

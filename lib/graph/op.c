@@ -68,6 +68,8 @@ SCHEMA(while, {"carried", WEFT_ATTR_INT}, {"condition", WEFT_ATTR_REGION}, {"bod
 SCHEMA(attention, {"causal", WEFT_ATTR_BOOL}, {"offset", WEFT_ATTR_EXTENT}, SCHEMA_END);
 SCHEMA(conv, {"stride", WEFT_ATTR_INTS}, {"dilation", WEFT_ATTR_INTS}, {"low", WEFT_ATTR_INTS},
        {"high", WEFT_ATTR_INTS}, {"groups", WEFT_ATTR_INT}, SCHEMA_END);
+SCHEMA(window_sum, {"size", WEFT_ATTR_INTS}, {"stride", WEFT_ATTR_INTS}, {"dilation", WEFT_ATTR_INTS},
+       {"low", WEFT_ATTR_INTS}, {"high", WEFT_ATTR_INTS}, {"more", WEFT_ATTR_EXTENTS}, SCHEMA_END);
 SCHEMA(moment, {"axes", WEFT_ATTR_INTS}, {"correction", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(norm, {"axes", WEFT_ATTR_INTS}, {"order", WEFT_ATTR_FLOAT}, SCHEMA_END);
 SCHEMA(normalize, {"axes", WEFT_ATTR_INTS}, {"epsilon", WEFT_ATTR_FLOAT}, {"centered", WEFT_ATTR_BOOL}, SCHEMA_END);
