@@ -239,8 +239,7 @@ weft_tensor weft_conv_scatter(weft_tensor x, weft_tensor w, const weft_spatial *
                                {.ints = {spatial->count, spatial->low}},
                                {.ints = {spatial->count, spatial->high}},
                                {.integer = groups}};
-    return weft_composite_as(WEFT_COMPOSED_conv_transpose, WEFT_TENSORS(x, w), attrs,
-                             scatter_phases(&t, way, extents));
+    return weft_composite_as(WEFT_COMPOSED_conv_transpose, WEFT_TENSORS(x, w), attrs, scatter_phases(&t, way, extents));
 }
 
 /* ---- the function ---- */

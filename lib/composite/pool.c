@@ -7,7 +7,7 @@
 
 typedef struct pooling {
     weft_spatial spatial;
-    int64_t known[WEFT_MAX_RANK]; /* the sizes */
+    int64_t known[WEFT_MAX_RANK];                          /* the sizes */
     weft_extent sizes[WEFT_MAX_RANK], more[WEFT_MAX_RANK]; /* what the last window needs beyond the padding */
 } pooling;
 
@@ -75,12 +75,9 @@ weft_tensor weft_spatial_sum(weft_tensor x, const int64_t *sizes, const weft_spa
         p.sizes[i] = weft_extent_of(sizes[i]);
         p.more[i] = more[i];
     }
-    const weft_attr attrs[] = {{.ints = {count, sizes}},
-                               {.ints = {count, spatial->stride}},
-                               {.ints = {count, spatial->dilation}},
-                               {.ints = {count, spatial->low}},
-                               {.ints = {count, spatial->high}},
-                               {.extents = {count, more}}};
+    const weft_attr attrs[] = {
+        {.ints = {count, sizes}},        {.ints = {count, spatial->stride}}, {.ints = {count, spatial->dilation}},
+        {.ints = {count, spatial->low}}, {.ints = {count, spatial->high}},   {.extents = {count, more}}};
     weft_tensor sum = pool(x, &p, weft_scalar_like(x, 0), weft_reduce_sum);
     return weft_composite_as(WEFT_COMPOSED_window_sum, WEFT_TENSORS(x), attrs, sum);
 }

@@ -96,6 +96,30 @@ static int64_t within(int64_t step, weft_extent extent)
     return step < 1 ? 1 : step;
 }
 
+/* The sum along axis `row` of windows `x`, whose arguments are right. */
+static weft_tensor add_windows(weft_tensor x, size_t row, weft_extent extent, int64_t stride, int64_t dilation)
+{
+    bool is_one = weft_extent_is_value(weft_tensor_extent(x, -1), 1);
+    stride = within(stride, extent);
+    dilation = is_one ? 1 : within(dilation, extent);
+    weft_tensor rows = put_last_first(x, row);
+    if (stride == 1 && !is_one) return add_rows(rows, row, row + 1, dilation, extent);
+    if (dilation == 1) return add_blocks(rows, row, extent, stride);
+    return add_rows(spread(rows, row + 1, stride), row, row + 1, dilation, extent);
+}
+
+/* Whether the axes after `axis`, except for the last one, are known to have few elements, like windows along axes
+ * before. */
+static bool is_before_short_axes(weft_tensor x, size_t axis)
+{
+    enum { MOST = 32 };
+    size_t last = weft_tensor_rank(x) - 1;
+    weft_shape shape = weft_tensor_shape(x);
+    int64_t count;
+    return axis + 1 < last && weft_extent_is_static(weft_extent_product(shape, axis + 1, last), &count) &&
+           count <= MOST;
+}
+
 static weft_tensor window_add(weft_tensor x, int64_t axis, weft_extent extent, int64_t stride, int64_t dilation)
 {
     int64_t at;
@@ -105,14 +129,12 @@ static weft_tensor window_add(weft_tensor x, int64_t axis, weft_extent extent, i
         !check_steps(x, stride, dilation) || !check_windows(x, at, extent, stride, dilation)) {
         return weft_tensor_failed(x.graph);
     }
-    bool is_one = weft_extent_is_value(weft_tensor_extent(x, -1), 1);
-    stride = within(stride, extent);
-    dilation = is_one ? 1 : within(dilation, extent);
-    size_t row = (size_t)at;
-    weft_tensor rows = put_last_first(x, row);
-    if (stride == 1 && !is_one) return add_rows(rows, row, row + 1, dilation, extent);
-    if (dilation == 1) return add_blocks(rows, row, extent, stride);
-    return add_rows(spread(rows, row + 1, stride), row, row + 1, dilation, extent);
+    /* What is added up has long rows in memory. */
+    if (!is_before_short_axes(x, (size_t)at)) return add_windows(x, (size_t)at, extent, stride, dilation);
+    int64_t last = (int64_t)weft_tensor_rank(x) - 2;
+    weft_tensor moved = weft_moveaxis(x, WEFT_INTS(at), WEFT_INTS(last));
+    weft_tensor sums = add_windows(moved, (size_t)last, extent, stride, dilation);
+    return weft_moveaxis(sums, WEFT_INTS(last), WEFT_INTS(at));
 }
 
 weft_tensor weft_window_add(weft_tensor x, int64_t axis, weft_extent extent, int64_t stride, int64_t dilation)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Derivatives of convolution. With the sum over all of x[n, c, i * stride + k * dilation - low] * w[o, c, k] * g[n, o, i]
+ * Derivatives of convolution. With the sum over all of
+ *
+ *     x[n, c, i * stride + k * dilation - low] * w[o, c, k] * g[n, o, i]
+ *
  * three functions are linear in each of two of the operands: the convolution of x by w, the transposed convolution of g
  * by w, and what here is the kernel of x and g. Derivatives of each are the other two, so that no array of windows is
  * summed up, however often one differentiates.
@@ -35,8 +38,7 @@ static weft_tensor keep_places(const convolution *c, weft_tensor x, size_t first
     for (size_t i = 0; i < c->spatial.count && weft_tensor_is_valid(x); i++) {
         weft_extent size = weft_tensor_extent(like, (int64_t)(2 + i));
         int64_t axis = (int64_t)(first + i);
-        if (!weft_extent_equal(weft_tensor_extent(x, axis), size))
-            x = weft_narrow(x, axis, weft_extent_of(0), size);
+        if (!weft_extent_equal(weft_tensor_extent(x, axis), size)) x = weft_narrow(x, axis, weft_extent_of(0), size);
     }
     return x;
 }
@@ -159,8 +161,7 @@ static void push(const weft_gradient_context *c, bilinear function, weft_tensor 
         weft_tensor operands[] = {c->inputs.items[0], c->inputs.items[1]};
         if (!weft_gradient_given(c, i)) continue;
         operands[i] = c->given.items[i];
-        out_values[0] =
-            weft_gradient_add(out_values[0], function(&of, operands[0], operands[1], c->outputs.items[0]));
+        out_values[0] = weft_gradient_add(out_values[0], function(&of, operands[0], operands[1], c->outputs.items[0]));
     }
 }
 

@@ -85,12 +85,9 @@ static weft_status *vjp_window_sum(const weft_gradient_context *c, weft_tensor *
     weft_tensor x = c->inputs.items[0], g = c->given.items[0];
     size_t count = c->attrs[0].ints.count, first = weft_tensor_rank(x) - count;
     for (size_t i = 0; i < count; i++) {
-        axis_sum a = {(int64_t)(first + i),
-                      c->attrs[0].ints.items[i],
-                      c->attrs[1].ints.items[i],
-                      c->attrs[2].ints.items[i],
-                      c->attrs[3].ints.items[i],
-                      weft_tensor_extent(x, (int64_t)(first + i))};
+        axis_sum a = {(int64_t)(first + i),      c->attrs[0].ints.items[i],
+                      c->attrs[1].ints.items[i], c->attrs[2].ints.items[i],
+                      c->attrs[3].ints.items[i], weft_tensor_extent(x, (int64_t)(first + i))};
         if (a.size == 1) a.dilation = 1;
         g = add_windows(&a, g);
     }

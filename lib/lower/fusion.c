@@ -617,8 +617,7 @@ static void demand_factors(weft_fusion *fusion, const weft_node *dot)
     for (uint32_t i = 0; i < dot->input_count; i++) {
         uint32_t weight, factor = stored_factor(fusion, dot->inputs[i].node, &weight);
         weft_shape shape = weft_graph_node(graph, factor)->types[0].shape;
-        double again =
-            (double)size.results * (double)size.terms - (double)weft_count_bound(fusion->space, shape);
+        double again = (double)size.results * (double)size.terms - (double)weft_count_bound(fusion->space, shape);
         if (again * ((double)weight - 1) >= LARGE_PRODUCT_REPETITION) fusion->materialized[factor] = 1;
     }
 }

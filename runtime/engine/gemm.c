@@ -66,7 +66,8 @@ static bool continues(const weft_gemm_axes *axes, int64_t stride)
  * Whether an axis of the batch along which one operand does not move is better one more axis of rows or columns, `own`
  * of which there are. Otherwise each of many products goes through all of the other operand, which costs the more the
  * fewer rows it serves; but these are packed then, and tiles of C have seams, which costs the more the fewer terms
- * there are. Measured on Sapphire Rapids.
+ * there are. An axis that does not fill a vector is joined whatever the other side is: 32 groups of 4 x 3136 x 36
+ * take 1.2 ms instead of 5.1. Measured on Sapphire Rapids, the last on Zen 3.
  */
 static bool is_worth_joining(int64_t own, int64_t other, int64_t terms)
 {

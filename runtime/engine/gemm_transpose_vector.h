@@ -12,9 +12,8 @@
 enum { NAME(LANES) = sizeof(VECTOR) / sizeof(ELEMENT) };
 
 /* Inlined with constants where the square is whole. Where lines are missing the last one is read again. */
-static inline __attribute__((always_inline)) void NAME(move_square)(const char *from, const ptrdiff_t *offsets,
-                                                                    int64_t lines, int64_t terms, ELEMENT *out,
-                                                                    int64_t width)
+static inline __attribute__((always_inline)) void
+NAME(move_square)(const char *from, const ptrdiff_t *offsets, int64_t lines, int64_t terms, ELEMENT *out, int64_t width)
 {
     VECTOR square[NAME(LANES)];
     UNROLL for (int64_t i = 0; i < NAME(LANES); i++)
@@ -40,9 +39,8 @@ void FUNCTION(const char *from, const ptrdiff_t *offsets, int64_t lines, int64_t
         int64_t count = lines - i < NAME(LANES) ? lines - i : NAME(LANES), t = 0;
         for (; count == NAME(LANES) && t + NAME(LANES) <= terms; t += NAME(LANES), at += sizeof(VECTOR))
             NAME(move_square)(at, offsets + i, NAME(LANES), NAME(LANES), column + t * width, width);
-        for (; t < terms; t += NAME(LANES), at += sizeof(VECTOR))
-            NAME(move_square)
-            (at, offsets + i, count, terms - t < NAME(LANES) ? terms - t : NAME(LANES), column + t * width, width);
+        for (; t < terms; t += NAME(LANES), at += sizeof(VECTOR)) NAME(move_square)
+        (at, offsets + i, count, terms - t < NAME(LANES) ? terms - t : NAME(LANES), column + t * width, width);
     }
 }
 
