@@ -99,14 +99,9 @@ static const weft_gradient_row *find_op(weft_op_id id)
 
 static const weft_gradient_row *find_composed(weft_composed_id id)
 {
-    const weft_gradient_family *const families[] = {&weft_gradient_activation,
-                                                    &weft_gradient_normalize,
-                                                    &weft_gradient_loss,
-                                                    &weft_gradient_attention,
-                                                    &weft_gradient_convolution,
-                                                    &weft_gradient_pool,
-                                                    &weft_gradient_snapshots,
-                                                    &shared};
+    const weft_gradient_family *const families[] = {
+        &weft_gradient_activation,  &weft_gradient_normalize, &weft_gradient_loss,      &weft_gradient_attention,
+        &weft_gradient_convolution, &weft_gradient_pool,      &weft_gradient_snapshots, &shared};
     const weft_gradient_row *row = NULL;
     for (size_t i = 0; row == NULL && i < sizeof families / sizeof *families; i++) row = find(families[i], id);
     return row;
