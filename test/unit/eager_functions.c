@@ -19,6 +19,7 @@ static const struct {
     {"einsum_labels", "an extension: weft_eager_call"},
     {"fold", "takes a function: weft_eager_call"},
     {"fold_in_segments", "takes a function: weft_eager_call"},
+    {"fold_with_snapshots", "takes a function: weft_eager_call"},
     {"while", "takes functions: weft_eager_call"},
     {"while_at_most", "takes functions: weft_eager_call"},
     {"cond", "takes functions: weft_eager_call"},
