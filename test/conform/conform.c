@@ -11,9 +11,8 @@
  * With --device the same is done on a device whose memory the host cannot read and whose queues do nothing until
  * somebody waits, without threads, specialised variants and static extents; the code is that of a runtime of the CPU.
  * With --objects FOLDER it also writes objects of the programs, for --target and the levels of --isa, and records of
- * the runs, whose code is not optimised then: that of the objects is. With -q code is not optimised. With -o only cases
- * run that have an op in a kind of dtype that no case before them has it in. With -c nothing runs: every built-in op must
- * be in the files in every dtype it takes.
+ * the runs. With -q code is not optimised. With -o only cases run that have an op in a kind of dtype that no case
+ * before them has it in. With -c nothing runs: every built-in op must be in the files in every dtype it takes.
  */
 #include "test/conform/case.h"
 #include "test/conform/coverage.h"
@@ -492,10 +491,7 @@ int main(int argc, char **argv)
     const char *objects = NULL;
     bool good = true;
     for (int i = 1; i + 1 < argc; i++) {
-        if (strcmp(argv[i], "--objects") == 0) {
-            objects = argv[i + 1];
-            code = WEFT_CODE_QUICK;
-        }
+        if (strcmp(argv[i], "--objects") == 0) objects = argv[i + 1];
         if (strcmp(argv[i], "--isa") == 0) all.object_options.isa = argv[i + 1];
         if (strcmp(argv[i], "--target") == 0) all.object_options.target = argv[i + 1];
         if (strcmp(argv[i], "-k") == 0) all.only = argv[i + 1];
