@@ -431,7 +431,7 @@ typedef struct weft_eager_argument {
         weft_eager_array **results;
         struct {
             union {
-#define WEFT_EAGER_OPTIONS_FIELD_(letter, type) type letter;
+#define WEFT_EAGER_OPTIONS_FIELD_(letter, type) type options_##letter; /* the letter alone may be a macro */
                 WEFT_EAGER_OPTIONS_(WEFT_EAGER_OPTIONS_FIELD_)
             } of;
             /* Of its lists, one after the other, as far as there is room. */
@@ -602,7 +602,7 @@ static inline void weft_eager_keep_all_(int64_t *items, weft_ints a, weft_ints b
         weft_eager_argument argument;                                                                                  \
         argument.kind = options == NULL ? WEFT_EAGER_NULL : WEFT_EAGER_OPTIONS;                                        \
         argument.count = WEFT_EAGER_OPTIONS_##letter;                                                                  \
-        if (options != NULL) argument.value.options.of.letter = *options;                                              \
+        if (options != NULL) argument.value.options.of.options_##letter = *options;                                    \
         return argument;                                                                                               \
     }
 WEFT_EAGER_OPTIONS_(WEFT_EAGER_OPTIONS_ARGUMENT_)

@@ -32,7 +32,8 @@ typedef struct weft_sgd_options {
     bool nesterov;       /* looks ahead by the momentum, which is not 0; Sutskever et al., 2013 */
 } weft_sgd_options;
 /* p - rate * v, where v = momentum * velocity + gradient. Without momentum v is the gradient, and a velocity does not
- * matter: it may be WEFT_NO_TENSOR, and is the next one, too, as it is. */
+ * matter: it may be WEFT_NO_TENSOR, and is the next one, too, as it is; eagerly there is no next one then, and its
+ * place NULL. */
 weft_tensor weft_sgd(weft_tensor parameter, weft_tensor gradient, weft_tensor rate, weft_tensor velocity,
                      const weft_sgd_options *options, weft_tensor *out_velocity);
 

@@ -4,8 +4,9 @@
 /*
  * Loops and branches. A body is traced once, by a function that is called before weft_fold and the like return.
  * Everything traced during the call belongs to the body, and runs as often as the body runs; tensors of the enclosing
- * graph, and of enclosing bodies, may be used in it directly. Trace loop invariants beforehand: then they are computed
- * once.
+ * graph, and of enclosing bodies, may be used in it directly. Products, reductions and functions in a fold that no
+ * iteration changes are computed once, before it, unless they are large or may fail; trace other loop invariants
+ * beforehand.
  *
  *     static void body(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
  *     {
@@ -21,7 +22,7 @@
  * Regions nest at most 64 deep, including those of functions that trace loops; the body of a deeper one, which is
  * UNSUPPORTED, is not called.
  *
- * All three return result 0 and write all results to `out_results`, which may be NULL. A data error in a loop names the
+ * All return result 0 and write all results to `out_results`, which may be NULL. A data error in a loop names the
  * iteration. Runs check for cancellation in every iteration.
  */
 #include <weft/ops.h>

@@ -3,6 +3,7 @@
 #include <weft/region.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include "lib/composite/composite.h"
 #include "runtime/base/float_mode.h"
 
@@ -107,6 +108,23 @@ bool weft_composite_fold_as(weft_composed_id function, const weft_attr *attrs, w
     return well;
 }
 
+/* A fold over a value of its own: an equal one, which may be differentiated in another way, is another node. */
+static weft_tensor fold_apart(weft_graph *graph, weft_extent trips, weft_tensors initial, weft_fold_body body,
+                              void *context, weft_tensor *out_results)
+{
+    size_t size = initial.count * sizeof(weft_tensor);
+    weft_tensor *values = weft_allocate(graph->allocator, size);
+    if (values == NULL) {
+        weft_graph_fail(graph, weft_status_out_of_memory());
+        return weft_tensor_failed(graph);
+    }
+    memcpy(values, initial.items, size);
+    if (weft_tensor_is_valid(values[0])) values[0] = weft_trace_barrier((weft_tensors){1, values}, false);
+    weft_tensor first = weft_fold(trips, (weft_tensors){initial.count, values}, body, context, out_results);
+    weft_free(graph->allocator, values, size);
+    return first;
+}
+
 weft_tensor weft_fold_with_snapshots(weft_extent trips, int64_t count, weft_tensors initial, weft_fold_body body,
                                      void *context, weft_tensor *out_results)
 {
@@ -118,7 +136,7 @@ weft_tensor weft_fold_with_snapshots(weft_extent trips, int64_t count, weft_tens
                         count);
         return fail(graph, initial.count, out_results);
     }
-    weft_tensor first = weft_fold(trips, initial, body, context, out_results);
+    weft_tensor first = fold_apart(graph, trips, initial, body, context, out_results);
     bool well = weft_tensor_is_valid(first) &&
                 weft_composite_fold_as(WEFT_COMPOSED_fold_with_snapshots, &(weft_attr){.integer = count}, first);
     return well ? first : fail(graph, initial.count, out_results);

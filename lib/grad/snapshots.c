@@ -186,11 +186,12 @@ static weft_status *reduce_body(snapshots *s, const bool *needed)
     return NULL;
 }
 
-/* A stack with `first` in its first place. */
+/* A stack with `first` in its first place. No more is stored than there are iterations. */
 static weft_tensor stack_of(const snapshots *s, weft_tensor first)
 {
     weft_shape shape = weft_tensor_shape(first);
-    weft_extent extents[WEFT_MAX_RANK] = {weft_extent_of(s->back->snapshots + 1)};
+    weft_extent most = weft_extent_min(s->back->loop.trips, weft_extent_of(s->back->snapshots));
+    weft_extent extents[WEFT_MAX_RANK] = {weft_extent_plus(most, 1)};
     for (size_t i = 0; i < shape.rank; i++) extents[1 + i] = shape.extents[i];
     weft_tensor empty = weft_zeros(first.graph, weft_tensor_dtype(first), (weft_shape){1 + shape.rank, extents});
     return weft_gradient_keep(empty, weft_scalar(first.graph, WEFT_I64, 0), first);

@@ -96,6 +96,7 @@ struct weft_graph {
     size_t guard_count, guard_capacity, located_guards;
     weft_map guards_between; /* kind and extents -> `last` of those guards, in the arena */
     size_t composition;      /* the first guard of the innermost composition that is being traced; SIZE_MAX: none */
+    int64_t barrier_count;  /* numbers given to barriers */
     weft_location location; /* of what is made now, where that is known beforehand: from a node that is there already */
     const char *file;       /* the last one that weft_graph_location copied */
     weft_blobs blobs;       /* bytes of large constants */
@@ -215,6 +216,15 @@ static inline weft_ints weft_reduced_axes(const weft_node *node)
 {
     if (weft_op_id_of(node->op) == WEFT_OP_dot) return node->attrs[2].ints;
     return node->op->attrs[0].kind == WEFT_ATTR_INT ? (weft_ints){1, &node->attrs[0].integer} : node->attrs[0].ints;
+}
+
+/* Whether an elementwise op may report an error for an element: then every element has to be computed. */
+static inline bool weft_node_may_fail(const weft_node *node)
+{
+    weft_op_id id = weft_op_id_of(node->op);
+    weft_dtype_kind kind = weft_dtype_info_of(node->types[0].dtype)->kind;
+    bool divides = id == WEFT_OP_div || id == WEFT_OP_remainder || id == WEFT_OP_fmod;
+    return divides && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED);
 }
 
 /* Why weft_graph_find_op has no op of that name: a format for the name. */

@@ -291,15 +291,6 @@ static bool is_gather(const weft_node *node)
     return weft_indexing_first(id) != 0 && !weft_indexing_updates(id);
 }
 
-/* Whether the op may report an error for an element: then every element has to be computed. */
-static bool may_fail(const weft_node *node)
-{
-    weft_op_id id = weft_op_id_of(node->op);
-    weft_dtype_kind kind = weft_dtype_info_of(node->types[0].dtype)->kind;
-    bool divides = id == WEFT_OP_div || id == WEFT_OP_remainder || id == WEFT_OP_fmod;
-    return divides && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED);
-}
-
 /* Whether the element of a result at a place is computed from elements of the operands whose places are affine in it.
  */
 static bool is_local(const weft_graph *graph, const weft_node *node)
@@ -311,7 +302,7 @@ static bool is_local(const weft_graph *graph, const weft_node *node)
     case WEFT_OP_flip:
     case WEFT_OP_barrier: return true;
     case WEFT_OP_reshape: return weft_reshape_keeps_axes(graph, node);
-    default: return node->op->op_class == WEFT_CLASS_ELEMENTWISE && !may_fail(node);
+    default: return node->op->op_class == WEFT_CLASS_ELEMENTWISE && !weft_node_may_fail(node);
     }
 }
 

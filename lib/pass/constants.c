@@ -94,20 +94,29 @@ static weft_tensor constant_of(const weft_rewrite_site *site, double value)
     return weft_constant(site->graph, dtype, (weft_ints){0, NULL}, element);
 }
 
+/* The low bits: all machines that weft is for have them first. */
+static weft_tensor low_bits(const weft_rewrite_site *site, int64_t value)
+{
+    unsigned char element[16] = {0};
+    weft_dtype dtype = site->node->types[0].dtype;
+    memcpy(element, &value, weft_dtype_size(dtype));
+    return weft_constant(site->graph, dtype, (weft_ints){0, NULL}, element);
+}
+
 weft_tensor weft_constant_cast(const weft_rewrite_site *site)
 {
     scalar x;
     const int64_t most = INT64_C(1) << 53; /* doubles have these exactly */
-    if (!read(site, 0, &x) || weft_dtype_info_of(site->node->types[0].dtype)->kind == WEFT_KIND_COMPLEX)
-        return weft_site_leave();
+    weft_dtype_kind kind = weft_dtype_info_of(site->node->types[0].dtype)->kind;
+    if (!read(site, 0, &x) || kind == WEFT_KIND_COMPLEX) return weft_site_leave();
     if (x.is_float) return constant_of(site, x.real);
+    if (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED) return low_bits(site, x.integer);
     return x.integer >= -most && x.integer <= most ? constant_of(site, (double)x.integer) : weft_site_leave();
 }
 
 static double compute_f32(weft_op_id op, float a, float b)
 {
-    float result = op == WEFT_OP_add ? a + b : op == WEFT_OP_sub ? a - b : op == WEFT_OP_mul ? a * b : a / b;
-    return result;
+    return op == WEFT_OP_add ? a + b : op == WEFT_OP_sub ? a - b : op == WEFT_OP_mul ? a * b : a / b;
 }
 
 static double compute_f64(weft_op_id op, double a, double b)

@@ -7,6 +7,6 @@
  * NaN, which has a payload. */
 weft_tensor weft_constant_compare(const weft_rewrite_site *site); /* eq, ne, lt, le, gt, ge */
 weft_tensor weft_constant_test(const weft_rewrite_site *site);    /* not of a bool, is_finite, is_nan */
-weft_tensor weft_constant_cast(const weft_rewrite_site *site);
+weft_tensor weft_constant_cast(const weft_rewrite_site *site);    /* from integers to integers the low bits */
 weft_tensor weft_constant_compute(const weft_rewrite_site *site); /* add, sub, mul, div in f32 and f64 */
 #endif

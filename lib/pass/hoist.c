@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What no iteration of a fold changes is computed once, before it, where that is worth memory: products, reductions,
- * scans, sorts, and functions of which the results are no larger than what they are computed from.
+ * scans and sorts that are not much larger than what the fold reads, and functions of which the results are no larger
+ * than what they are computed from.
  *
  * requires: merge_folds, which compares bodies, has run
  * maintains: the bits of the outputs
@@ -30,14 +31,6 @@ typedef struct hoister {
 
 /* ---- which ---- */
 
-static bool may_fail(const weft_node *node)
-{
-    weft_op_id id = weft_op_id_of(node->op);
-    weft_dtype_kind kind = weft_dtype_info_of(node->types[0].dtype)->kind;
-    bool divides = id == WEFT_OP_div || id == WEFT_OP_remainder || id == WEFT_OP_fmod;
-    return divides && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED);
-}
-
 static bool may_move(const weft_node *node)
 {
     weft_op_id id = weft_op_id_of(node->op);
@@ -45,7 +38,8 @@ static bool may_move(const weft_node *node)
     case WEFT_CLASS_INDEX: return id == WEFT_OP_concat;
     case WEFT_CLASS_REGION:
     case WEFT_CLASS_OPAQUE: return false;
-    default: return node->output_count == 1 && id != WEFT_OP_input && id != WEFT_OP_barrier && !may_fail(node);
+    default:
+        return node->output_count == 1 && id != WEFT_OP_input && id != WEFT_OP_barrier && !weft_node_may_fail(node);
     }
 }
 
@@ -101,10 +95,25 @@ static bool is_covered(hoister *h, uint32_t number)
     return found;
 }
 
+/* Whether the node is known to have at most a few times the elements of all that the fold reads. */
+static bool is_moderate(hoister *h, uint32_t number)
+{
+    enum { FEW_TIMES = 4 };
+    const weft_graph *graph = h->body->graph;
+    weft_expr count = count_elements(graph, &weft_graph_node(graph, number)->types[0]);
+    weft_expr all = weft_expr_constant(graph->exprs, 0);
+    for (size_t i = 1; i < h->body->parameters.count; i++) {
+        const weft_node *parameter = weft_graph_node(graph, h->body->parameters.items[i].node);
+        all = weft_expr_add(graph->exprs, all, count_elements(graph, &parameter->types[0]));
+    }
+    weft_expr most = weft_expr_mul(graph->exprs, all, weft_expr_constant(graph->exprs, FEW_TIMES));
+    return weft_expr_always_nonnegative(graph->exprs, weft_expr_sub(graph->exprs, most, count));
+}
+
 static bool is_worth_memory(hoister *h, uint32_t number)
 {
     const weft_node *node = weft_graph_node(h->body->graph, number);
-    if (is_step(node)) return true;
+    if (is_step(node)) return is_moderate(h, number);
     return node->op->op_class == WEFT_CLASS_ELEMENTWISE && is_covered(h, number);
 }
 

@@ -46,16 +46,17 @@ weft_tensor weft_stop_gradient(weft_tensor x)
     return unary(WEFT_OP_stop_gradient, x, NULL);
 }
 
-/* The number is that of the node, or one beyond it where a text has used that. */
+/* Numbers count up in the root, so that bodies of regions differ by those in them; what a text has used is left out. */
 weft_tensor weft_trace_barrier(weft_tensors operands, bool keep)
 {
     weft_graph *graph = weft_trace_graph(operands);
     weft_tensor made = weft_tensor_failed(graph);
     if (graph == NULL) return made;
     size_t count = graph->node_count;
-    int64_t number = (int64_t)count;
+    weft_graph *root = weft_graph_root(graph);
     do {
-        made = weft_trace_op(graph, WEFT_OP_barrier, operands, (weft_attr[]){{.integer = number++}, {.integer = keep}});
+        const weft_attr attrs[] = {{.integer = root->barrier_count++}, {.integer = keep}};
+        made = weft_trace_op(graph, WEFT_OP_barrier, operands, attrs);
     } while (weft_tensor_is_valid(made) && made.node < count);
     return made;
 }

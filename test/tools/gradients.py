@@ -2,6 +2,8 @@
 """`weft check-gradients` on small graphs: gradients.py WEFT."""
 import re
 
+import numpy
+
 from support import FAILED, MISUSED, OK, Command, main
 
 SMOOTH = """weft 0.1
@@ -171,6 +173,15 @@ class Gradients(Command):
         self.weft("opt", "relu.weft", "--save", "relu.saved")
         self.refuses(MISUSED, "check-gradients: 'relu.saved' is a saved program; gradients are those of a graph",
                      "check-gradients", "relu.saved")
+        (self.folder / "given.weft").write_text('weft 0.1\nsymbol n in [1, 9]\ngraph {\n  %x = input() {name = "x", dtype = f32, shape = [n, 3]}\n'
+                                                "  %0 = exp(%x)\n  return y = %0\n}\n")
+        for sentence, given in [
+                ("f64[2, 32] in its file, but f64[2, 3] in the graph", numpy.zeros((2, 32), "f4")),
+                ("f64[6] in its file, but f64[4, 3] in the graph", numpy.zeros(6)),
+                ("i32[4, 3] in its file, but f64[4, 3] in the graph", numpy.zeros((4, 3), "i4")),
+                ("c64[4, 3] in its file, but f64[4, 3] in the graph", numpy.zeros((4, 3), "c8"))]:
+            numpy.save(self.folder / "given.npy", given)
+            self.refuses(MISUSED, f"check-gradients: input 'x' is {sentence}", "check-gradients", "given.weft", "x=given.npy")
         (self.folder / "whole.weft").write_text(RELU.replace("f64", "i64"))
         self.refuses(MISUSED, "check-gradients: the graph has no gradient: it takes an input and an output of a float dtype",
                      "check-gradients", "whole.weft")

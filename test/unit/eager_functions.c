@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions called on arrays: all public ones, with options, without an operand, with several results. */
 #include <string.h>
+/* Macros of one letter do no harm to the headers. */
+#define N 1
+#define V 2
 #include <weft/einsum.h>
 #include <weft/weft.h>
+#undef N
+#undef V
 #include "test/unit/eager_fixture.h"
 
 /* ---- every public tracing function ---- */

@@ -305,12 +305,62 @@ static void rows_are_added_in_place(void **state)
     weft_graph_destroy(s.graph);
 }
 
+static void square(void *context, const weft_tensor *inputs, weft_tensor *out_results)
+{
+    (void)context;
+    out_results[0] = weft_mul(inputs[0], inputs[0]);
+}
+
+static void scale(void *context, weft_tensors inputs, weft_tensors results, weft_tensors cotangents,
+                  weft_tensor *out_cotangents)
+{
+    (void)inputs, (void)results;
+    out_cotangents[0] = weft_mul(cotangents.items[0], *(const double *)context);
+}
+
+static void square_by_rule(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)index;
+    out_next[0] = weft_custom_gradient(WEFT_TENSORS(carried[0]), 1, square, NULL, context, NULL);
+}
+
+static void square_row(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index;
+    square(NULL, carried, out_next);
+}
+
+/* Equal loops are one, unless their derivatives differ: by a rule in the body, or by what is stored. */
+static void loops_with_derivatives_of_their_own_are_apart(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensors initial = WEFT_TENSORS(s.v);
+    static double three = 3, five = 5;
+    weft_gradient_rule rules[2] = {{.context = &three, .vjp = scale}, {.context = &five, .vjp = scale}};
+    weft_extent trips = weft_extent_of(2);
+    weft_tensor loops[] = {weft_fold(trips, initial, square_by_rule, &rules[0], NULL),
+                           weft_fold(trips, initial, square_by_rule, &rules[1], NULL),
+                           weft_fold(trips, initial, square_row, NULL, NULL),
+                           weft_fold_with_snapshots(trips, 1, initial, square_row, NULL, NULL),
+                           weft_fold_with_snapshots(trips, 2, initial, square_row, NULL, NULL)};
+    for (size_t a = 0; a < 5; a++)
+        for (size_t b = 0; b < a; b++) assert_true(loops[a].node != loops[b].node);
+    weft_tensor again = weft_fold(trips, initial, square_row, NULL, NULL);
+    assert_int_equal(again.node, loops[2].node);
+    assert_null(weft_graph_error(s.graph));
+    weft_graph_destroy(s.graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(derivatives_add_no_guards),     cmocka_unit_test(gradients_trace_few_nodes),
-        cmocka_unit_test(parts_side_by_side_are_joined), cmocka_unit_test(other_parts_are_added),
+        cmocka_unit_test(derivatives_add_no_guards),
+        cmocka_unit_test(gradients_trace_few_nodes),
+        cmocka_unit_test(parts_side_by_side_are_joined),
+        cmocka_unit_test(other_parts_are_added),
         cmocka_unit_test(rows_are_added_in_place),
+        cmocka_unit_test(loops_with_derivatives_of_their_own_are_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

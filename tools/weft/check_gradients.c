@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 enum {
     EXTENT = 4,
     POINTS = 3,
+    TYPE_TEXT = 200,
     MOST_ORDER = 4 /* each order takes many times what the one below it takes */
 };
 
@@ -128,13 +130,15 @@ static weft_status *bind_shape(weft_setting *setting, const weft_program *progra
 
 /* ---- inputs ---- */
 
-/* A row-major copy of the dtype that the graph has now. */
+/* A row-major copy, of the dtype that the graph has now if both are real, or complex, floats. */
 static weft_status *convert(weft_array *given, weft_dtype dtype, weft_array **out_array)
 {
     weft_array *copy;
+    weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
+    bool is_alike = is_float(dtype) && kind == weft_dtype_info_of(weft_array_dtype(given))->kind;
     WEFT_TRY(weft_array_create(NULL, weft_array_dtype(given), weft_array_rank(given), weft_array_shape(given), &copy));
     weft_status *status = weft_array_copy(copy, given);
-    if (status == NULL && (!is_float(dtype) || dtype == weft_array_dtype(given))) {
+    if (status == NULL && (!is_alike || dtype == weft_array_dtype(given))) {
         *out_array = copy;
         return NULL;
     }
@@ -204,6 +208,34 @@ static weft_status *add_tangent(weft_slope_check *check, const weft_program *sha
     return NULL;
 }
 
+/* "f64[4, 3]", as far as there is room. */
+static void print_type(const weft_array *array, char text[TYPE_TEXT])
+{
+    size_t rank = weft_array_rank(array), used = 0;
+    used += (size_t)snprintf(text, TYPE_TEXT, "%s[", weft_dtype_name(weft_array_dtype(array)));
+    for (size_t i = 0; i < rank && used < TYPE_TEXT; i++)
+        used += (size_t)snprintf(text + used, TYPE_TEXT - used, i == 0 ? "%" PRId64 : ", %" PRId64,
+                                 weft_array_shape(array)[i]);
+    if (used < TYPE_TEXT) snprintf(text + used, TYPE_TEXT - used, "]");
+}
+
+/* Whether what was given for an input is what the graph has there. */
+static weft_status *check_given(const weft_slope_check *check, const weft_program *shapes, const char *name,
+                                size_t output)
+{
+    weft_array *wanted;
+    const weft_array *given = weft_setting_find(&check->setting, name);
+    WEFT_TRY(weft_setting_create_array(&check->setting, shapes, output, &wanted));
+    size_t rank = weft_array_rank(wanted);
+    bool fits = weft_array_rank(given) == rank && weft_array_dtype(given) == weft_array_dtype(wanted);
+    for (size_t i = 0; i < rank && fits; i++) fits = weft_array_shape(given)[i] == weft_array_shape(wanted)[i];
+    char text[2][TYPE_TEXT];
+    print_type(given, text[0]);
+    print_type(wanted, text[1]);
+    weft_array_release(wanted);
+    return fits ? NULL : weft_misuse("input '%s' is %s in its file, but %s in the graph", name, text[0], text[1]);
+}
+
 static weft_status *add_input(weft_slope_check *check, const weft_program *shapes, weft_tensor tensor, size_t output)
 {
     weft_array *array;
@@ -213,6 +245,8 @@ static weft_status *add_input(weft_slope_check *check, const weft_program *shape
     if (!given) {
         WEFT_TRY(weft_setting_create_array(&check->setting, shapes, output, &array));
         WEFT_TRY(weft_setting_put(&check->setting, name, array));
+    } else {
+        WEFT_TRY(check_given(check, shapes, name, output));
     }
     *x = (weft_slope_input){.name = name, .tensor = tensor, .given = given};
     if (is_float(weft_tensor_dtype(tensor))) return add_tangent(check, shapes, output, x);
