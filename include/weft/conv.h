@@ -4,8 +4,8 @@
 /*
  * Convolution, pooling and resizing over one or more spatial axes, composed of the primitives of ops.h, whose rules
  * hold here too. Lists in options have an entry for each spatial axis, or are empty for the default; options may be
- * NULL, for all zeros. Extents may be symbolic. Operands of convolutions, and of weft_unfold, have rank WEFT_MAX_RANK / 2
- * at most; those of pooling so many axes that there is room for as many more as there are spatial ones.
+ * NULL, for all zeros. Extents may be symbolic. Operands of convolutions, and of weft_unfold, have rank WEFT_MAX_RANK /
+ * 2 at most; those of pooling so many axes that there is room for as many more as there are spatial ones.
  */
 #include <weft/ops.h>
 
@@ -26,8 +26,8 @@ typedef struct weft_conv_options {
  * [n, o, spatial'...] with y[n, o, i...] = bias[o] + the sum over c and k... of
  * w[o, c, k...] * x[n, g + c, (i * stride + k * dilation - low)...], where g is the first channel of o's group; groups
  * must divide c and o, and k... are at least 1. A spatial extent of m becomes
- * floor((m + low + high - dilation * (k - 1) - 1) / stride) + 1, and 0 where the kernel does not fit. Any numeric dtype;
- * sums as by weft_dot.
+ * floor((m + low + high - dilation * (k - 1) - 1) / stride) + 1, and 0 where the kernel does not fit. Any numeric
+ * dtype; sums as by weft_dot.
  */
 weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *options);
 /*

@@ -180,10 +180,10 @@ typedef struct weft_run {
      * report; 0: any. Runtime "ref" plans no arena: it takes what it needs under any limit, and its peak_bytes are 0.
      * Not counted either: new outputs, what products pack of their operands (`packed_bytes` of the report: for each
      * thread at most these, and at most 4.5 times L2 of the machine; about 1 MiB more for sums of f16 and bf16), and
-     * runs that kernels of extensions start. Steps run in parallel as far as the limit allows; without a limit, as long as that
-     * takes at most a quarter plus 1 MiB more than running them one after another. Intermediates that stay in the cache
-     * exist once for each thread, or as a whole, and each thread sorts rows in memory of its own; under a limit that
-     * this exceeds there is one of each. */
+     * runs that kernels of extensions start. Steps run in parallel as far as the limit allows; without a limit, as long
+     * as that takes at most a quarter plus 1 MiB more than running them one after another. Intermediates that stay in
+     * the cache exist once for each thread, or as a whole, and each thread sorts rows in memory of its own; under a
+     * limit that this exceeds there is one of each. */
     size_t memory_limit;
     /* By name, unless the count is 0. */
     weft_named_arrays named_inputs;  /* instead of `inputs`: each of the program's once, in any order */
@@ -212,10 +212,10 @@ typedef struct weft_run {
  * After any error, including CANCELLED, entries of `outputs` that were NULL are still NULL. Inputs are unchanged,
  * donated ones included, except one that was being updated in place: it contains the updates made before the error; and
  * one that the rows of a product are added to as they come, strip by strip, if there is no memory for the rest of the
- * product: it is new in part. An update outside of loops is atomic: if an index or start is out of range, or other data are bad, none of it is
- * written. In a loop the failing update may be written in part, with placeholder values for bad data, and at index 0
- * for an index out of range. Updates are not undone if a later step fails or the run is cancelled. Outputs passed by
- * the caller that do not overlap an input have unspecified contents.
+ * product: it is new in part. An update outside of loops is atomic: if an index or start is out of range, or other data
+ * are bad, none of it is written. In a loop the failing update may be written in part, with placeholder values for bad
+ * data, and at index 0 for an index out of range. Updates are not undone if a later step fails or the run is cancelled.
+ * Outputs passed by the caller that do not overlap an input have unspecified contents.
  *
  * Kernels of a new program are compiled on all threads; runs that other threads start in the meantime use one thread
  * each. Independent steps that are too small for all threads each (branches of a graph, folds) run in parallel, each on

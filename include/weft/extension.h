@@ -167,10 +167,10 @@ typedef enum weft_op_trait {
 /* Its functions are called with the default floating-point environment of a thread, round to nearest and no traps,
  * whatever the user's thread has set. */
 typedef struct weft_op_def {
-    size_t size;         /* sizeof(weft_op_def) */
-    const char *name;    /* "family.op" for an extension's */
-    uint32_t version;    /* of the meaning; part of every key */
-    int32_t input_count; /* -1: any number from 1 */
+    size_t size;           /* sizeof(weft_op_def) */
+    const char *name;      /* "family.op" for an extension's */
+    uint32_t version;      /* of the meaning; part of every key */
+    int32_t input_count;   /* -1: any number from 1 */
     uint32_t output_count; /* 0: see count_outputs */
     uint32_t op_class;     /* weft_op_class; WEFT_CLASS_OPAQUE in an extension */
     uint32_t traits;       /* of weft_op_trait; unknown ones are INVALID_ARGUMENT */

@@ -168,8 +168,8 @@ weft_status *weft_program_parse_code(weft_program *program, const char *name, co
 size_t weft_program_code_count(const weft_program *program);
 
 /* Approximate memory use of the program in bytes, without its text and its code. Large constants are shared with the
- * graph it was made from and all programs of that graph; here they count in full. Runs with known sizes add a second copy
- * of matrices that are constants, packed for products: it stays with the program. */
+ * graph it was made from and all programs of that graph; here they count in full. Runs with known sizes add a second
+ * copy of matrices that are constants, packed for products: it stays with the program. */
 size_t weft_program_bytes(const weft_program *program);
 
 /* The names of all passes, in the order of the standard pipeline; NULL-terminated. */
