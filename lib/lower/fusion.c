@@ -483,8 +483,9 @@ static uint32_t product_read(const weft_fusion *fusion, const weft_node *node)
 static bool is_second_product(const weft_fusion *fusion, uint32_t n, uint32_t root)
 {
     const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
-    return root != 0 && node->op->op_class == WEFT_CLASS_ELEMENTWISE && fusion->products_of[root - 1] != 0 &&
-           product_read(fusion, node) != 0;
+    if (root == 0 || node->op->op_class != WEFT_CLASS_ELEMENTWISE || fusion->products_of[root - 1] == 0) return false;
+    uint32_t read = product_read(fusion, node);
+    return read != 0 && read != fusion->products_of[root - 1];
 }
 
 static weft_role role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, bool shared)
