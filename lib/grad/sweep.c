@@ -24,9 +24,11 @@ static weft_status *number_values(weft_sweep *sweep, weft_sweep_level *level)
     level->first[level->node_count] = value;
     level->active = weft_sweep_allocate(sweep, value, sizeof *level->active);
     level->held = weft_sweep_allocate(sweep, value, sizeof *level->held);
+    level->walked = weft_sweep_allocate(sweep, level->node_count, sizeof *level->walked);
     level->values = weft_sweep_allocate(sweep, value, sizeof *level->values);
     level->uses = weft_sweep_allocate(sweep, value, sizeof *level->uses);
-    bool made = level->active != NULL && level->held != NULL && level->values != NULL && level->uses != NULL;
+    bool made = level->active != NULL && level->held != NULL && level->walked != NULL && level->values != NULL &&
+                level->uses != NULL;
     return made ? NULL : weft_status_out_of_memory();
 }
 
@@ -243,23 +245,29 @@ static bool is_operand(const weft_composed *composed, uint32_t node)
 
 /* Whether a value that is held is one of those that node `number` is composed of: then its rule would pass it by. The
  * rule of a caller is taken whatever its function uses. */
-static weft_status *find_held(weft_sweep *sweep, const weft_sweep_level *level, uint32_t number, bool *out_held)
+static bool holds_part(weft_sweep *sweep, const weft_sweep_level *level, uint32_t number)
 {
     const weft_composed *composed = weft_graph_node(level->graph, number)->composed;
-    *out_held = false;
     if (!sweep->holds_results || composed == NULL || weft_composed_id_of(composed->op) == WEFT_COMPOSED_COUNT)
-        return NULL;
-    bool *between = weft_sweep_allocate(sweep, (size_t)number + 1, sizeof *between);
-    if (between == NULL) return weft_status_out_of_memory();
-    between[number] = true;
-    for (uint32_t n = number + 1; n-- > 0 && !*out_held;) {
-        const weft_node *node = weft_graph_node(level->graph, n);
-        if (!between[n] || is_operand(composed, n)) continue;
+        return false;
+    uint32_t walk = ++sweep->walks;
+    size_t ahead = 1;
+    bool held = false;
+    level->walked[number] = walk;
+    for (uint32_t n = number + 1; ahead > 0 && !held;) {
+        if (level->walked[--n] != walk) continue;
+        ahead--;
+        if (is_operand(composed, n)) continue;
         for (size_t value = level->first[n]; n != number && value < level->first[n + 1]; value++)
-            *out_held = *out_held || level->held[value];
-        for (uint32_t i = 0; i < node->input_count; i++) between[node->inputs[i].node] = true;
+            held = held || level->held[value];
+        const weft_node *node = weft_graph_node(level->graph, n);
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            uint32_t *walked = &level->walked[node->inputs[i].node];
+            ahead += *walked != walk;
+            *walked = walk;
+        }
     }
-    return NULL;
+    return held;
 }
 
 weft_status *weft_sweep_site_of(weft_sweep *sweep, const weft_sweep_level *level, uint32_t number, bool reverse,
@@ -268,8 +276,7 @@ weft_status *weft_sweep_site_of(weft_sweep *sweep, const weft_sweep_level *level
     const weft_node *node = weft_graph_node(level->graph, number);
     weft_gradient_row own;
     *out_site = (weft_sweep_site){.node = number, .location = node->location};
-    bool held;
-    WEFT_TRY(find_held(sweep, level, number, &held));
+    bool held = holds_part(sweep, level, number);
     out_site->is_checkpoint = reverse && is_checkpoint(node);
     if (!held && (out_site->is_checkpoint || find_composed(node, reverse, &out_site->rule))) {
         const weft_composed *composed = node->composed;

@@ -20,6 +20,7 @@ typedef struct weft_sweep_level {
     size_t *first;            /* node_count + 1 of them */
     bool *active;             /* by value: it depends on what the derivative is with respect to */
     bool *held;               /* by value: it is that itself */
+    uint32_t *walked;         /* by node: the last walk that came to it */
     weft_tensor *values;      /* by value: its cotangent or tangent, once its node has been visited */
     weft_contribution **uses; /* by value, in reverse mode */
 } weft_sweep_level;
@@ -29,6 +30,7 @@ typedef struct weft_sweep {
     weft_graph *root;
     weft_sweep_level *inner;
     bool holds_results;   /* some of `wrt` are computed from others */
+    uint32_t walks;       /* through what nodes are composed of */
     weft_tensors outputs; /* of the innermost graph */
     weft_tensors wrt;     /* of that, or of graphs around it */
 } weft_sweep;
