@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fusion: what has to have memory because of who reads it. */
+#include "lib/lower/chains.h"
+#include "lib/lower/fusion_rules.h"
+#include "lib/lower/product.h"
+
+/* The factors of a product, which are often recomputed one by one, as scalars, get memory at the cost of this many
+ * extra operations. */
+#define LARGE_PRODUCT_REPETITION (1 << 12)
+/* A value this cheap is computed where a gather reads it, even if that is more often than it has elements. */
+#define CHEAP_TO_PLACE 2u
+
+/* Whether a gather or dynamic slice computes the elements that it reads: where it is known to read no more than there
+ * are, or they cost little. */
+static bool computes_what_it_reads(const weft_fusion *fusion, const weft_node *node)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t source = node->inputs[0].node;
+    if (!fusion->reachable[source]) return false;
+    if (fusion->weights[source] <= CHEAP_TO_PLACE) return true;
+    weft_expr read = weft_fusion_count(fusion, node->types[0].shape);
+    weft_expr all = weft_fusion_count(fusion, weft_value_type(graph, node->inputs[0])->shape);
+    return weft_expr_always_nonnegative(fusion->exprs, weft_expr_sub(fusion->exprs, all, read));
+}
+
+static void demand_operands(weft_fusion *fusion, const weft_node *node, bool through_views)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        uint32_t operand = node->inputs[i].node;
+        fusion->materialized[through_views ? weft_fusion_under_views(graph, operand) : operand] = 1;
+    }
+}
+
+/* Windows over a pad: each of their elements would have to be compared with the bounds. */
+static void demand_padded(weft_fusion *fusion, const weft_node *node)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t n = node->inputs[0].node;
+    while (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_reshape)
+        n = weft_graph_node(graph, n)->inputs[0].node;
+    if (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_pad) fusion->materialized[n] = 1;
+}
+
+/* A large product that is read only in another order, with another axis last: it is fast to compute in its own. */
+static void demand_product(weft_fusion *fusion, const weft_node *permute)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t n = permute->inputs[0].node;
+    const weft_node *node = weft_graph_node(graph, n);
+    weft_ints order = permute->attrs[0].ints;
+    if (weft_op_id_of(node->op) != WEFT_OP_dot || order.count == 0) return;
+    if (order.items[order.count - 1] == (int64_t)order.count - 1 || weft_product_has_inner_batch(fusion->space, node))
+        return;
+    weft_product_size size = weft_product_size_of(fusion->space, node);
+    if (size.is_large && size.along && size.terms > WEFT_PRODUCT_FEW_TERMS) fusion->materialized[n] = 1;
+}
+
+/* Whether elements of a view are not at strides over what it views: axes are joined that do not follow each other, or
+ * padded. Not windows, of which there are more than of what they view. */
+static bool is_scattered(const weft_graph *graph, uint32_t n)
+{
+    uint32_t viewed = weft_fusion_under_views(graph, n);
+    bool is_scattered = weft_op_id_of(weft_graph_node(graph, viewed)->op) == WEFT_OP_pad;
+    for (; n != viewed; n = weft_graph_node(graph, n)->inputs[0].node) {
+        const weft_node *node = weft_graph_node(graph, n);
+        if (weft_op_id_of(node->op) == WEFT_OP_window) return false;
+        is_scattered |= weft_op_id_of(node->op) == WEFT_OP_reshape && !weft_reshape_keeps_axes(graph, node) &&
+                        weft_op_id_of(weft_graph_node(graph, node->inputs[0].node)->op) == WEFT_OP_permute;
+    }
+    return is_scattered;
+}
+
+/* What is stored of a factor, under repetitions, and how many operations its elements take. */
+static uint32_t stored_factor(const weft_fusion *fusion, uint32_t n, uint32_t *out_weight)
+{
+    enum { WEIGHT_OF_PLACES = 8 };
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t factor = weft_fusion_under_views(graph, n);
+    const weft_node *node = weft_graph_node(graph, factor);
+    *out_weight = fusion->weights[factor];
+    if (node->op->op_class == WEFT_CLASS_ELEMENTWISE || weft_op_id_of(node->op) == WEFT_OP_concat) return factor;
+    while (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_broadcast)
+        n = weft_graph_node(graph, n)->inputs[0].node;
+    *out_weight = is_scattered(graph, n) ? WEIGHT_OF_PLACES : 1;
+    return n;
+}
+
+/* A product done by loops reads its factors once for each row or column of the other one: a factor that would be
+ * recomputed each time, or looked for, is stored first. */
+static void demand_factors(weft_fusion *fusion, const weft_node *dot)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    weft_product_size size = weft_product_size_of(fusion->space, dot);
+    for (uint32_t i = 0; i < dot->input_count; i++) {
+        uint32_t weight, factor = stored_factor(fusion, dot->inputs[i].node, &weight);
+        weft_shape shape = weft_graph_node(graph, factor)->types[0].shape;
+        double again = (double)size.results * (double)size.terms - (double)weft_count_bound(fusion->space, shape);
+        if (again * ((double)weight - 1) >= LARGE_PRODUCT_REPETITION) fusion->materialized[factor] = 1;
+    }
+}
+
+void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    weft_op_id id = weft_op_id_of(node->op);
+    bool is_step = fusion->roles[n] == WEFT_ROLE_HOST || fusion->roles[n] == WEFT_ROLE_REGION;
+    bool reads_views = fusion->roles[n] == WEFT_ROLE_GEMM || fusion->roles[n] == WEFT_ROLE_SORT;
+    if (is_step || reads_views) demand_operands(fusion, node, reads_views);
+    if (weft_fusion_is_gather(node) && !computes_what_it_reads(fusion, node))
+        fusion->materialized[node->inputs[0].node] = 1;
+    if (id == WEFT_OP_window) demand_padded(fusion, node);
+    if (id == WEFT_OP_permute) demand_product(fusion, node);
+    if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM && weft_product_copies_b(fusion->space, node))
+        fusion->materialized[node->inputs[1].node] = 1;
+    if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM) demand_factors(fusion, node);
+    bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
+    if (!expands) return;
+    uint32_t source = node->inputs[0].node;
+    bool is_costly = fusion->weights[source] > WEFT_FUSION_FUNCTION_WEIGHT &&
+                     weft_graph_node(graph, source)->op->op_class == WEFT_CLASS_ELEMENTWISE;
+    if (is_costly && !fusion->fused_row[source]) fusion->materialized[source] = 1;
+}
+
+bool weft_fusion_stores_operand(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    if (weft_op_id_of(node->op) != WEFT_OP_broadcast || fusion->materialized[n]) return false;
+    return weft_value_type(graph, node->inputs[0])->shape.rank > 0 && !fusion->materialized[node->inputs[0].node];
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fusion: who computes a value. */
+#include "lib/lower/fusion_rules.h"
+#include "lib/lower/product.h"
+
+/* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
+#define CHEAP_TO_REPEAT 16u
+/* A product of more multiplications, with sums of more terms, is computed in tiles that fill the registers. */
+#define LARGE_STAGE (16 * 16 * 16)
+#define LARGE_STAGE_TERMS 8
+/* A comparison of positions with all that moves them. */
+#define CHEAP_MASK 12u
+
+bool weft_fusion_is_leaf_memory(const weft_fusion *fusion, const weft_node *node)
+{
+    weft_op_id id = weft_op_id_of(node->op);
+    return id == WEFT_OP_input ||
+           (id == WEFT_OP_constant && weft_count_bound(fusion->space, node->types[0].shape) != 1);
+}
+
+uint32_t weft_fusion_under_views(const weft_graph *graph, uint32_t n)
+{
+    for (;;) {
+        const weft_node *node = weft_graph_node(graph, n);
+        weft_op_id id = weft_op_id_of(node->op);
+        bool is_view = id == WEFT_OP_permute || id == WEFT_OP_slice || id == WEFT_OP_flip || id == WEFT_OP_broadcast ||
+                       id == WEFT_OP_window || id == WEFT_OP_extract_diagonal || id == WEFT_OP_reshape ||
+                       id == WEFT_OP_barrier;
+        if (!is_view) return n;
+        n = node->inputs[0].node;
+    }
+}
+
+/* Whether what a product takes from, or hands on to, others may be more than stays in L2. The library does that strip
+ * by strip (lib/build/chain.c), loops do not. */
+static bool has_far_rows(const weft_fusion *fusion, uint32_t n)
+{
+    enum { NEAR_BYTES = 256 << 10 };
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *dot = weft_graph_node(graph, n);
+    int64_t near = NEAR_BYTES / (int64_t)weft_dtype_size(dot->types[0].dtype);
+    if (fusion->readers[n] & WEFT_FUSION_READ_BY_PRODUCT && weft_count_bound(fusion->space, dot->types[0].shape) > near)
+        return true;
+    bool is_computed = !weft_fusion_is_leaf_memory(
+        fusion, weft_graph_node(graph, weft_fusion_under_views(graph, dot->inputs[0].node)));
+    return is_computed && weft_count_bound(fusion->space, weft_value_type(graph, dot->inputs[0])->shape) > near;
+}
+
+/* Whether it would be one of many kernels that compute nothing else: each takes milliseconds to compile, and long
+ * contractions run once. */
+static bool is_one_of_many(const weft_fusion *fusion, uint32_t n)
+{
+    enum { MANY = 16 };
+    return fusion->products > MANY && !(fusion->readers[n] & WEFT_FUSION_READ_BY_ELEMENTWISE);
+}
+
+weft_role weft_fusion_role_of_root(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    if (node->op->op_class == WEFT_CLASS_OPAQUE) return WEFT_ROLE_HOST;
+    if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
+    if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
+    if (weft_op_id_of(node->op) != WEFT_OP_dot) return WEFT_ROLE_KERNEL;
+    bool is_library =
+        fusion->product_policy == WEFT_PRODUCTS_LIBRARY
+            ? weft_product_may_be_library(fusion->space, n)
+            : weft_product_is_library(fusion->space, n, has_far_rows(fusion, n) || is_one_of_many(fusion, n));
+    return is_library ? WEFT_ROLE_GEMM : WEFT_ROLE_KERNEL;
+}
+
+/* Whether the reduction may be a stage of the kernel that reads it. */
+static bool may_be_stage(const weft_fusion *fusion, uint32_t n, weft_reduction *out_reduction)
+{
+    if (fusion->materialized[n] || weft_fusion_role_of_root(fusion, n) != WEFT_ROLE_KERNEL) return false;
+    weft_reduction_fill(fusion->compiled->graph, n, out_reduction);
+    return out_reduction->chunk == 0;
+}
+
+bool weft_fusion_starts_row(const weft_fusion *fusion, uint32_t n)
+{
+    weft_reduction reduction;
+    return may_be_stage(fusion, n, &reduction) && reduction.lanes > 1;
+}
+
+/* Whether the kernel of a root has stages: partial results of a long reduction have none, which would be computed again
+ * for every chunk. */
+static bool takes_stages(const weft_fusion *fusion, uint32_t root)
+{
+    if (fusion->roles[root] != WEFT_ROLE_KERNEL) return false;
+    weft_reduction reduction = {.chunk = 0};
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, root);
+    if (weft_fusion_is_reduction(node)) weft_reduction_fill(fusion->compiled->graph, root, &reduction);
+    return reduction.chunk == 0;
+}
+
+/* Whether the node is a mask that is computed from positions alone, as cheaply as it would be read. */
+static bool is_counted_mask(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
+    return node->types[0].dtype == WEFT_BOOL && fusion->counted[n] && fusion->weights[n] <= CHEAP_MASK;
+}
+
+/* Whether a kernel would compute the same elements of the node again and again. */
+static bool is_repeated(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || fusion->fused_row[n] || is_counted_mask(fusion, n))
+        return false;
+    return weft_fusion_is_worth_storing((uint64_t)weft_count_bound(fusion->space, node->types[0].shape),
+                                        fusion->weights[n], fusion->recompute_count[n]);
+}
+
+/* Whether the node is a product whose loops need the registers of a kernel for themselves: sums of two such products
+ * take 1.2 to 1.5 times as long in one kernel as in two, gated ones 1.3 to 2.8 times, sums of eight 2 to 4 times
+ * (Zen 3). */
+static bool needs_registers(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
+    if (weft_op_id_of(node->op) != WEFT_OP_dot) return false;
+    weft_product_size size = weft_product_size_of(fusion->space, node);
+    return size.terms > LARGE_STAGE_TERMS && weft_multiply_bound(size.results, size.terms) > LARGE_STAGE;
+}
+
+uint32_t weft_fusion_product_read(const weft_fusion *fusion, const weft_node *node)
+{
+    weft_reduction reduction;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        uint32_t operand = weft_fusion_under_views(fusion->compiled->graph, node->inputs[i].node);
+        if (needs_registers(fusion, operand) && may_be_stage(fusion, operand, &reduction)) return operand + 1;
+    }
+    return 0;
+}
+
+/* Whether the node reads such a product, and the kernel that reads the node another one. */
+static bool is_second_product(const weft_fusion *fusion, uint32_t n, uint32_t root)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
+    if (root == 0 || node->op->op_class != WEFT_CLASS_ELEMENTWISE || fusion->products_of[root - 1] == 0) return false;
+    uint32_t read = weft_fusion_product_read(fusion, node);
+    return read != 0 && read != fusion->products_of[root - 1];
+}
+
+weft_role weft_fusion_role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, bool shared)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    bool wanted_constant = fusion->materialized[n] && weft_op_id_of(node->op) == WEFT_OP_constant;
+    if (wanted_constant || weft_fusion_is_leaf_memory(fusion, node)) return WEFT_ROLE_LEAF;
+    if (node->op->op_class == WEFT_CLASS_LEAF && !fusion->materialized[n]) return WEFT_ROLE_INLINE;
+    weft_role role = weft_fusion_role_of_root(fusion, n);
+    bool updates = weft_indexing_updates(weft_op_id_of(node->op));
+    bool scans = node->op->op_class == WEFT_CLASS_SCAN;
+    if (role != WEFT_ROLE_KERNEL || fusion->materialized[n] || updates || scans) return role;
+    if (weft_fusion_is_reduction(node)) {
+        weft_reduction reduction;
+        bool fits = !shared && !fusion->indexed[n] && root != 0 && takes_stages(fusion, root - 1);
+        if (fits && needs_registers(fusion, n)) fits = fusion->products_of[root - 1] == n + 1;
+        return fits && may_be_stage(fusion, n, &reduction) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
+    }
+    if (is_repeated(fusion, n)) return WEFT_ROLE_KERNEL;
+    if (is_second_product(fusion, n, root)) return WEFT_ROLE_KERNEL;
+    return shared && fusion->weights[n] > CHEAP_TO_REPEAT ? WEFT_ROLE_KERNEL : WEFT_ROLE_INLINE;
+}
