@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting of keys with AVX2. It compresses by tables: for each set of lanes, their numbers, then those of the others.
- */
+/* Sorting of keys with AVX2. It compresses by tables. */
 #include <immintrin.h>
 #include <string.h>
 #include "runtime/base/cancel.h"
 #include "runtime/engine/key_sort.h"
-
-/* The place of lane i of `lanes`: among those of set m, or after all of these among the others. */
-#define BEFORE(m, i) __builtin_popcount((m) & ((1 << (i)) - 1))
-#define PLACE(m, i, lanes) ((m) >> (i)&1 ? BEFORE(m, i) : BEFORE(m, lanes) + BEFORE(~(m), i))
-#define LANE(m, i) ((uint64_t)(i) << 8 * PLACE(m, i, 8))
-#define SET(m) LANE(m, 0) | LANE(m, 1) | LANE(m, 2) | LANE(m, 3) | LANE(m, 4) | LANE(m, 5) | LANE(m, 6) | LANE(m, 7)
-#define SETS4(m) SET(m), SET(m + 1), SET(m + 2), SET(m + 3)
-#define SETS16(m) SETS4(m), SETS4(m + 4), SETS4(m + 8), SETS4(m + 12)
-#define SETS64(m) SETS16(m), SETS16(m + 16), SETS16(m + 32), SETS16(m + 48)
-static const uint64_t sets32[256] = {SETS64(0), SETS64(64), SETS64(128), SETS64(192)};
+#include "runtime/engine/key_sort_lanes.h"
 
 /* Lanes of 8 bytes, each as two of 4. */
 #define PAIR(m, i) [2 * PLACE(m, i, 4)] = 2 * (i), [2 * PLACE(m, i, 4) + 1] = 2 * (i) + 1
@@ -27,7 +17,7 @@ static const uint32_t sets64[16][8] __attribute__((aligned(32))) = {PAIRS4(0), P
 
 static inline __m256i compress32(__m256i v, uint32_t set)
 {
-    return _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)sets32[set])));
+    return _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lane_orders[set])));
 }
 
 static inline __m256i iota32(void)
@@ -112,7 +102,7 @@ static inline void halve32(__m256i *a, __m256i *b, uint32_t distance)
 #define STORE_SOME(p, v, n) _mm256_maskstore_epi32(p, lanes_before(n), v)
 #define SWAP swap32
 #define MIN _mm256_min_epi32
-#define MAX _mm256_max_epi32
+#define GREATER(a, b, min) _mm256_max_epi32(a, b)
 #define CHOOSE choose
 #define HALVE halve32
 #define BELOW(a, b) (uint32_t) _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a)))
@@ -123,6 +113,7 @@ static inline void halve32(__m256i *a, __m256i *b, uint32_t distance)
 #define COMPRESS compress32
 #define STORE_OTHERS(p, v, m) STORE((p)-LANES, compress32(v, m))
 #define COUNT __builtin_popcount
+#define PREFETCH(p) ((void)(p))
 #include "runtime/engine/key_sort_vector.h"
 
 static inline __m256i compress64(__m256i v, uint32_t set)
@@ -173,7 +164,7 @@ static inline void halve64(__m256i *a, __m256i *b, uint32_t distance)
 #define STORE_SOME(p, v, n) _mm256_maskstore_epi64((long long *)(p), lanes_before(2 * (n)), v)
 #define SWAP swap64
 #define MIN min64
-#define MAX max64
+#define GREATER(a, b, min) max64(a, b)
 #define CHOOSE(v, w, d) choose(v, w, 2 * (d))
 #define HALVE halve64
 #define BELOW(a, b) (uint32_t) _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(b, a)))
@@ -184,6 +175,7 @@ static inline void halve64(__m256i *a, __m256i *b, uint32_t distance)
 #define COMPRESS compress64
 #define STORE_OTHERS(p, v, m) STORE((p)-LANES, compress64(v, m))
 #define COUNT __builtin_popcount
+#define PREFETCH(p) ((void)(p))
 #include "runtime/engine/key_sort_vector.h"
 
 #include "runtime/engine/key_map_vector.h"

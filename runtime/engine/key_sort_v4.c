@@ -4,6 +4,11 @@
 #include <string.h>
 #include "runtime/base/cancel.h"
 #include "runtime/engine/key_sort.h"
+#include "runtime/engine/key_sort_lanes.h"
+
+/* The exclusive or of three. Of two keys and the lesser one it is the greater one; on Intel's processors one port alone
+ * has minima and maxima of whole registers, two have this. */
+#define ODD 0x96
 
 #define VECTOR __m512i
 #define SPLAT _mm512_set1_epi32
@@ -22,7 +27,7 @@
 #define SWAP(v, d) _mm512_permutexvar_epi32(_mm512_xor_si512(IOTA, SPLAT((int)(d))), v)
 #define UPPER(d) ((d) == 1 ? 0xaaaa : (d) == 2 ? 0xcccc : (d) == 4 ? 0xf0f0 : 0xff00)
 #define MIN _mm512_min_epi32
-#define MAX _mm512_max_epi32
+#define GREATER(a, b, min) _mm512_ternarylogic_epi32(a, b, min, ODD)
 #define CHOOSE(v, w, d) _mm512_mask_blend_epi32(UPPER(d), v, w)
 #define HALVE halve32
 #define BELOW _mm512_cmplt_epi32_mask
@@ -33,14 +38,15 @@
 #define TURN_LOW(a, b, first) ZIP_LOW(a, b)
 #define TURN_HIGH(a, b, first) ZIP_HIGH(a, b)
 #define COMPRESS(v, m) _mm512_maskz_compress_epi32(m, v)
-#define STORE_OTHERS(p, v, m) STORE_SOME((p)-COUNT(OTHERS(m)), COMPRESS(v, OTHERS(m)), COUNT(OTHERS(m)))
+#define STORE_OTHERS(p, v, m)                                                                                          \
+    _mm512_mask_storeu_epi32((p)-LANES + COUNT(m), (__mmask16)(0xffff >> COUNT(m)), COMPRESS(v, (__mmask16) ~(m)))
 #define COUNT(m) __builtin_popcount(m)
-#define OTHERS(m) ((__mmask16) ~(m))
+#define PREFETCH(p) _mm_prefetch(p, _MM_HINT_T0)
 
 static inline __m512i halve_one32(__m512i v, uint32_t d)
 {
     __m512i swapped = SWAP(v, d);
-    return _mm512_mask_max_epi32(MIN(v, swapped), UPPER(d), v, swapped);
+    return _mm512_mask_ternarylogic_epi32(MIN(v, swapped), UPPER(d), v, swapped, ODD);
 }
 
 static inline void halve32(__m512i *a, __m512i *b, uint32_t d)
@@ -50,7 +56,6 @@ static inline void halve32(__m512i *a, __m512i *b, uint32_t d)
 }
 #include "runtime/engine/key_sort_vector.h"
 #undef FIRST
-#undef OTHERS
 #undef IOTA
 #undef UPPER
 
@@ -71,7 +76,7 @@ static inline void halve32(__m512i *a, __m512i *b, uint32_t d)
 #define SWAP(v, d) _mm512_permutexvar_epi64(_mm512_xor_si512(IOTA, SPLAT((long long)(d))), v)
 #define UPPER(d) ((d) == 1 ? 0xaa : (d) == 2 ? 0xcc : 0xf0)
 #define MIN _mm512_min_epi64
-#define MAX _mm512_max_epi64
+#define GREATER(a, b, min) _mm512_ternarylogic_epi64(a, b, min, ODD)
 #define CHOOSE(v, w, d) _mm512_mask_blend_epi64(UPPER(d), v, w)
 #define HALVE halve64
 #define BELOW _mm512_cmplt_epi64_mask
@@ -79,15 +84,21 @@ static inline void halve32(__m512i *a, __m512i *b, uint32_t d)
 #define ZIP_HIGH(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b)
 #define TURN_LOW(a, b, first) ZIP_LOW(a, b)
 #define TURN_HIGH(a, b, first) ZIP_HIGH(a, b)
-#define COMPRESS(v, m) _mm512_maskz_compress_epi64(m, v)
-#define STORE_OTHERS(p, v, m) STORE_SOME((p)-COUNT(OTHERS(m)), COMPRESS(v, OTHERS(m)), COUNT(OTHERS(m)))
+#define COMPRESS compress64
+#define STORE_OTHERS(p, v, m) STORE((p)-LANES, compress64(v, m))
 #define COUNT(m) __builtin_popcount(m)
-#define OTHERS(m) ((__mmask8) ~(m))
+#define PREFETCH(p) _mm_prefetch(p, _MM_HINT_T0)
+
+/* The others after those of m: one permutation serves both where the instruction would take two. */
+static inline __m512i compress64(__m512i v, __mmask8 m)
+{
+    return _mm512_permutexvar_epi64(_mm512_cvtepu8_epi64(_mm_cvtsi64_si128((long long)lane_orders[m])), v);
+}
 
 static inline __m512i halve_one64(__m512i v, uint32_t d)
 {
     __m512i swapped = SWAP(v, d);
-    return _mm512_mask_max_epi64(MIN(v, swapped), UPPER(d), v, swapped);
+    return _mm512_mask_ternarylogic_epi64(MIN(v, swapped), UPPER(d), v, swapped, ODD);
 }
 
 static inline void halve64(__m512i *a, __m512i *b, uint32_t d)

@@ -11,12 +11,14 @@
  *     SWAP(v, d)               lane i has what lane i ^ d had
  *     CHOOSE(v, w, d)          of w in lanes i with i & d, of v in others
  *     HALVE(a, b, d)           in each of both registers, lanes i and i ^ d: min in the lower one, max in the other one
- *     MIN, MAX, BELOW          by lane; the lanes where a < b
+ *     MIN, BELOW               by lane; the lanes where a < b
+ *     GREATER(a, b, min)       the greater ones, by lane, if the lesser ones are `min`
  *     ZIP_LOW, ZIP_HIGH        a0 b0 a1 b1 ...: the first half, the second
  *     TURN_LOW, TURN_HIGH      (a, b, first): the same, or what takes less and makes the same transpose of LANES
  *                              registers; `first` is true in its first step
  *     COMPRESS(v, m), COUNT(m) the lanes of m moved to the front; their number
  *     STORE_OTHERS(p, v, m)    the lanes that are not of m, before p
+ *     PREFETCH(p)              what is stored to next, if that pays
  *
  * A network sorts a matrix of `rows` registers: first its columns, without a shuffle (Batcher's odd-even merge sort),
  * then neighbouring columns are merged (his bitonic merge: one of both is reversed, and halves are exchanged at ever
@@ -34,7 +36,7 @@
 INLINE void NAME(exchange)(VECTOR *a, VECTOR *b)
 {
     VECTOR low = MIN(*a, *b);
-    *b = MAX(*a, *b);
+    *b = GREATER(*a, *b, low);
     *a = low;
 }
 
@@ -270,11 +272,18 @@ INLINE void NAME(move)(const KEY *keys, int64_t count, VECTOR bound, KEY **low, 
  * stored, over what is free, as long as there is room for two. */
 static int64_t NAME(partition)(const KEY *keys, KEY *to, int64_t count, KEY pivot)
 {
-    enum { STEP = 4 };
+    enum { STEP = 4, AHEAD = 8 }; /* registers */
     VECTOR bound = SPLAT(pivot);
     KEY *low = to;
     int64_t i = 0;
-    for (; i + (STEP + 1) * LANES <= count; i += STEP * LANES) NAME(move)(keys + i, STEP, bound, &low, count - i);
+    for (; i + (STEP + 1) * LANES <= count; i += STEP * LANES) {
+        UNROLL for (int64_t r = AHEAD; r < AHEAD + STEP / 2; r++)
+        {
+            PREFETCH(low + r * LANES);
+            PREFETCH(low + count - i - (r + 1) * LANES);
+        }
+        NAME(move)(keys + i, STEP, bound, &low, count - i);
+    }
     for (; i + 2 * LANES <= count; i += LANES) NAME(move)(keys + i, 1, bound, &low, count - i);
     for (; i < count; i++) {
         KEY key = keys[i];
@@ -397,7 +406,7 @@ static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, con
 #undef CHOOSE
 #undef HALVE
 #undef MIN
-#undef MAX
+#undef GREATER
 #undef BELOW
 #undef ZIP_LOW
 #undef ZIP_HIGH
@@ -406,3 +415,4 @@ static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, con
 #undef COMPRESS
 #undef STORE_OTHERS
 #undef COUNT
+#undef PREFETCH
