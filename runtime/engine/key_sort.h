@@ -17,6 +17,18 @@ typedef int64_t weft_key_skip(const weft_key_map *map, const void *elements, int
 /* The elements of keys, adjacent. */
 typedef void weft_key_put(const weft_key_map *map, const void *keys, int64_t count, void *elements);
 
+/* A row of adjacent elements, and what it is sorted into. */
+typedef struct weft_key_row {
+    const weft_key_map *map;
+    weft_key_take *take;
+    weft_key_put *put; /* NULL: keys stay keys */
+    const char *elements;
+    char *out; /* moves on as elements are put */
+    const volatile bool *cancelled;
+    bool lost;        /* whether a key did not give its element back */
+    int64_t greatest; /* of the keys that were put: those of NaNs, if there are any */
+} weft_key_row;
+
 /* For elements of one size on one ISA level. What there is none of is NULL. */
 typedef struct weft_key_sort {
     /* Sorts `count` keys, ascending, so that the first `wanted` are in their places. `other` has room for as many.
@@ -29,9 +41,13 @@ typedef struct weft_key_sort {
     weft_key_take *take;
     weft_key_put *put;
     weft_key_skip *skip;
+    /* Sorts `count` elements; the first `wanted` are put. `keys` and `other` have room for as many. False when
+     * cancelled: some may have been put. */
+    bool (*sort_row32)(weft_key_row *row, int32_t *keys, int32_t *other, int64_t count, int64_t wanted);
+    bool (*sort_row64)(weft_key_row *row, int64_t *keys, int64_t *other, int64_t count, int64_t wanted);
 } weft_key_sort;
 
-enum { WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16 };
+enum { WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16, WEFT_KEY_LONG = 1 << 14 };
 
 /* Of elements of so many bits. */
 extern const weft_key_sort weft_key_sort_v3_16, weft_key_sort_v3_32, weft_key_sort_v3_64;

@@ -17,7 +17,7 @@
 #define NAME(x) x##32
 #define MASK __mmask16
 #define LANES 16
-#define BLOCKS 2
+#define BLOCKS 8
 #define LOAD _mm512_loadu_si512
 #define STORE _mm512_storeu_si512
 #define FIRST(n) ((__mmask16)((1u << (n)) - 1))
@@ -66,7 +66,7 @@ static inline void halve32(__m512i *a, __m512i *b, uint32_t d)
 #define NAME(x) x##64
 #define MASK __mmask8
 #define LANES 8
-#define BLOCKS 2
+#define BLOCKS 8
 #define LOAD _mm512_loadu_si512
 #define STORE _mm512_storeu_si512
 #define FIRST(n) ((__mmask8)((1u << (n)) - 1))
@@ -111,4 +111,5 @@ static inline void halve64(__m512i *a, __m512i *b, uint32_t d)
 #include "runtime/engine/key_map_vector.h"
 
 #define TABLE(x) weft_key_sort_v4_##x
+#define LONG(x) x
 #include "runtime/engine/key_sort_tables.h"

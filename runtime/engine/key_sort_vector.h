@@ -196,21 +196,38 @@ static void NAME(merge_blocks)(KEY *keys, int64_t half, int64_t blocks)
     for (KEY *block = keys; block < end; block += BLOCK) NAME(finish_block)(block);
 }
 
-/* As many keys as BLOCKS networks take, at most. */
-static void NAME(sort_few)(const KEY *keys, KEY *to, int64_t count)
+/* Sorted keys of a row: put where its elements follow, or moved home. */
+INLINE void NAME(deliver)(weft_key_row *row, const KEY *keys, KEY *home, int64_t count)
+{
+    if (row->put == NULL) {
+        if (keys != home) memcpy(home, keys, (size_t)count * sizeof *home);
+        return;
+    }
+    row->put(row->map, keys, count, row->out);
+    row->out += (size_t)count * row->map->size;
+    const KEY greatest = (KEY)(row->map->mask ^ ((uint64_t)KEY_MAX + 1));
+    for (; count > 0 && keys[count - 1] == greatest; count--) row->greatest++;
+}
+
+/* As many keys as BLOCKS networks take, at most, of which the first `wanted` are delivered. Not inlined: what calls it
+ * calls itself, with no need for so large a frame. */
+static __attribute__((noinline)) void NAME(sort_few)(weft_key_row *row, const KEY *keys, KEY *home, int64_t count,
+                                                     int64_t wanted)
 {
     KEY sorted[BLOCKS * BLOCK];
-    int64_t blocks = (count + BLOCK - 1) / BLOCK;
-    for (int64_t b = 0; b < blocks; b++) {
-        int64_t rest = count - b * BLOCK;
-        NAME(sort_block)(keys + b * BLOCK, sorted + b * BLOCK, rest < BLOCK ? rest : BLOCK);
-    }
+    int64_t blocks = 0;
+    do {
+        int64_t first = blocks++ * BLOCK, rest = count - first;
+        for (int64_t r = 0; r < ROWS && row->put != NULL; r++)
+            PREFETCH(row->out + (first + r * LANES) * (int64_t)row->map->size);
+        NAME(sort_block)(keys + first, sorted + first, rest < BLOCK ? rest : BLOCK);
+    } while (blocks * BLOCK < count);
     for (int64_t half = 1; half < blocks; half *= 2)
         for (int64_t first = 0; first + half < blocks; first += 2 * half) {
             int64_t rest = blocks - first;
             NAME(merge_blocks)(sorted + first * BLOCK, half, rest < 2 * half ? rest : 2 * half);
         }
-    memcpy(to, sorted, (size_t)count * sizeof *to);
+    NAME(deliver)(row, sorted, home, count < wanted ? count : wanted);
 }
 
 /* LANES rows, or fewer, each in `parts` registers, become columns and back. */
@@ -268,29 +285,41 @@ INLINE void NAME(move)(const KEY *keys, int64_t count, VECTOR bound, KEY **low, 
     }
 }
 
-/* Keys below `pivot` go to the front of `to`, the others to its end; returns how many are below. Whole registers are
- * stored, over what is free, as long as there is room for two. */
-static int64_t NAME(partition)(const KEY *keys, KEY *to, int64_t count, KEY pivot)
+/* Room for keys: those below a pivot go to its front, the others to its end. */
+typedef struct NAME(room) {
+    KEY *low, *high;
+} NAME(room);
+
+/* Whole registers are stored, over what is free, as long as there is room for two. */
+INLINE void NAME(part)(NAME(room) * room, const KEY *keys, int64_t count, KEY pivot)
 {
     enum { STEP = 4, AHEAD = 8 }; /* registers */
     VECTOR bound = SPLAT(pivot);
-    KEY *low = to;
-    int64_t i = 0;
-    for (; i + (STEP + 1) * LANES <= count; i += STEP * LANES) {
+    KEY *low = room->low;
+    int64_t free = room->high - low, i = 0;
+    for (; i + STEP * LANES <= count && i + (STEP + 1) * LANES <= free; i += STEP * LANES) {
         UNROLL for (int64_t r = AHEAD; r < AHEAD + STEP / 2; r++)
         {
             PREFETCH(low + r * LANES);
-            PREFETCH(low + count - i - (r + 1) * LANES);
+            PREFETCH(low + free - i - (r + 1) * LANES);
         }
-        NAME(move)(keys + i, STEP, bound, &low, count - i);
+        NAME(move)(keys + i, STEP, bound, &low, free - i);
     }
-    for (; i + 2 * LANES <= count; i += LANES) NAME(move)(keys + i, 1, bound, &low, count - i);
+    for (; i + LANES <= count && i + 2 * LANES <= free; i += LANES) NAME(move)(keys + i, 1, bound, &low, free - i);
     for (; i < count; i++) {
         KEY key = keys[i];
-        *low = low[count - i - 1] = key;
+        *low = low[free - i - 1] = key;
         low += key < pivot;
     }
-    return low - to;
+    *room = (NAME(room)){low, low + free - count};
+}
+
+/* Keys to as much room; returns how many are below. */
+static int64_t NAME(partition)(const KEY *keys, KEY *to, int64_t count, KEY pivot)
+{
+    NAME(room) room = {to, to + count};
+    NAME(part)(&room, keys, count, pivot);
+    return room.low - to;
 }
 
 /* The median of a sample, or its first eighth where few keys are wanted, so that the first pass leaves few. */
@@ -341,32 +370,31 @@ static void NAME(reverse)(KEY *keys, int64_t count)
 }
 
 /*
- * The keys of `at`, in `at` or, if `moved`, in `other`; each pass moves them from one to the other. Where a sample's
- * median is the least key, what equals it is split off. Where a sample misled, the next pivot halves the range of keys,
- * which it can only as often as a key has bits.
+ * The keys of `at`, whose home is `at` or, if `moved`, `other`; each pass moves them from one to the other. Where a
+ * sample's median is the least key, what equals it is split off. Where a sample misled, the next pivot halves the range
+ * of keys, which it can only as often as a key has bits.
  */
-static bool NAME(quicksort)(KEY *at, KEY *other, bool moved, int64_t count, int64_t wanted, bool misled,
-                            const volatile bool *cancelled)
+static bool NAME(quicksort)(weft_key_row *row, KEY *at, KEY *other, bool moved, int64_t count, int64_t wanted,
+                            bool misled)
 {
     while (true) {
         bool few = wanted < count / 16;
         if (wanted <= 0) return true;
-        if (weft_is_cancelled(cancelled)) return false;
+        if (weft_is_cancelled(row->cancelled)) return false;
         if (count > BLOCK && NAME(is_ordered)(at, count, true)) {
-            if (moved) memcpy(other, at, (size_t)count * sizeof *at);
+            NAME(deliver)(row, at, moved ? other : at, count < wanted ? count : wanted);
             return true;
         }
         if (count <= (few ? BLOCK : BLOCKS * BLOCK)) break;
         KEY pivot = misled ? NAME(middle)(at, count) : NAME(pivot)(at, count, few);
         int64_t low = NAME(partition)(at, other, count, pivot), least = count / 16;
         if (low == 0) {
-            if (pivot == KEY_MAX) return true; /* both have nothing else */
-            low = NAME(partition)(at, other, count, pivot + 1);
-            if (!moved) memcpy(at, other, (size_t)low * sizeof *at);
+            low = pivot == KEY_MAX ? count : NAME(partition)(at, other, count, pivot + 1);
+            NAME(deliver)(row, other, moved ? other : at, low < wanted ? low : wanted);
             misled = false;
         } else {
             misled = !misled && (low < (few ? least / 4 : least) || low > count - least);
-            if (!NAME(quicksort)(other, at, !moved, low, wanted, misled, cancelled)) return false;
+            if (!NAME(quicksort)(row, other, at, !moved, low, wanted, misled)) return false;
         }
         KEY *rest = at + low;
         at = other + low;
@@ -375,15 +403,73 @@ static bool NAME(quicksort)(KEY *at, KEY *other, bool moved, int64_t count, int6
         count -= low;
         wanted -= low;
     }
-    NAME(sort_few)(at, moved ? other : at, count);
+    NAME(sort_few)(row, at, moved ? other : at, count, wanted);
     return true;
+}
+
+static bool NAME(sort_keys)(weft_key_row *row, KEY *keys, KEY *other, int64_t count, int64_t wanted)
+{
+    if (NAME(is_ordered)(keys, count, false)) NAME(reverse)(keys, count);
+    return NAME(quicksort)(row, keys, other, false, count, wanted, false);
 }
 
 static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, const volatile bool *cancelled)
 {
-    if (NAME(is_ordered)(keys, count, true)) return true;
-    if (NAME(is_ordered)(keys, count, false)) NAME(reverse)(keys, count);
-    return NAME(quicksort)(keys, other, false, count, wanted, false, cancelled);
+    weft_key_row row = {.cancelled = cancelled};
+    return NAME(is_ordered)(keys, count, true) || NAME(sort_keys)(&row, keys, other, count, wanted);
+}
+
+/* ---- rows, from elements to elements ---- */
+
+/* Three keys that part a row into quarters, by a sample. */
+INLINE void NAME(quarters)(const weft_key_row *row, int64_t count, KEY *pivots)
+{
+    KEY sample[BLOCK];
+    int64_t step = count / BLOCK;
+    for (int64_t i = 0; i < BLOCK; i++)
+        (void)row->take(row->map, row->elements + (size_t)(i * step + step / 2) * row->map->size, 1, &sample[i]);
+    NAME(sort_block)(sample, sample, BLOCK);
+    for (int64_t q = 0; q < 3; q++) pivots[q] = sample[(q + 1) * BLOCK / 4];
+}
+
+/*
+ * Keys are made of the elements a chunk at a time, and dealt by quarters to the ends of two rooms, so that memory is
+ * gone through once for both. What is left of one room has space for any part of the other.
+ */
+static bool NAME(sort_quarters)(weft_key_row *row, KEY *keys, KEY *other, int64_t count, int64_t wanted)
+{
+    enum { SOME = 64 * LANES };
+    KEY chunk[SOME], halves[SOME], pivots[3];
+    const int64_t size = (int64_t)row->map->size;
+    NAME(room) lower = {keys, keys + count}, upper = {other, other + count};
+    NAME(quarters)(row, count, pivots);
+    for (int64_t i = 0; i < count; i += SOME) {
+        int64_t some = count - i < SOME ? count - i : SOME;
+        if (weft_is_cancelled(row->cancelled)) return false;
+        const char *next = row->elements + (i + some) * size;
+        row->lost |= row->take(row->map, next - some * size, some, chunk);
+        for (int64_t byte = 0; byte < SOME * size; byte += 64) PREFETCH(next + byte);
+        int64_t low = NAME(partition)(chunk, halves, some, pivots[1]);
+        NAME(part)(&lower, halves, low, pivots[0]);
+        NAME(part)(&upper, halves + low, some - low, pivots[2]);
+    }
+    int64_t low = lower.low - keys, half = low + keys + count - lower.high, high = half + upper.low - other;
+    return NAME(quicksort)(row, keys, upper.low, false, low, wanted, false) &&
+           NAME(quicksort)(row, lower.high, upper.low, false, half - low, wanted - low, false) &&
+           NAME(quicksort)(row, other, keys, false, high - half, wanted - half, false) &&
+           NAME(quicksort)(row, upper.high, keys, false, count - high, wanted - high, false);
+}
+
+static inline bool NAME(sort_row)(weft_key_row *row, KEY *keys, KEY *other, int64_t count, int64_t wanted)
+{
+    int64_t some = count < WEFT_KEY_LONG ? count : BLOCK;
+    row->lost = row->take(row->map, row->elements, some, keys);
+    if (count >= WEFT_KEY_LONG) {
+        if (!NAME(is_ordered)(keys, some, true) && !NAME(is_ordered)(keys, some, false))
+            return NAME(sort_quarters)(row, keys, other, count, wanted);
+        row->lost |= row->take(row->map, row->elements + (size_t)some * row->map->size, count - some, keys + some);
+    }
+    return NAME(sort_keys)(row, keys, other, count, wanted);
 }
 
 #undef INLINE

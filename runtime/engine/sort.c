@@ -195,6 +195,7 @@ typedef struct sorter {
     weft_key_skip *skip; /* NULL: nothing is passed over */
     int64_t row_count, part_count, part_bytes;
     int64_t together; /* rows that are sorted at a time */
+    bool is_direct;   /* from elements to elements, without a row of keys between */
     bool is_across;   /* they lie side by side: their elements are taken a line of the cache at a time */
     int64_t wanted;   /* elements of a sorted row that are put back */
     int64_t room;     /* keys of a row that are held at once: all, or a few of which those wanted are kept */
@@ -256,16 +257,25 @@ static void put_positions(const sorter *s, const void *keys, char *out)
     for (int64_t i = 0; i < s->wanted; i++) store(out + i * step, sizeof(int64_t), (uint64_t)get_position(s, keys, i));
 }
 
-/* Of the wanted keys, in order, the first one that is not less. */
-static int64_t find_key(const sorter *s, const void *keys, uint64_t key)
+/* Of the first `last` elements, in order, the first one whose key is not less. */
+static int64_t find_key(const sorter *s, const char *out, int64_t last, uint64_t key)
 {
-    int64_t first = 0, last = s->wanted;
+    const int64_t step = s->call->out_step * (int64_t)s->map.size;
+    int64_t first = 0;
     while (first < last) {
         int64_t middle = first + (last - first) / 2;
-        if (get_key(s, keys, middle) < key) first = middle + 1;
+        if (weft_key_of64(&s->map, load(out + middle * step, s->map.size)) < key) first = middle + 1;
         else last = middle;
     }
     return first;
+}
+
+/* How many of the wanted keys are those of NaNs. */
+static int64_t count_nans(const sorter *s, const void *keys)
+{
+    int64_t first = s->wanted;
+    while (first > 0 && get_key(s, keys, first - 1) == s->map.mask) first--;
+    return s->wanted - first;
 }
 
 /* The elements of that key, from place `first` to `last` of the sorted row, as they follow each other in the row. */
@@ -280,12 +290,13 @@ static void put_equal(const sorter *s, uint64_t key, int64_t first, int64_t last
     }
 }
 
-/* Of floats: zeros and NaNs. */
-static void put_lost(const sorter *s, const void *keys, const char *in, char *out)
+/* Of floats: zeros, and NaNs, whose keys need not give NaNs. */
+static void put_lost(const sorter *s, int64_t nans, const char *in, char *out)
 {
-    const uint64_t zero = s->map.sign ^ s->map.flip, nan = s->map.mask;
-    put_equal(s, zero, find_key(s, keys, zero), find_key(s, keys, zero + 1), in, out);
-    put_equal(s, nan, find_key(s, keys, nan), s->wanted, in, out);
+    const uint64_t zero = s->map.sign ^ s->map.flip;
+    const int64_t end = s->wanted - nans;
+    put_equal(s, zero, find_key(s, out, end, zero), find_key(s, out, end, zero + 1), in, out);
+    put_equal(s, s->map.mask, end, s->wanted, in, out);
 }
 
 static void put_elements(const sorter *s, const void *keys, char *out)
@@ -300,7 +311,7 @@ static void put_row(const sorter *s, const void *keys, const char *in, char *out
     if (s->put != NULL) s->put(&s->map, keys, s->wanted, out);
     else if (s->call->positions) put_positions(s, keys, out);
     else put_elements(s, keys, out);
-    if (lost && !s->call->positions) put_lost(s, keys, in, out);
+    if (lost && !s->call->positions) put_lost(s, count_nans(s, keys), in, out);
 }
 
 /* Elements from the first one of the array to the first one of row `row`. */
@@ -453,7 +464,7 @@ static bool sort_across(const sorter *s, const char *in, int64_t count, char *ke
     }
     put_across(s, keys, count, out);
     for (int64_t r = 0; lost && !s->call->positions && r < count; r++)
-        put_lost(s, keys + r * next, in + r * size, out + r * size);
+        put_lost(s, count_nans(s, keys + r * next), in + r * size, out + r * size);
     return true;
 }
 
@@ -481,8 +492,21 @@ static void sort_short_rows(const sorter *s, int64_t first, int64_t count, char 
         put_row(s, keys + r * row_bytes, in_row(s, first + r), out_row(s, first + r), lost);
 }
 
+static bool sort_directly(const sorter *s, const char *in, char *out, char *keys)
+{
+    const int64_t length = s->call->length;
+    char *other = keys + length * (int64_t)key_bytes[s->method];
+    weft_key_row row = {&s->map, s->take, s->put, in, out, s->cancelled, false, 0};
+    bool done = s->method == VECTORS_32
+                    ? s->vectors->sort_row32(&row, (int32_t *)keys, (int32_t *)other, length, s->wanted)
+                    : s->vectors->sort_row64(&row, (int64_t *)keys, (int64_t *)other, length, s->wanted);
+    if (done && row.lost) put_lost(s, row.greatest, in, out);
+    return done;
+}
+
 static bool sort_row(const sorter *s, const char *in, char *out, char *keys)
 {
+    if (s->is_direct) return sort_directly(s, in, out, keys);
     bool selects = s->room < s->call->length, lost = s->map.infinity != 0;
     const void *sorted = keys;
     if (selects) sorted = select_row(s, in, keys) ? keys : NULL;
@@ -577,6 +601,8 @@ static void choose_method(sorter *s, size_t cache_bytes)
         if (some < call->length) s->room = some;
     }
     if (s->together > 1 || s->room < call->length) return;
+    s->is_direct = s->take != NULL && s->put != NULL && !call->positions &&
+                   (s->vectors->sort_row32 != NULL || s->vectors->sort_row64 != NULL);
     s->together = rows_across(s, cache_bytes);
     s->is_across = s->together > 1;
 }

@@ -24,7 +24,8 @@ int64_t weft_sort_scratch(const struct weft_key_sort *keys, const weft_pool *poo
  * their order in both directions, so do -0 and +0, which are equal, and NaNs, which come last in both. `in` and `out`
  * do not overlap. The result does not depend on the pool. False when
  * `*cancelled`, which may be NULL, was found true before all was done: the rows of `out` that are left are as they
- * were. It is read before each row, before each few short ones or ones side by side, and while a long one is sorted.
+ * were, except for one that was being sorted. It is read before each row, before each few short ones or ones side by
+ * side, and while a long one is sorted.
  */
 bool weft_sort_run(const struct weft_key_sort *keys, weft_pool *pool, const weft_sort_call *call, bool tight,
                    const void *in, void *out, void *scratch, const volatile bool *cancelled);

@@ -248,8 +248,11 @@ static void samples_that_mislead(void **unused)
     (void)unused;
     weft_pool *pool;
     weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 1, &pool));
-    for (sample = 16; sample <= 64; sample *= 2)
-        for (size_t d = 2; d < 5; d++) check(pool, dtypes[d], 1, 8192, false, false);
+    for (sample = 16; sample <= 256; sample *= 2)
+        for (size_t d = 2; d < 5; d++) {
+            check(pool, dtypes[d], 1, 8192, false, false);
+            check(pool, dtypes[d], 1, 32768, false, false);
+        }
     sample = 0;
     weft_pool_destroy(pool);
 }
@@ -287,7 +290,7 @@ static void scratch_that_cannot_be_counted(void **unused)
     weft_pool_destroy(pool);
 }
 
-/* Of two rows of ones. The flag is a byte that the sorting itself sets, `at` bytes into the result or the scratch. */
+/* Of two rows. The flag is a byte that the sorting itself sets, `at` bytes into the result or the scratch. */
 static void cancel(bool in_scratch, size_t at, int64_t length, size_t done)
 {
     weft_pool *pool;
@@ -306,7 +309,7 @@ static void cancel(bool in_scratch, size_t at, int64_t length, size_t done)
     int64_t *in = calloc(count, sizeof *in), *out = calloc(count, sizeof *out);
     char *scratch = calloc(scratch_bytes, 1);
     assert_true(in != NULL && out != NULL && scratch != NULL);
-    for (size_t i = 0; i < count; i++) in[i] = 1 + (int64_t)(i % 2 << 40);
+    for (size_t i = 0; i < count; i++) in[i] = 1 + (int64_t)(i * 7919 % 1000 << 40);
     const volatile bool *flag = (const volatile bool *)(in_scratch ? scratch : (char *)out) + at;
     assert_false(weft_sort_run(keys_of(&call), pool, &call, false, in, out, scratch, flag));
     for (size_t i = 0; i < count; i++) assert_true((out[i] != 0) == (i < done));
@@ -321,8 +324,8 @@ static void cancelled(void **unused)
     (void)unused;
     const int64_t length = 1 << 20;
     cancel(false, 0, 40, 40);
-    cancel(false, 0, length, (size_t)length);
-    /* What follows the first room of a row, to which the first digits are dealt. */
+    cancel(false, (size_t)(length - 1) * sizeof(int64_t), length, (size_t)length);
+    /* What follows the first room of a row, to which some of the keys are moved. */
     cancel(true, (size_t)length * sizeof(int64_t), length, 0);
 }
 
