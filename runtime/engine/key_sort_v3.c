@@ -105,6 +105,7 @@ static inline void halve32(__m256i *a, __m256i *b, uint32_t distance)
 #define GREATER(a, b, min) _mm256_max_epi32(a, b)
 #define CHOOSE choose
 #define HALVE halve32
+#define FINISH(a, b, span) false
 #define BELOW(a, b) (uint32_t) _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a)))
 #define ZIP_LOW(a, b) halves_low(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b))
 #define ZIP_HIGH(a, b) halves_high(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b))
@@ -167,6 +168,7 @@ static inline void halve64(__m256i *a, __m256i *b, uint32_t distance)
 #define GREATER(a, b, min) max64(a, b)
 #define CHOOSE(v, w, d) choose(v, w, 2 * (d))
 #define HALVE halve64
+#define FINISH(a, b, span) false
 #define BELOW(a, b) (uint32_t) _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(b, a)))
 #define ZIP_LOW(a, b) halves_low(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b))
 #define ZIP_HIGH(a, b) halves_high(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b))

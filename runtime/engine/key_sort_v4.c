@@ -30,6 +30,7 @@
 #define GREATER(a, b, min) _mm512_ternarylogic_epi32(a, b, min, ODD)
 #define CHOOSE(v, w, d) _mm512_mask_blend_epi32(UPPER(d), v, w)
 #define HALVE halve32
+#define FINISH finish32
 #define BELOW _mm512_cmplt_epi32_mask
 #define ZIP_LOW(a, b)                                                                                                  \
     _mm512_permutex2var_epi32(a, _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0), b)
@@ -54,6 +55,36 @@ static inline void halve32(__m512i *a, __m512i *b, uint32_t d)
     *a = halve_one32(*a, d);
     *b = halve_one32(*b, d);
 }
+
+/* The lesser of both to a, the greater to b. */
+static inline __attribute__((always_inline)) void exchange_pair32(__m512i *a, __m512i *b, __m512i p, __m512i q)
+{
+    *a = MIN(p, q);
+    *b = GREATER(p, q, *a);
+}
+
+/* FINISH: at each distance what is exchanged is brought from both registers into one each, and left there; where each
+ * lane is at last follows from that. */
+static inline __attribute__((always_inline)) bool finish32(__m512i *a, __m512i *b, uint32_t span)
+{
+    __m512i back = _mm512_set_epi32(30, 14, 28, 12, 26, 10, 24, 8, 22, 6, 20, 4, 18, 2, 16, 0), after = SPLAT(1);
+    if (span == 8) back = _mm512_set_epi32(23, 7, 21, 5, 22, 6, 20, 4, 19, 3, 17, 1, 18, 2, 16, 0), after = SPLAT(8);
+    if (span == 16) back = _mm512_set_epi32(27, 11, 25, 9, 26, 10, 24, 8, 19, 3, 17, 1, 18, 2, 16, 0), after = SPLAT(4);
+    if (span < 4) return false;
+    __m512i low = *a, high = *b;
+    if (span == 16)
+        exchange_pair32(&low, &high, _mm512_shuffle_i64x2(low, high, 0x44), _mm512_shuffle_i64x2(low, high, 0xee));
+    if (span >= 8)
+        exchange_pair32(&low, &high, _mm512_shuffle_i64x2(low, high, 0x88), _mm512_shuffle_i64x2(low, high, 0xdd));
+    exchange_pair32(&low, &high, _mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+    __m512 even = _mm512_castsi512_ps(low), odd = _mm512_castsi512_ps(high);
+    exchange_pair32(&low, &high, _mm512_castps_si512(_mm512_shuffle_ps(even, odd, 0x88)),
+                    _mm512_castps_si512(_mm512_shuffle_ps(even, odd, 0xdd)));
+    *a = _mm512_permutex2var_epi32(low, back, high);
+    *b = _mm512_permutex2var_epi32(low, _mm512_or_si512(back, after), high);
+    return true;
+}
+
 #include "runtime/engine/key_sort_vector.h"
 #undef FIRST
 #undef IOTA
@@ -79,6 +110,7 @@ static inline void halve32(__m512i *a, __m512i *b, uint32_t d)
 #define GREATER(a, b, min) _mm512_ternarylogic_epi64(a, b, min, ODD)
 #define CHOOSE(v, w, d) _mm512_mask_blend_epi64(UPPER(d), v, w)
 #define HALVE halve64
+#define FINISH finish64
 #define BELOW _mm512_cmplt_epi64_mask
 #define ZIP_LOW(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), b)
 #define ZIP_HIGH(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b)
@@ -106,6 +138,28 @@ static inline void halve64(__m512i *a, __m512i *b, uint32_t d)
     *a = halve_one64(*a, d);
     *b = halve_one64(*b, d);
 }
+
+static inline __attribute__((always_inline)) void exchange_pair64(__m512i *a, __m512i *b, __m512i p, __m512i q)
+{
+    *a = MIN(p, q);
+    *b = GREATER(p, q, *a);
+}
+
+static inline __attribute__((always_inline)) bool finish64(__m512i *a, __m512i *b, uint32_t span)
+{
+    __m512i back = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), after = SPLAT(4);
+    if (span == 8) back = _mm512_set_epi64(13, 5, 12, 4, 9, 1, 8, 0), after = SPLAT(2);
+    if (span < 4) return false;
+    __m512i low = *a, high = *b;
+    if (span == 8)
+        exchange_pair64(&low, &high, _mm512_shuffle_i64x2(low, high, 0x44), _mm512_shuffle_i64x2(low, high, 0xee));
+    exchange_pair64(&low, &high, _mm512_shuffle_i64x2(low, high, 0x88), _mm512_shuffle_i64x2(low, high, 0xdd));
+    exchange_pair64(&low, &high, _mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+    *a = _mm512_permutex2var_epi64(low, back, high);
+    *b = _mm512_permutex2var_epi64(low, _mm512_or_si512(back, after), high);
+    return true;
+}
+
 #include "runtime/engine/key_sort_vector.h"
 
 #include "runtime/engine/key_map_vector.h"

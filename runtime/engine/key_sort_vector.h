@@ -11,6 +11,7 @@
  *     SWAP(v, d)               lane i has what lane i ^ d had
  *     CHOOSE(v, w, d)          of w in lanes i with i & d, of v in others
  *     HALVE(a, b, d)           in each of both registers, lanes i and i ^ d: min in the lower one, max in the other one
+ *     FINISH(a, b, span)       HALVE at all distances below `span`, for less than one by one takes, or false
  *     MIN, BELOW               by lane; the lanes where a < b
  *     GREATER(a, b, min)       the greater ones, by lane, if the lesser ones are `min`
  *     ZIP_LOW, ZIP_HIGH        a0 b0 a1 b1 ...: the first half, the second
@@ -91,6 +92,9 @@ INLINE void NAME(halve_lanes)(VECTOR *v, uint32_t rows, uint32_t distance)
 /* Bitonic groups of `span` lanes: sorted, if the columns are. */
 INLINE void NAME(finish_lanes)(VECTOR *v, uint32_t rows, uint32_t span)
 {
+    bool finished = true;
+    UNROLL for (uint32_t r = 0; r < rows; r += 2) finished &= FINISH(&v[r], &v[r + 1], span);
+    if (finished) return;
     if (span > 8) NAME(halve_lanes)(v, rows, 8);
     if (span > 4) NAME(halve_lanes)(v, rows, 4);
     if (span > 2) NAME(halve_lanes)(v, rows, 2);
@@ -491,6 +495,7 @@ static inline bool NAME(sort_row)(weft_key_row *row, KEY *keys, KEY *other, int6
 #undef SWAP
 #undef CHOOSE
 #undef HALVE
+#undef FINISH
 #undef MIN
 #undef GREATER
 #undef BELOW
