@@ -57,16 +57,18 @@ static void round_run(const weft_float16 *float16, const float *sums, char *c, i
 }
 
 /* Row by row of the sums, run by run of C. */
-static void round_sums(const struct sums *s, const weft_gemm_block *block)
+void weft_gemm_float16_round(const weft_gemm_block *block, const weft_gemm_sums *sums)
 {
     bool by_columns = block->kernel->by_columns;
     const weft_gemm_axes *axes = by_columns ? block->c_left : block->c_right;
-    int64_t first = by_columns ? block->left.first : block->right.first;
-    for (int64_t j = 0; j < s->across; j++) {
-        const float *row = (const float *)s->block.c + j * s->pitch;
-        for (int64_t i = 0, run; i < s->along; i += run) {
-            run = weft_gemm_axes_run(axes, first + i, s->along - i);
-            int64_t left = block->left.first + (by_columns ? i : j), right = block->right.first + (by_columns ? j : i);
+    int64_t first = by_columns ? sums->left : sums->right;
+    int64_t along = by_columns ? sums->left_count : sums->right_count;
+    int64_t across = by_columns ? sums->right_count : sums->left_count;
+    for (int64_t j = 0; j < across; j++) {
+        const float *row = sums->data + j * sums->pitch;
+        for (int64_t i = 0, run; i < along; i += run) {
+            run = weft_gemm_axes_run(axes, first + i, along - i);
+            int64_t left = sums->left + (by_columns ? i : j), right = sums->right + (by_columns ? j : i);
             round_run(block->left.float16, row + i, weft_gemm_block_element(block, left, right), axes->stride, run);
         }
     }
@@ -77,5 +79,10 @@ void weft_gemm_float16_run(const weft_gemm_block *block, char *memory)
     struct sums sums;
     find_sums(&sums, block, memory);
     weft_gemm_block_run(&sums.block, memory + sums_bytes(&sums));
-    round_sums(&sums, block);
+    weft_gemm_float16_round(block, &(weft_gemm_sums){.data = (const float *)memory,
+                                                     .pitch = sums.pitch,
+                                                     .left = block->left.first,
+                                                     .left_count = block->left.count,
+                                                     .right = block->right.first,
+                                                     .right_count = block->right.count});
 }

@@ -516,7 +516,7 @@ static void pack_adjacent(const weft_gemm_panel *panel, const weft_gemm_side *si
 static bool is_transposed(const weft_gemm_side *side)
 {
     const weft_gemm_axes *lines = side->lines, *terms = side->terms;
-    if (side->complex || side->float16 != NULL || terms->stride != 1 || lines->rank == 0) return false;
+    if (side->complex || copied_size(side) == sizeof(uint16_t) || terms->stride != 1 || lines->rank == 0) return false;
     return lines->stride != 1 || lines->each < LEAST_LINES;
 }
 

@@ -16,7 +16,8 @@ extern weft_gemm_packing weft_gemm_pack_16, weft_gemm_pack_f32, weft_gemm_pack_f
 /*
  * One operand: rows of the left one, or columns of the right one. A complex product is a real one with twice the terms:
  * one operand gives re and im of an element as two terms; of the other, `doubled`, each element becomes two numbers, re
- * and im in the first of these terms, -im and re in the second. 16-bit floats are widened to f32.
+ * and im in the first of these terms, -im and re in the second. 16-bit floats are widened to f32, or packed as they
+ * are, as numbers of 2 bytes.
  */
 typedef struct weft_gemm_side {
     const char *data;               /* row or column 0 at term 0 of the matrix */
@@ -26,7 +27,7 @@ typedef struct weft_gemm_side {
     const weft_gemm_axes *terms;    /* the same for terms */
     int64_t first, count;           /* rows or columns that are taken */
     bool complex, doubled;          /* doubled: complex too */
-    size_t size;                    /* bytes of a real number that is packed, 4 or 8 */
+    size_t size;                    /* bytes of a real number that is packed, 2, 4 or 8 */
     const weft_float16 *float16;    /* NULL: numbers are packed as they are */
     weft_gemm_packing *pack;        /* of its dtype */
     weft_gemm_transpose *transpose; /* of the kernel */
