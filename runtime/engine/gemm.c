@@ -542,7 +542,8 @@ static void grid_init(struct grid *grid, const weft_gemm_engine *engine, const w
 static bool cut_for(struct grid *grid, int64_t threads)
 {
     int64_t batch = grid->matrices->batch;
-    double each = product_ns(grid->machine, grid->matrices, grid->call->dtype, 1), all = each * (double)batch;
+    double speed = grid->kernel->speed > 0 ? grid->kernel->speed : 1;
+    double each = product_ns(grid->machine, grid->matrices, grid->call->dtype, 1) / speed, all = each * (double)batch;
     bool serial = threads == 1 || weft_machine_is_serial_product(grid->machine, all);
     bool whole = serial || batch >= threads || weft_machine_is_serial_product(grid->machine, each);
     /* Blocks beyond the diagonal take no time: more of them are alike in sum. */

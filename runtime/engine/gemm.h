@@ -12,7 +12,7 @@
  * number gives two. The order of products in generated loops too (lib/lower/numerics.c). */
 #define WEFT_GEMM_TERMS 256
 
-/* What products of one dtype are computed with, on one ISA level. Bits are the same with all of them. */
+/* What products of one dtype are computed with, on one ISA level. Bits are the same with all levels. */
 typedef struct weft_gemm_engine {
     const struct weft_gemm_kernel *kernel;   /* of real numbers */
     const struct weft_gemm_numbers *numbers; /* how elements become these */
@@ -28,8 +28,14 @@ extern const weft_gemm_engine weft_gemm_v3_engine_f16, weft_gemm_v3_engine_bf16,
 extern const weft_gemm_engine weft_gemm_v4_engine_f16, weft_gemm_v4_engine_bf16, weft_gemm_v4_engine_f32,
     weft_gemm_v4_engine_f64, weft_gemm_v4_engine_c64, weft_gemm_v4_engine_c128;
 
+/* By instructions beyond the levels, for processes that weft_tiles_acquire grants them. */
+extern const weft_gemm_engine weft_gemm_amx_engine_bf16;
+
 /* Of an ISA level; NULL for a dtype without products. Static. */
 const weft_gemm_engine *weft_gemm_engine_find(weft_isa level, weft_dtype dtype);
+
+/* The same for WEFT_PRODUCTS_FAST: by instructions that this process has and other bits, or those of the level. */
+const weft_gemm_engine *weft_gemm_engine_find_fast(weft_isa level, weft_dtype dtype);
 
 /* f16, bf16, f32, f64, c64, c128. */
 bool weft_gemm_supports(weft_dtype dtype);

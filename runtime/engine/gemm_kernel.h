@@ -35,6 +35,7 @@ struct weft_gemm_kernel {
     void (*function)(void);                 /* of BLIS, which `panels` calls */
     weft_gemm_tile_function *tile;          /* the same for operands that lie anywhere; NULL: they are always packed */
     bool tile_is_faster;                    /* for packed operands too */
+    double speed;                           /* products in the time that weft_machine_product_ns has for one; 0: one */
     weft_gemm_rows_function *rows_in_place; /* of a few rows or columns */
     weft_gemm_transpose *transpose;         /* packs lines that are adjacent */
     const weft_gemm_kernel *packed;         /* with `panels` alone, for calls that ask for it; NULL: this one */

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "runtime/base/float_bits.h"
+#include "runtime/base/tiles.h"
 #include "runtime/engine/float16.h"
 #include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_kernel.h"
@@ -23,7 +24,10 @@ struct product {
 /* Of lists of many sizes, one in so many is taken. */
 static size_t sparsity = 1;
 
-static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_C64, WEFT_C128, WEFT_F16, WEFT_BF16};
+/* Whether products are those of WEFT_PRODUCTS_FAST, all of bf16. */
+static bool fast;
+
+static weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_C64, WEFT_C128, WEFT_F16, WEFT_BF16};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* Elements as complex doubles, whatever the dtype. */
@@ -49,6 +53,11 @@ static void store(weft_dtype dtype, void *data, int64_t index, double complex va
     case WEFT_BF16: ((uint16_t *)data)[index] = (uint16_t)weft_float_encode(dtype, creal(value)); break;
     default: ((double complex *)data)[index] = value; break;
     }
+}
+
+static const weft_gemm_engine *engine_of(weft_dtype dtype)
+{
+    return (fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(weft_isa_level(), dtype);
 }
 
 /* From -0.5 to 0.5. rand() takes a lock, which would be half of the time of this test. */
@@ -108,7 +117,7 @@ static weft_status *run_in_blocks(struct product *product, const weft_gemm_engin
 static void product_run_on(struct product *product, const weft_machine *machine, size_t threads)
 {
     const weft_gemm_engine *engine = product->engine;
-    if (engine == NULL) engine = weft_gemm_engine_find(weft_isa_level(), product->call.dtype);
+    if (engine == NULL) engine = engine_of(product->call.dtype);
     weft_pool *pool;
     weft_test_ok(weft_pool_create(NULL, machine, threads, &pool));
     size_t bytes = weft_gemm_bytes(engine, machine, &product->call, threads);
@@ -295,7 +304,7 @@ static struct product with_columns(struct product product, bool a, bool b)
 static void check_blocks(weft_dtype dtype, int64_t width, int64_t other)
 {
     const weft_machine *machine = weft_machine_reference();
-    int64_t terms = weft_gemm_engine_find(weft_isa_level(), dtype)->kernel->terms;
+    int64_t terms = engine_of(dtype)->kernel->terms;
     int64_t fit = (int64_t)(machine->cache_bytes[1] / 4 / weft_dtype_size(dtype)) / terms;
     int64_t apart = (2 * (fit / width) + 1) * width, together = fit / other * other;
     for (int layout = 0; layout < 4; layout += sparsity > 1 ? 3 : 1) {
@@ -308,7 +317,7 @@ static void test_blocks_about_the_cache(void **state)
 {
     (void)state;
     for (size_t d = 0; d < 2; d++) {
-        const weft_gemm_kernel *kernel = weft_gemm_engine_find(weft_isa_level(), dtypes[d])->kernel;
+        const weft_gemm_kernel *kernel = engine_of(dtypes[d])->kernel;
         check_blocks(dtypes[d], kernel->rows, kernel->columns);
         check_blocks(dtypes[d], kernel->columns, kernel->rows);
     }
@@ -490,8 +499,8 @@ static weft_status *run_with(const weft_allocator *allocator, void *context)
     weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 1, &pool));
     weft_status *status = weft_block_store_create(allocator, 0, &store);
     if (status == NULL) {
-        status = weft_gemm_run(weft_gemm_engine_find(weft_isa_level(), product->call.dtype), pool, store,
-                               &product->call, product->data[0], product->data[1], product->data[2]);
+        status = weft_gemm_run(engine_of(product->call.dtype), pool, store, &product->call, product->data[0],
+                               product->data[1], product->data[2]);
         weft_block_store_release(store);
     }
     weft_pool_destroy(pool);
@@ -955,6 +964,74 @@ static void test_which_operand_is_packed(void **state)
     assert_int_equal(weft_gemm_panels_choose(engine, machine, &p.call, false, true), WEFT_PANELS_NONE);
 }
 
+/* ---- products of WEFT_PRODUCTS_FAST ---- */
+
+/* Numbers of `from` in turn, as A, by ones. */
+static struct product by_ones(const double *from, size_t count, int64_t k)
+{
+    struct product p = row_major(WEFT_BF16, 3, 2, k);
+    product_fill(&p);
+    for (size_t i = 0; i < p.count[0]; i++) store(WEFT_BF16, p.data[0], (int64_t)i, from[i % count]);
+    for (size_t i = 0; i < p.count[1]; i++) store(WEFT_BF16, p.data[1], (int64_t)i, 1);
+    product_run(&p, 1);
+    return p;
+}
+
+/* Infinities and NaN among terms, and between them nothing that was not there. */
+static void test_special_terms(void **state)
+{
+    (void)state;
+    static const double infinite[] = {1, INFINITY, 2, 3, -4}, none[] = {INFINITY, 1, -INFINITY}, nan[] = {1, 2, NAN};
+    struct product p = by_ones(infinite, 5, 65);
+    for (int64_t i = 0; i < 6; i++) assert_true(creal(load(WEFT_BF16, p.data[2], i)) == INFINITY);
+    product_finish(&p);
+    p = by_ones(none, 3, 3);
+    for (int64_t i = 0; i < 6; i++) assert_true(isnan(creal(load(WEFT_BF16, p.data[2], i))));
+    product_finish(&p);
+    p = by_ones(nan, 3, 600);
+    for (int64_t i = 0; i < 6; i++) assert_true(isnan(creal(load(WEFT_BF16, p.data[2], i))));
+    product_finish(&p);
+    p = row_major(WEFT_BF16, 33, 35, 1100);
+    product_fill(&p);
+    store(WEFT_BF16, p.data[0], 7 * 1100 + 900, NAN);
+    store(WEFT_BF16, p.data[1], 600 * 35 + 34, -INFINITY);
+    product_run(&p, 2);
+    for (int64_t i = 0; i < 33; i++)
+        for (int64_t j = 0; j < 35; j++) {
+            double c = creal(load(WEFT_BF16, p.data[2], i * 35 + j));
+            assert_true(i == 7 ? isnan(c) : isfinite(c) == (j != 34));
+        }
+    product_finish(&p);
+}
+
+static void test_denormals_are_zero(void **state)
+{
+    (void)state;
+    static const double denormals[] = {0x1p-127, -0x1p-130, 0x1p-126};
+    struct product p = by_ones(denormals, 3, 3);
+    for (int64_t i = 0; i < 6; i++) assert_true(creal(load(WEFT_BF16, p.data[2], i)) == 0x1p-126);
+    product_finish(&p);
+}
+
+/* So many terms of one sign that a sum in f32 that takes one after the other would be off. */
+static void test_long_sums(void **state)
+{
+    (void)state;
+    enum { LENGTH = 400000 };
+    struct product p = row_major(WEFT_BF16, 2, 3, LENGTH);
+    product_fill(&p);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t e = 0; e < p.count[i]; e++) store(WEFT_BF16, p.data[i], (int64_t)e, random_value() + 0.5);
+    product_run(&p, 2);
+    for (int64_t i = 0; i < 6; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < LENGTH; k++)
+            sum += creal(load(WEFT_BF16, p.data[0], i / 3 * LENGTH + k) * load(WEFT_BF16, p.data[1], k * 3 + i % 3));
+        assert_true(fabs(creal(load(WEFT_BF16, p.data[2], i)) - sum) <= ldexp(sum, -8) * 1.01);
+    }
+    product_finish(&p);
+}
+
 /* ---- all ---- */
 
 static void test_dtypes(void **state)
@@ -966,11 +1043,15 @@ static void test_dtypes(void **state)
     assert_string_not_equal(weft_gemm_configuration(), "generic");
 }
 
-/* gemm [SPARSITY] */
+/* gemm [SPARSITY [fast]] */
 int main(int argc, char **argv)
 {
+    enum { SKIPPED = 77 };
     if (argc > 1) sparsity = strtoul(argv[1], NULL, 10);
     if (sparsity == 0) return 2;
+    fast = argc > 2;
+    if (fast && !weft_tiles_acquire()) return SKIPPED;
+    for (size_t d = 0; fast && d < DTYPES; d++) dtypes[d] = WEFT_BF16;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_strides),
@@ -985,10 +1066,18 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_symmetric_products),
         cmocka_unit_test(test_same_bits_for_small_sizes),
         cmocka_unit_test(test_joined_axes),
+    };
+    const struct CMUnitTest exact[] = {
         cmocka_unit_test(test_same_bits_with_panels),
         cmocka_unit_test(test_which_operand_is_packed),
         cmocka_unit_test(test_conversions_of_float16),
         cmocka_unit_test(test_dtypes),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest relaxed[] = {
+        cmocka_unit_test(test_special_terms),
+        cmocka_unit_test(test_denormals_are_zero),
+        cmocka_unit_test(test_long_sums),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed + (fast ? cmocka_run_group_tests(relaxed, NULL, NULL) : cmocka_run_group_tests(exact, NULL, NULL));
 }

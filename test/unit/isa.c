@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/executor.h>
 #include "runtime/base/isa.h"
+#include "runtime/base/tiles.h"
+#include "runtime/engine/gemm.h"
 
 /* The level is read once, so each value is tried by a child, which says by its exit status what became of it. */
 enum { FINE = 0, FAILED = 1 };
@@ -88,6 +91,31 @@ static void test_levels(void **state)
     }
 }
 
+/* Products without tiles are those of the level. */
+static int has_no_tiles(const char *asked)
+{
+    (void)asked;
+    const weft_gemm_engine *engine = weft_gemm_engine_find_fast(weft_isa_level(), WEFT_BF16);
+    return !weft_tiles_acquire() && engine == weft_gemm_engine_find(weft_isa_level(), WEFT_BF16) ? FINE : FAILED;
+}
+
+/* The system refuses tiles to a process with a stack for signals that they would not fit on. */
+static int has_short_stack(const char *asked)
+{
+    static char memory[4096];
+    const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+    return sigaltstack(&stack, NULL) != 0 ? FINE : has_no_tiles(asked);
+}
+
+static void test_tiles(void **state)
+{
+    (void)state;
+    assert_int_equal(child_of(has_short_stack, NULL), FINE);
+    for (int i = 0; i < WEFT_ISA_COUNT; i++)
+        if (weft_isa_includes((weft_isa)child_of(level, NULL), (weft_isa)i))
+            assert_int_equal(child_of(has_no_tiles, weft_isa_level_name((weft_isa)i)), FINE);
+}
+
 static void test_unknown_names(void **state)
 {
     (void)state;
@@ -106,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_tiles),
         cmocka_unit_test(test_unknown_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/base/tiles.h"
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "runtime/base/isa.h"
+
+/* Tiles, products of bf16 in them, and conversions to it. */
+static bool has_instructions(void)
+{
+    const unsigned tiles = 1U << 22 | 1U << 24, conversions = 1U << 5;
+    unsigned a, b, c, d, e;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & tiles) != tiles) return false;
+    return __get_cpuid_count(7, 1, &e, &b, &c, &d) && (e & conversions) == conversions;
+}
+
+/* Whether the system saves their shapes and their contents; it has XGETBV where it saves the registers of v4. */
+static bool is_saved(void)
+{
+    const unsigned needed = 1U << 17 | 1U << 18;
+    unsigned low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & needed) == needed;
+}
+
+static bool is_permitted(void)
+{
+    enum { REQUEST = 0x1023, CONTENTS = 18 };
+    return syscall(SYS_arch_prctl, REQUEST, CONTENTS) == 0;
+}
+
+static bool acquired;
+
+static void acquire(void)
+{
+    acquired =
+        weft_isa_level() == WEFT_ISA_V4 && !weft_isa_is_forced() && has_instructions() && is_saved() && is_permitted();
+}
+
+bool weft_tiles_acquire(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, acquire);
+    return acquired;
+}
+#else
+bool weft_tiles_acquire(void)
+{
+    return false;
+}
+#endif
