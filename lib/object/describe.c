@@ -16,6 +16,7 @@ static void describe_values(weft_bytes *text, const char *key, size_t count, con
 
 void weft_describe_program(weft_bytes *text, const weft_program *program, const weft_object_plan *plan)
 {
+    static const char *const products[] = {"generated", "library", "fast"};
     const weft_policy *policy = &program->policy;
     weft_bytes_print(text, KEY "%s\n", "name", plan->name);
     weft_bytes_print(text, KEY "%d.%d.%d, interface %d of libweft-rt\n", "weft", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
@@ -23,8 +24,7 @@ void weft_describe_program(weft_bytes *text, const weft_program *program, const 
     weft_bytes_print(text, KEY "%s\n", "target", plan->target);
     weft_bytes_print(text, KEY "%s\n", "isa", plan->isa.data);
     weft_bytes_print(text, KEY "%s\n", "library", plan->freestanding ? "none: freestanding" : "libweft-rt");
-    weft_bytes_print(text, KEY "products %s, functions %s\n", "policy",
-                     policy->products == WEFT_PRODUCTS_LIBRARY ? "library" : "generated",
+    weft_bytes_print(text, KEY "products %s, functions %s\n", "policy", products[policy->products],
                      policy->functions == WEFT_FUNCTIONS_FAST ? "fast" : "accurate");
     for (size_t i = 0; i < program->formulas.symbol_count; i++) {
         const weft_symbol_info *info = &program->formulas.symbols[i];

@@ -151,23 +151,24 @@ static double count_free(weft_tensor x, weft_ints batch, weft_ints contract)
 
 /*
  * Whether a dot of 16-bit floats is better done in f32, its operands being widened once: a small one, or one of few
- * terms, which are loops or almost as fast as such. One of few rows reads the other operand once, as it is. Measured
- * on Sapphire Rapids.
+ * terms, which are loops or almost as fast as such. One of few rows reads the other operand once, as it is. Fewer are
+ * small for instructions that multiply numbers of 16 bits. Measured on Sapphire Rapids.
  */
-static bool is_better_widened(weft_tensor a, weft_tensor b, weft_dot_axes axes)
+static bool is_better_widened(weft_tensor a, weft_tensor b, weft_dot_axes axes, bool is_fast)
 {
-    enum { FEW_ROWS = 4, FEW_TERMS = 32, MOST_WIDENED = 128 * 128 * 128 };
+    enum { FEW_ROWS = 4, FEW_TERMS = 32, MOST_WIDENED = 128 * 128 * 128, MOST_WIDENED_OF_FAST = 50 * 50 * 50 };
     double rows = count_free(a, axes.batch_a, axes.contract_a), columns = count_free(b, axes.batch_b, axes.contract_b);
     double terms = count_along(a, axes.contract_a);
     if (rows <= FEW_ROWS || columns <= FEW_ROWS) return false;
-    return terms <= FEW_TERMS || rows * columns * terms <= MOST_WIDENED;
+    return terms <= FEW_TERMS || rows * columns * terms <= (is_fast ? MOST_WIDENED_OF_FAST : MOST_WIDENED);
 }
 
 static weft_tensor widened_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes, weft_product_policy policy)
 {
     weft_dtype dtype = weft_tensor_dtype(a), wide = weft_accumulator_dtype(dtype);
     bool is_left = dtype == wide || policy == WEFT_PRODUCTS_LIBRARY;
-    if (is_left || !is_better_widened(a, b, axes)) return arranged_dot(a, b, axes);
+    bool is_fast = policy == WEFT_PRODUCTS_FAST && dtype == WEFT_BF16;
+    if (is_left || !is_better_widened(a, b, axes, is_fast)) return arranged_dot(a, b, axes);
     weft_tensor left = widened(a, wide), right = widened(b, wide);
     return weft_cast(arranged_dot(left, right, axes), dtype);
 }

@@ -416,8 +416,10 @@ weft_status *weft_compile_with_inputs(weft_graph *graph, weft_tensors outputs, c
     compiler c = {.source = graph, .policy = policy_of(policy)};
     if (outputs.count == 0) return invalid(&c, "a program needs at least one output");
     if (outputs.items == NULL) return invalid(&c, "outputs is NULL, but its length is %zu", outputs.count);
-    if ((unsigned)c.policy.products > WEFT_PRODUCTS_LIBRARY)
-        return invalid(&c, "weft_policy.products is %d: it is WEFT_PRODUCTS_GENERATED (0) or WEFT_PRODUCTS_LIBRARY (1)",
+    if ((unsigned)c.policy.products > WEFT_PRODUCTS_FAST)
+        return invalid(&c,
+                       "weft_policy.products is %d: it is WEFT_PRODUCTS_GENERATED (0), WEFT_PRODUCTS_LIBRARY (1) or "
+                       "WEFT_PRODUCTS_FAST (2)",
                        (int)c.policy.products);
     if ((unsigned)c.policy.functions > WEFT_FUNCTIONS_FAST)
         return invalid(&c, "weft_policy.functions is %d: it is WEFT_FUNCTIONS_ACCURATE (0) or WEFT_FUNCTIONS_FAST (1)",

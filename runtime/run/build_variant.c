@@ -61,7 +61,7 @@ weft_status *weft_variant_request_build(const weft_variant_request *request, wef
     if (*out_variant == NULL)
         return weft_status_create(&executor->allocator, WEFT_INTERNAL, "weft_executor_run",
                                   "the compiler of runtime \"%s\" made no variant", runtime->name);
-    weft_steps_resolve(*out_variant);
+    weft_steps_resolve(*out_variant, program->policy.products);
     (*out_variant)->branches = &weft_plan_branches;
     weft_status *status = weft_steps_check(*out_variant, program);
     if (status == NULL && weft_device_is_apart(runtime))

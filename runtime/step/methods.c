@@ -10,15 +10,17 @@ static const weft_step_methods *const all[WEFT_STEP_KINDS] = {[WEFT_STEP_KERNEL]
                                                               [WEFT_STEP_HOST] = &weft_step_host,
                                                               [WEFT_STEP_REGION] = &weft_step_region};
 
-void weft_steps_resolve(weft_variant *variant)
+void weft_steps_resolve(weft_variant *variant, weft_product_policy policy)
 {
+    bool is_fast = policy == WEFT_PRODUCTS_FAST;
     variant->methods = all;
     variant->chains = &weft_step_chains;
     for (size_t i = 0; i < variant->step_count; i++) {
         const weft_step *step = &variant->steps[i];
         weft_resolved *resolved = &variant->resolved[i];
         if (step->kind == WEFT_STEP_GEMM)
-            resolved->products = weft_gemm_engine_find(weft_isa_level(), step->gemm.dtype);
+            resolved->products =
+                (is_fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(weft_isa_level(), step->gemm.dtype);
         if (step->kind == WEFT_STEP_SORT) resolved->keys = weft_key_sort_find(step->sort.dtype, step->sort.positions);
     }
 }

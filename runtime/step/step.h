@@ -42,7 +42,7 @@ weft_status *weft_kernel_data_error(const weft_bound_variant *bound, const weft_
                                     const weft_error_slot *error) WEFT_MUST_USE;
 
 /* Gives a new variant the methods of all kinds, and what computes its products and sorts in this process. */
-void weft_steps_resolve(weft_variant *variant);
+void weft_steps_resolve(weft_variant *variant, weft_product_policy policy);
 /* WEFT_INTERNAL when a step or buffer of a new variant names what does not exist. */
 weft_status *weft_steps_check(const weft_variant *variant, const weft_program *program) WEFT_MUST_USE;
 /* Fills bound->steps and bound->views. */

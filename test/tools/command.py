@@ -485,7 +485,10 @@ graph {
                    for products in ["generated", "library"]]
         self.assertEqual(results[0][0], OK)
         self.assertEqual(*results)
-        self.refuses(MISUSED, "run: --products takes one of generated|library, not 'blis'", "run", "product.weft",
+        self.assertEqual(self.weft("run", "product.weft", "a=a.npy", "b=b.npy", "--products", "fast")[:2], results[0])
+        self.prints("", "compile", "product.weft", "-o", ".", "--products", "fast")
+        self.assertIn("products fast", self.weft("info", "product.o")[1])
+        self.refuses(MISUSED, "run: --products takes one of generated|library|fast, not 'blis'", "run", "product.weft",
                      "--products", "blis")
 
     def test_functions(self):

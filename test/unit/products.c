@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs whose products are all the library's: each is a step of its own, and every bit is that of a program that
  * chooses. Both run on one executor. */
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weft/einsum.h>
 #include <weft/weft.h>
+#include "runtime/base/float_bits.h"
 #include "test/support.h"
 
 enum { MOST_INPUTS = 4, SYMBOL = 37 /* the value of each */ };
@@ -307,6 +309,70 @@ static void float16_is_not_widened(void **state)
     weft_program_release(library);
 }
 
+static weft_tensor middling(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 70, 90), INPUT("b", 90, 80));
+}
+
+static weft_program *compile_fast(tracer trace, weft_dtype dtype)
+{
+    return compile(trace, dtype, &(weft_policy){.size = sizeof(weft_policy), .products = WEFT_PRODUCTS_FAST});
+}
+
+/* Whether numbers of bf16 differ by no more than a few roundings of sums of such terms. */
+static bool are_close(const weft_array *x, const weft_array *y)
+{
+    const uint16_t *a = weft_array_data(x), *b = weft_array_data(y);
+    double most = 0, largest = 0;
+    for (int64_t i = 0; i < weft_array_count(x); i++) {
+        double expected = weft_float_decode(WEFT_BF16, b[i]);
+        double difference = fabs(weft_float_decode(WEFT_BF16, a[i]) - expected);
+        if (difference > most) most = difference;
+        if (fabs(expected) > largest) largest = fabs(expected);
+    }
+    return most <= largest / 128;
+}
+
+/* Products of bf16 are close, and the same with any number of threads; all others are what they are by default. */
+static void check_fast(const subject *s, weft_dtype dtype)
+{
+    weft_program *fast = compile_fast(s->trace, dtype), *exact = compile(s->trace, dtype, NULL);
+    weft_array *inputs[MOST_INPUTS], *of_fast[2], *expected;
+    size_t count = weft_program_input_count(fast), products;
+    for (size_t i = 0; i < count; i++) inputs[i] = make_input(fast, i);
+    for (size_t i = 0; i < 2; i++) of_fast[i] = run(executors[i], fast, inputs, &products);
+    expected = run(executors[0], exact, inputs, &products);
+    size_t bytes = (size_t)weft_array_count(expected) * weft_dtype_size(dtype);
+    assert_memory_equal(weft_array_data(of_fast[0]), weft_array_data(of_fast[1]), bytes);
+    if (dtype != WEFT_BF16) assert_memory_equal(weft_array_data(of_fast[0]), weft_array_data(expected), bytes);
+    else if (!are_close(of_fast[0], expected)) fail_msg("%s: not close", s->name);
+    for (size_t i = 0; i < 2; i++) weft_array_release(of_fast[i]);
+    weft_array_release(expected);
+    for (size_t i = 0; i < count; i++) weft_array_release(inputs[i]);
+    weft_program_release(fast);
+    weft_program_release(exact);
+}
+
+static void fast_products_are_close(void **state)
+{
+    static const weft_dtype dtypes[] = {WEFT_BF16, WEFT_F16, WEFT_F32};
+    (void)state;
+    for (size_t i = 0; i < SUBJECTS; i++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) check_fast(&subjects[i], dtypes[d]);
+}
+
+/* Fewer products are widened than elsewhere. */
+static void fast_products_are_of_bf16(void **state)
+{
+    weft_program *fast = compile_fast(middling, WEFT_BF16), *other = compile_fast(middling, WEFT_F16);
+    (void)state;
+    assert_null(strstr(weft_program_text(fast), "cast("));
+    assert_non_null(strstr(weft_program_text(other), "cast("));
+    assert_int_equal(weft_program_products(fast), WEFT_PRODUCTS_FAST);
+    weft_program_release(fast);
+    weft_program_release(other);
+}
+
 static weft_tensor chain(weft_graph *graph, weft_dtype dtype)
 {
     weft_extent n = weft_symbol(graph, "n", 1, 4096);
@@ -364,8 +430,8 @@ static void unknown_policies_are_refused(void **state)
     weft_test_ok(weft_graph_create(NULL, &graph));
     weft_tensor product = matmul(graph, WEFT_F32);
     weft_test_fails(
-        weft_compile(graph, WEFT_TENSORS(product), &(weft_policy){.products = (weft_product_policy)2}, &program),
-        WEFT_INVALID_ARGUMENT, "weft_policy.products is 2: it is WEFT_PRODUCTS_GENERATED (0) or");
+        weft_compile(graph, WEFT_TENSORS(product), &(weft_policy){.products = (weft_product_policy)3}, &program),
+        WEFT_INVALID_ARGUMENT, "weft_policy.products is 3: it is WEFT_PRODUCTS_GENERATED (0), WEFT");
     weft_test_fails(
         weft_compile(graph, WEFT_TENSORS(product), &(weft_policy){.functions = (weft_function_policy)2}, &program),
         WEFT_INVALID_ARGUMENT, "weft_policy.functions is 2: it is WEFT_FUNCTIONS_ACCURATE (0) or");
@@ -377,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_the_librarys), cmocka_unit_test(integers_stay_loops),
         cmocka_unit_test(float16_is_not_widened),    cmocka_unit_test(contractions_follow_the_program),
+        cmocka_unit_test(fast_products_are_close),   cmocka_unit_test(fast_products_are_of_bf16),
         cmocka_unit_test(older_policies_are_known),  cmocka_unit_test(unknown_policies_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

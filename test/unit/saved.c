@@ -46,7 +46,7 @@ static weft_program *make_program(void)
     weft_tensor outputs[] = {weft_exp(weft_mul(x, weft_constant(graph, WEFT_F32, WEFT_INTS(4), weights))),
                              weft_einsum("ij,jk,kl->il", WEFT_TENSORS(u, v, w), NULL), weft_select(unused, x, x)};
     const weft_policy policy = {
-        .size = sizeof policy, .products = WEFT_PRODUCTS_LIBRARY, .functions = WEFT_FUNCTIONS_FAST};
+        .size = sizeof policy, .products = WEFT_PRODUCTS_FAST, .functions = WEFT_FUNCTIONS_FAST};
     weft_test_ok(weft_compile_named(graph, (weft_tensors){3, outputs}, names, &policy, &program));
     weft_graph_destroy(graph);
     return program;

@@ -12,7 +12,9 @@ weft_policy weft_policy_of(const weft_arguments *arguments)
     const char *products = weft_arguments_text(arguments, "--products", "generated");
     const char *functions = weft_arguments_text(arguments, "--functions", "accurate");
     return (weft_policy){.size = sizeof(weft_policy),
-                         .products = strcmp(products, "library") == 0 ? WEFT_PRODUCTS_LIBRARY : WEFT_PRODUCTS_GENERATED,
+                         .products = strcmp(products, "library") == 0 ? WEFT_PRODUCTS_LIBRARY
+                                     : strcmp(products, "fast") == 0  ? WEFT_PRODUCTS_FAST
+                                                                      : WEFT_PRODUCTS_GENERATED,
                          .functions = strcmp(functions, "fast") == 0 ? WEFT_FUNCTIONS_FAST : WEFT_FUNCTIONS_ACCURATE};
 }
 

@@ -8,8 +8,8 @@
 
 #define WEFT_PRODUCTS_OPTION                                                                                           \
     {                                                                                                                  \
-        "--products", WEFT_OPTION_CHOICE, "generated|library",                                                         \
-            "what computes products: loops where they are faster, or the library alone (generated)"                    \
+        "--products", WEFT_OPTION_CHOICE, "generated|library|fast",                                                    \
+            "what computes products: loops where they are faster, the library alone, or with bf16 by AMX (generated)"  \
     }
 
 #define WEFT_FUNCTIONS_OPTION                                                                                          \

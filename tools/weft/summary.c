@@ -27,8 +27,8 @@ static void print_type(weft_dtype dtype, size_t rank, const weft_program_axis *a
 
 static void print_policy(const weft_program *program)
 {
-    printf("%-*sproducts %s, functions %s\n", KEY_WIDTH, "policy",
-           weft_program_products(program) == WEFT_PRODUCTS_LIBRARY ? "library" : "generated",
+    static const char *const products[] = {"generated", "library", "fast"};
+    printf("%-*sproducts %s, functions %s\n", KEY_WIDTH, "policy", products[weft_program_products(program)],
            weft_program_functions(program) == WEFT_FUNCTIONS_FAST ? "fast" : "accurate");
 }
 
