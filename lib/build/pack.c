@@ -128,10 +128,17 @@ static bool may_be_packed(const weft_variant *variant, const weft_step *step, co
     return buffer->kind == WEFT_BUFFER_CONSTANT && bytes <= 2 * (double)variant->formulas.items[buffer->bytes].constant;
 }
 
+/* What the step is run with. Programs compiled ahead of time, for no runtime, have no fast products. */
+static const weft_gemm_engine *find_engine(const weft_build_request *request, weft_dtype dtype)
+{
+    bool is_fast = request->program->policy.products == WEFT_PRODUCTS_FAST && request->runtime != NULL;
+    return (is_fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(request->level, dtype);
+}
+
 static weft_status *pack_operand(variant_builder *builder, weft_step *step)
 {
     weft_variant *variant = builder->variant;
-    const weft_gemm_engine *engine = weft_gemm_engine_find(builder->request->level, step->gemm.dtype);
+    const weft_gemm_engine *engine = find_engine(builder->request, step->gemm.dtype);
     known_product p;
     if (!find_product(variant, &step->gemm, &p)) return NULL;
     bool a = may_be_packed(variant, step, &p.call, 0), b = may_be_packed(variant, step, &p.call, 1);

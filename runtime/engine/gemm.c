@@ -491,7 +491,7 @@ weft_panels weft_gemm_panels_choose(const weft_gemm_engine *engine, const weft_m
                                     const weft_gemm_call *call, bool a_is_constant, bool b_is_constant)
 {
     if (call->packed || weft_gemm_is_empty(call) || call->k == 0) return WEFT_PANELS_NONE;
-    if (call->dtype != WEFT_F32 && call->dtype != WEFT_F64) return WEFT_PANELS_NONE;
+    if (call->dtype != WEFT_F32 && call->dtype != WEFT_F64 && engine->numbers->fill == NULL) return WEFT_PANELS_NONE;
     if (b_is_constant && is_matrix(call, call->b_batch) && is_worth_panels(engine, machine, *call, WEFT_PANELS_B))
         return WEFT_PANELS_B;
     if (a_is_constant && is_matrix(call, call->a_batch) && is_worth_panels(engine, machine, *call, WEFT_PANELS_A))

@@ -9,6 +9,7 @@
 #include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_block.h"
 #include "runtime/engine/gemm_float16.h"
+#include "runtime/engine/gemm_panels.h"
 
 /* A tile is TILE_LINES rows of the left operand, in each TILE_TERMS terms; or columns of the right one, in each of its
  * 16 rows two terms of all columns. A panel is two tiles beside each other for each TILE_TERMS terms. */
@@ -184,9 +185,9 @@ static size_t plan(work *w, const weft_gemm_block *block, char *memory)
 {
     int64_t row_panels = count_of(block->left.count, LINES), steps = count_of(least(block->terms, TERMS), TILE_TERMS);
     *w = (work){.block = block, .panels = count_of(least(block->right.count, COLUMNS), LINES), .right = memory};
-    w->left = w->right + w->panels * steps * STEP_BYTES;
+    w->left = w->right + (block->right.panels != NULL ? 0 : w->panels * steps * STEP_BYTES);
     w->gathered = w->left + steps * STEP_BYTES;
-    bool gathers = !is_direct(&block->left) || !is_direct(&block->right);
+    bool gathers = !is_direct(&block->left) || !(block->right.panels != NULL || is_direct(&block->right));
     char *sums = w->gathered + (gathers ? GATHERED : 0);
     w->sums = (float *)sums;
     return (size_t)(sums - memory) +
@@ -199,16 +200,12 @@ static size_t bytes(const weft_gemm_block *block)
     return plan(&w, block, NULL);
 }
 
-/* `count` rows or columns from number `first` of the block on. */
-static void pack(const work *w, bool is_left, int64_t first, int64_t count)
+/* `count` rows or columns from `first` on, of the terms of `s`, into panels. */
+static void pack(const weft_gemm_side *side, int64_t first, int64_t term, source s, char *panels, char *gathered)
 {
     enum { SIZE = sizeof(uint16_t) };
-    const weft_gemm_side *side = is_left ? &w->block->left : &w->block->right;
-    char *panels = is_left ? w->left : w->right;
-    first += side->first;
-    source s = {.is_left = is_left, .count = count, .terms = w->terms};
     if (is_direct(side)) {
-        s.data = weft_gemm_side_at(side, first, w->term);
+        s.data = weft_gemm_side_at(side, first, term);
         s.line = side->lines->stride * SIZE;
         s.term = side->terms->stride * SIZE;
         (side->terms->stride == 1 ? pack_lines : pack_terms)(&s, panels);
@@ -217,13 +214,42 @@ static void pack(const work *w, bool is_left, int64_t first, int64_t count)
     weft_gemm_side narrow = *side;
     narrow.float16 = NULL;
     narrow.size = SIZE;
-    s.data = w->gathered;
+    s.data = gathered;
     s.term = LINES * SIZE;
-    for (int64_t i = 0; i < count; i += LINES) {
-        s.count = least(LINES, count - i);
-        weft_gemm_pack(&narrow, first + i, s.count, w->term, w->terms, LINES, w->gathered, 0);
-        pack_terms(&s, panels + i / LINES * count_of(w->terms, TILE_TERMS) * STEP_BYTES);
+    for (int64_t end = first + s.count; first < end; first += LINES) {
+        s.count = least(LINES, end - first);
+        weft_gemm_pack(&narrow, first, s.count, term, s.terms, LINES, gathered, 0);
+        pack_terms(&s, panels);
+        panels += count_of(s.terms, TILE_TERMS) * STEP_BYTES;
     }
+}
+
+/* Of an operand that never changes. */
+static void fill(const weft_gemm_side *side, int64_t term, int64_t terms, char *panels)
+{
+    _Alignas(TILE_ROW) char gathered[GATHERED];
+    pack(side, 0, term, (source){.count = side->count, .terms = terms}, panels, gathered);
+}
+
+/* The columns of the block that are computed now. */
+static const char *find_right(const work *w)
+{
+    const weft_gemm_side *side = &w->block->right;
+    int64_t first = side->first + w->column;
+    if (side->panels == NULL) {
+        pack(side, first, w->term, (source){.count = w->columns, .terms = w->terms}, w->right, w->gathered);
+        return w->right;
+    }
+    const weft_gemm_panels panels =
+        weft_gemm_panels_of(w->block->kernel, sizeof(uint16_t), side->panel_lines, w->block->terms);
+    return side->panels + weft_gemm_panels_at(&panels, first, w->term);
+}
+
+static void pack_row(const work *w, int64_t row)
+{
+    const weft_gemm_side *side = &w->block->left;
+    const source s = {.is_left = true, .count = least(LINES, side->count - row), .terms = w->terms};
+    pack(side, side->first + row, w->term, s, w->left, w->gathered);
 }
 
 /* Sums become numbers of bf16 by an instruction, wherever they go. */
@@ -264,8 +290,8 @@ static void add(float *sums, const float *more)
     for (int i = 0; i < SUMS; i++) sums[i] += more[i];
 }
 
-/* The rows of one panel, from `row` on, by all columns. */
-static void run_row(const work *w, int64_t row)
+/* The rows of one panel, from `row` on, by all columns, whose panels are `right`. */
+static void run_row(const work *w, const char *right, int64_t row)
 {
     _Alignas(TILE_ROW) float buffer[SUMS];
     const weft_gemm_block *block = w->block;
@@ -274,7 +300,7 @@ static void run_row(const work *w, int64_t row)
     for (int64_t y = 0; y * LINES < w->columns; y++) {
         int64_t columns = least(LINES, w->columns - y * LINES);
         float *sums = is_first && is_last ? buffer : w->sums + (row / LINES * w->panels + y) * SUMS;
-        multiply(w->left, w->right + y * steps * STEP_BYTES, steps, rows > TILE_LINES, columns > TILE_LINES,
+        multiply(w->left, right + y * steps * STEP_BYTES, steps, rows > TILE_LINES, columns > TILE_LINES,
                  is_first ? sums : buffer);
         if (!is_first) add(sums, buffer);
         if (!is_last) continue;
@@ -296,16 +322,17 @@ static void run(const weft_gemm_block *block, char *memory)
         w.columns = least(COLUMNS, block->right.count - w.column);
         for (w.term = 0; w.term < block->terms; w.term += TERMS) {
             w.terms = least(TERMS, block->terms - w.term);
-            pack(&w, false, w.column, w.columns);
+            const char *right = find_right(&w);
             for (int64_t row = 0; row < block->left.count; row += LINES) {
-                pack(&w, true, row, least(LINES, block->left.count - row));
-                run_row(&w, row);
+                pack_row(&w, row);
+                run_row(&w, right, row);
             }
         }
     }
     _tile_release();
 }
 
-static const weft_gemm_kernel kernel = {.rows = LINES, .columns = LINES, .terms = TERMS, .speed = 8};
-static const weft_gemm_numbers numbers = {weft_gemm_pack_16, bytes, run};
+static const weft_gemm_kernel kernel = {
+    .rows = LINES, .columns = LINES, .terms = TERMS, .step = TILE_TERMS, .speed = 8};
+static const weft_gemm_numbers numbers = {weft_gemm_pack_16, bytes, run, fill};
 const weft_gemm_engine weft_gemm_amx_engine_bf16 = {&kernel, &numbers, &float16};

@@ -26,6 +26,9 @@ typedef struct weft_gemm_numbers {
     weft_gemm_packing *pack;
     size_t (*bytes)(const weft_gemm_block *block); /* that `run` needs */
     void (*run)(const weft_gemm_block *block, char *memory);
+    /* Packs `terms` terms, a block of them, from `term` on of all of an operand that never changes. NULL:
+     * weft_gemm_pack does, and of 16-bit floats nothing can. */
+    void (*fill)(const weft_gemm_side *side, int64_t term, int64_t terms, char *panels);
 } weft_gemm_numbers;
 
 /* Whether an operand of so many terms is copied before it is read: `wide` is the one along the kernel's vectors, `uses`

@@ -28,6 +28,7 @@ struct weft_gemm_kernel {
     int64_t rows, columns;
     bool by_columns; /* the numbers of a column of the tile are adjacent in memory, otherwise those of a row */
     int64_t terms;   /* as many are added up in registers before they are added to C */
+    int64_t step;    /* panels have a multiple of so many; 0: any number */
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
     int64_t run;     /* if that copies so many bytes of a line at once */
     int64_t few; /* rows or columns up to which the other operand may be read in place, by `rows_in_place`; 0: never */

@@ -8,6 +8,7 @@ weft_gemm_panels weft_gemm_panels_of(const weft_gemm_kernel *kernel, size_t size
     return (weft_gemm_panels){.width = width,
                               .terms = terms,
                               .block = kernel->terms,
+                              .step = kernel->step > 0 ? kernel->step : 1,
                               .count = (lines + width - 1) / width,
                               .size = (int64_t)size};
 }
@@ -29,7 +30,8 @@ void weft_gemm_panels_fill(const weft_gemm_engine *engine, const weft_gemm_call 
                            const void *data, void *panels)
 {
     /* The engine may be one for another processor; how panels are filled makes no difference. */
-    const weft_gemm_engine *here = weft_gemm_engine_find(weft_isa_level(), call->dtype);
+    const weft_gemm_engine *here =
+        engine->numbers->fill != NULL ? engine : weft_gemm_engine_find(weft_isa_level(), call->dtype);
     const bool is_a = operand == WEFT_PANELS_A;
     const weft_gemm_panels layout = panels_of(engine, call, operand);
     const int64_t count = is_a ? call->m : call->n, size = (int64_t)weft_dtype_size(call->dtype);
@@ -43,8 +45,9 @@ void weft_gemm_panels_fill(const weft_gemm_engine *engine, const weft_gemm_call 
                                  .pack = here->numbers->pack,
                                  .transpose = here->kernel->transpose};
     for (int64_t t = 0; t < call->k; t += layout.block) {
-        int64_t left = call->k - t;
-        weft_gemm_pack(&side, 0, count, t, left < layout.block ? left : layout.block, layout.width,
-                       (char *)panels + weft_gemm_panels_at(&layout, 0, t), weft_gemm_panels_pitch(&layout, t));
+        int64_t left = call->k - t, taken = left < layout.block ? left : layout.block;
+        char *block = (char *)panels + weft_gemm_panels_at(&layout, 0, t);
+        if (here->numbers->fill != NULL) here->numbers->fill(&side, t, taken, block);
+        else weft_gemm_pack(&side, 0, count, t, taken, layout.width, block, weft_gemm_panels_pitch(&layout, t));
     }
 }

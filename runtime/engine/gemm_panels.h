@@ -2,8 +2,8 @@
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_PANELS_H
 #define WEFT_RUNTIME_ENGINE_GEMM_PANELS_H
 /*
- * An operand of products that never changes, packed once: a matrix of f32 or f64 as the panels that the kernels of one
- * level read along their vectors. All panels of the first block of terms, then all of the next.
+ * An operand of products that never changes, packed once: a matrix of real numbers as the panels that the kernels of
+ * one level read along their vectors. All panels of the first block of terms, then all of the next.
  */
 #include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_kernel.h"
@@ -11,6 +11,7 @@
 typedef struct weft_gemm_panels {
     int64_t width;        /* numbers of a panel for each term */
     int64_t terms, block; /* all of them, and those of a block; the last one may have fewer */
+    int64_t step;         /* each block is filled up to a multiple of so many */
     int64_t count;        /* panels of each block */
     int64_t size;         /* bytes of a number */
 } weft_gemm_panels;
@@ -22,7 +23,7 @@ weft_gemm_panels weft_gemm_panels_of(const weft_gemm_kernel *kernel, size_t size
 static inline int64_t weft_gemm_panels_pitch(const weft_gemm_panels *panels, int64_t term)
 {
     int64_t left = panels->terms - term, terms = left < panels->block ? left : panels->block;
-    int64_t bytes = panels->width * terms * panels->size;
+    int64_t bytes = panels->width * ((terms + panels->step - 1) / panels->step * panels->step) * panels->size;
     return (bytes + WEFT_GEMM_ALIGNMENT - 1) / WEFT_GEMM_ALIGNMENT * WEFT_GEMM_ALIGNMENT;
 }
 

@@ -314,6 +314,15 @@ static weft_tensor middling(weft_graph *graph, weft_dtype dtype)
     return weft_matmul(INPUT("a", 70, 90), INPUT("b", 90, 80));
 }
 
+/* A matrix that a product may read packed. */
+static weft_tensor by_constant(weft_graph *graph, weft_dtype dtype)
+{
+    enum { TERMS = 540, COLUMNS = 75 };
+    static uint16_t weights[TERMS * COLUMNS];
+    for (size_t i = 0; i < TERMS * COLUMNS; i++) weights[i] = (uint16_t)weft_float_encode(dtype, (double)(i % 37) - 18);
+    return weft_matmul(INPUT("a", 45, TERMS), weft_constant(graph, dtype, WEFT_INTS(TERMS, COLUMNS), weights));
+}
+
 static weft_program *compile_fast(tracer trace, weft_dtype dtype)
 {
     return compile(trace, dtype, &(weft_policy){.size = sizeof(weft_policy), .products = WEFT_PRODUCTS_FAST});
@@ -359,6 +368,7 @@ static void fast_products_are_close(void **state)
     (void)state;
     for (size_t i = 0; i < SUBJECTS; i++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) check_fast(&subjects[i], dtypes[d]);
+    check_fast(&(subject){.name = "by a constant", .trace = by_constant}, WEFT_BF16);
 }
 
 /* Fewer products are widened than elsewhere. */
