@@ -442,6 +442,8 @@ static const weft_suite_program programs[] = {
     SQUARE(c64, 128, "products", 4),
     SQUARE(c64, 512, "products", 4),
     SQUARE(bf16, 512, "products", 1),
+    {"products", "bf16 512, fast", "bf16 512x512; bf16 512x512", matmul, 0, WEFT_PRODUCTS_FAST},
+    {"products", "128 x 768 x 768, fast", "bf16 128x768; bf16 768x768", matmul, 0, WEFT_PRODUCTS_FAST},
     SQUARE(f16, 256, "products", 1),
     SQUARE(i32, 256, "products", 1),
     {"products", "128 x 768 x 768", "f32 128x768; f32 768x768", matmul, 2.0 * 128 * 768 * 768},

@@ -166,7 +166,8 @@ static weft_status *create_program(weft_suite *s)
 {
     weft_graph *graph;
     WEFT_TRY(weft_graph_create(NULL, &graph));
-    weft_status *status = weft_compile(graph, WEFT_TENSORS(trace(s, graph)), NULL, &s->program);
+    const weft_policy policy = {.size = sizeof policy, .products = s->subject->products};
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(trace(s, graph)), &policy, &s->program);
     weft_graph_destroy(graph);
     return status;
 }

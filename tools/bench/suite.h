@@ -14,6 +14,7 @@ typedef struct weft_suite_program {
     const char *inputs;
     weft_tensor (*trace)(const weft_tensor *inputs); /* NULL: `name` is the text of an einsum */
     double flops;                                    /* of products; 0: bytes are the floor */
+    weft_product_policy products;                    /* that it is compiled with */
 } weft_suite_program;
 
 size_t weft_suite_count(void);
