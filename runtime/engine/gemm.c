@@ -408,7 +408,7 @@ static void cut_sums(struct grid *grid)
     enum { LINE = WEFT_GEMM_ALIGNMENT / sizeof(float) };
     int64_t *counts[] = {&grid->rows, &grid->columns};
     const int64_t extents[] = {grid->matrices->c_rows.count, grid->matrices->c_columns.count};
-    while (weft_dtype_is_float16(grid->call->dtype)) {
+    while (weft_dtype_is_float16(grid->call->dtype) && grid->matrices->a_terms.count > grid->kernel->alone) {
         int64_t sizes[2];
         for (int i = 0; i < 2; i++) sizes[i] = ((extents[i] + *counts[i] - 1) / *counts[i] + LINE - 1) / LINE * LINE;
         if (sizes[0] <= WEFT_GEMM_FLOAT16_ELEMENTS / sizes[1]) break;

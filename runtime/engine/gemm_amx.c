@@ -23,9 +23,9 @@ enum {
     SUMS = LINES * LINES,
 };
 
-/* Terms of a block, so that a panel of them stays in L1; columns of the right operand that are packed at once, and
- * stay in L2. */
-enum { TERMS = 512, COLUMNS = 512 };
+/* Terms that are added up in registers, so that two panels of them stay in L1; columns of the right operand, and terms,
+ * that are packed at once, and stay in L2. */
+enum { TERMS = WEFT_GEMM_TERMS, COLUMNS = 512, PACKED_TERMS = 4 * TERMS };
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -121,6 +121,12 @@ static bool is_direct(const weft_gemm_side *side)
 
 /* ---- tiles ---- */
 
+/* Compilers do not know all that instructions for tiles read: what lies there, and elsewhere, is in memory then. */
+static inline void write_out(const void *memory)
+{
+    __asm__ volatile("" : : "r"(memory) : "memory");
+}
+
 /* What LDTILECFG reads: all eight registers are whole tiles. */
 static void configure(void)
 {
@@ -131,6 +137,7 @@ static void configure(void)
         uint8_t rows[NAMES];
     } tiles = {.palette = 1};
     for (int i = 0; i < TILES; i++) tiles.row_bytes[i] = TILE_ROW, tiles.rows[i] = TILE_LINES;
+    write_out(&tiles);
     _tile_loadconfig(&tiles);
 }
 
@@ -139,8 +146,7 @@ static __attribute__((noinline)) void multiply(const char *left, const char *rig
                                                bool two_right, float *sums)
 {
     enum { PITCH = LINES * sizeof(float) };
-    /* Compilers do not know what tiles are loaded from. */
-    __asm__ volatile("" ::: "memory");
+    write_out(left);
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -167,31 +173,35 @@ static __attribute__((noinline)) void multiply(const char *left, const char *rig
 
 /* ---- blocks ---- */
 
-/* Bytes to gather the lines of a panel in, where they lie anywhere. */
-enum { GATHERED = LINES * TERMS * sizeof(uint16_t) };
-
 /* A block, the part of it that is computed now, and its memory. */
 typedef struct work {
     const weft_gemm_block *block;
-    int64_t column, columns, term, terms;
-    int64_t panels;     /* of the columns that are packed at once */
-    char *right, *left; /* these panels, and one of rows */
-    char *gathered;
-    float *sums; /* of blocks of terms, if there are several: of rows by columns of panels */
+    int64_t column, columns, begin, end; /* columns, and terms, that are packed at once */
+    int64_t term, terms;                 /* of these, those that are added up now */
+    int64_t panels, most;                /* of columns, and terms, that are packed at most */
+    char *right, *left;                  /* panels of columns, and one of rows */
+    char *gathered;                      /* lines of a panel that lie anywhere */
+    float *sums;                         /* where there are more than TERMS terms: of all panels, */
+    int64_t row_sums;                    /* from one panel of rows to the next; 0: they are those of one */
 } work;
 
-/* Bytes of memory; `w` becomes the places in it. */
+/* Bytes of memory; `w` becomes the places in it. Where one panel of rows reads columns, fewer are packed, which are
+ * nearer. */
 static size_t plan(work *w, const weft_gemm_block *block, char *memory)
 {
-    int64_t row_panels = count_of(block->left.count, LINES), steps = count_of(least(block->terms, TERMS), TILE_TERMS);
+    int64_t row_panels = count_of(block->left.count, LINES);
+    bool is_packed = block->right.panels != NULL;
     *w = (work){.block = block, .panels = count_of(least(block->right.count, COLUMNS), LINES), .right = memory};
-    w->left = w->right + (block->right.panels != NULL ? 0 : w->panels * steps * STEP_BYTES);
-    w->gathered = w->left + steps * STEP_BYTES;
-    bool gathers = !is_direct(&block->left) || !(block->right.panels != NULL || is_direct(&block->right));
-    char *sums = w->gathered + (gathers ? GATHERED : 0);
+    w->most = row_panels > 1 ? PACKED_TERMS : PACKED_TERMS / 2;
+    int64_t steps = count_of(least(block->terms, w->most), TILE_TERMS);
+    w->left = w->right + (is_packed ? 0 : w->panels * steps * STEP_BYTES);
+    w->gathered = w->left + least(steps, TERMS / TILE_TERMS) * STEP_BYTES;
+    bool gathers = !is_direct(&block->left) || !(is_packed || is_direct(&block->right));
+    char *sums = w->gathered + (gathers ? steps * STEP_BYTES : 0);
     w->sums = (float *)sums;
-    return (size_t)(sums - memory) +
-           (block->terms > TERMS ? (size_t)(row_panels * w->panels) * SUMS * sizeof(float) : 0);
+    if (block->terms <= TERMS) return (size_t)(sums - memory);
+    w->row_sums = block->terms > w->most ? w->panels * SUMS : 0;
+    return (size_t)(sums - memory) + (size_t)(w->panels * SUMS + (row_panels - 1) * w->row_sums) * sizeof(float);
 }
 
 static size_t bytes(const weft_gemm_block *block)
@@ -227,22 +237,29 @@ static void pack(const weft_gemm_side *side, int64_t first, int64_t term, source
 /* Of an operand that never changes. */
 static void fill(const weft_gemm_side *side, int64_t term, int64_t terms, char *panels)
 {
-    _Alignas(TILE_ROW) char gathered[GATHERED];
+    _Alignas(TILE_ROW) char gathered[TERMS / TILE_TERMS * STEP_BYTES];
     pack(side, 0, term, (source){.count = side->count, .terms = terms}, panels, gathered);
 }
 
-/* The columns of the block that are computed now. */
-static const char *find_right(const work *w)
+static void pack_columns(const work *w)
 {
     const weft_gemm_side *side = &w->block->right;
-    int64_t first = side->first + w->column;
+    const source s = {.count = w->columns, .terms = w->end - w->begin};
+    if (side->panels == NULL) pack(side, side->first + w->column, w->begin, s, w->right, w->gathered);
+}
+
+/* Where the first panel of columns has the terms that are added up now, and the bytes to the next one. */
+static const char *right_of(const work *w, int64_t *out_pitch)
+{
+    const weft_gemm_side *side = &w->block->right;
     if (side->panels == NULL) {
-        pack(side, first, w->term, (source){.count = w->columns, .terms = w->terms}, w->right, w->gathered);
-        return w->right;
+        *out_pitch = count_of(w->end - w->begin, TILE_TERMS) * STEP_BYTES;
+        return w->right + (w->term - w->begin) / TILE_TERMS * STEP_BYTES;
     }
     const weft_gemm_panels panels =
         weft_gemm_panels_of(w->block->kernel, sizeof(uint16_t), side->panel_lines, w->block->terms);
-    return side->panels + weft_gemm_panels_at(&panels, first, w->term);
+    *out_pitch = weft_gemm_panels_pitch(&panels, w->term);
+    return side->panels + weft_gemm_panels_at(&panels, side->first + w->column, w->term);
 }
 
 static void pack_row(const work *w, int64_t row)
@@ -290,18 +307,19 @@ static void add(float *sums, const float *more)
     for (int i = 0; i < SUMS; i++) sums[i] += more[i];
 }
 
-/* The rows of one panel, from `row` on, by all columns, whose panels are `right`. */
-static void run_row(const work *w, const char *right, int64_t row)
+/* The rows of one panel, from `row` on, by all columns. */
+static void run_row(const work *w, int64_t row)
 {
     _Alignas(TILE_ROW) float buffer[SUMS];
     const weft_gemm_block *block = w->block;
     int64_t rows = least(LINES, block->left.count - row), steps = count_of(w->terms, TILE_TERMS);
     bool is_first = w->term == 0, is_last = w->term + w->terms == block->terms;
+    int64_t pitch;
+    const char *right = right_of(w, &pitch);
     for (int64_t y = 0; y * LINES < w->columns; y++) {
         int64_t columns = least(LINES, w->columns - y * LINES);
-        float *sums = is_first && is_last ? buffer : w->sums + (row / LINES * w->panels + y) * SUMS;
-        multiply(w->left, right + y * steps * STEP_BYTES, steps, rows > TILE_LINES, columns > TILE_LINES,
-                 is_first ? sums : buffer);
+        float *sums = is_first && is_last ? buffer : w->sums + row / LINES * w->row_sums + y * SUMS;
+        multiply(w->left, right + y * pitch, steps, rows > TILE_LINES, columns > TILE_LINES, is_first ? sums : buffer);
         if (!is_first) add(sums, buffer);
         if (!is_last) continue;
         round_tile(block, &(weft_gemm_sums){.data = sums,
@@ -313,6 +331,19 @@ static void run_row(const work *w, const char *right, int64_t row)
     }
 }
 
+/* All rows by the columns and terms that are packed at once. */
+static void run_columns(work *w)
+{
+    pack_columns(w);
+    for (int64_t row = 0; row < w->block->left.count; row += LINES)
+        for (int64_t term = w->begin; term < w->end; term += TERMS) {
+            w->term = term;
+            w->terms = least(TERMS, w->end - term);
+            pack_row(w, row);
+            run_row(w, row);
+        }
+}
+
 static void run(const weft_gemm_block *block, char *memory)
 {
     work w;
@@ -320,19 +351,15 @@ static void run(const weft_gemm_block *block, char *memory)
     configure();
     for (w.column = 0; w.column < block->right.count; w.column += COLUMNS) {
         w.columns = least(COLUMNS, block->right.count - w.column);
-        for (w.term = 0; w.term < block->terms; w.term += TERMS) {
-            w.terms = least(TERMS, block->terms - w.term);
-            const char *right = find_right(&w);
-            for (int64_t row = 0; row < block->left.count; row += LINES) {
-                pack_row(&w, row);
-                run_row(&w, right, row);
-            }
+        for (w.begin = 0; w.begin < block->terms; w.begin += w.most) {
+            w.end = least(block->terms, w.begin + w.most);
+            run_columns(&w);
         }
     }
     _tile_release();
 }
 
 static const weft_gemm_kernel kernel = {
-    .rows = LINES, .columns = LINES, .terms = TERMS, .step = TILE_TERMS, .speed = 8};
+    .rows = LINES, .columns = LINES, .terms = TERMS, .step = TILE_TERMS, .speed = 8, .alone = PACKED_TERMS};
 static const weft_gemm_numbers numbers = {weft_gemm_pack_16, bytes, run, fill};
 const weft_gemm_engine weft_gemm_amx_engine_bf16 = {&kernel, &numbers, &float16};

@@ -1034,6 +1034,19 @@ static void test_long_sums(void **state)
     product_finish(&p);
 }
 
+/* More rows, columns and terms than are packed at once. */
+static void test_all_of_a_block(void **state)
+{
+    (void)state;
+    for (int layout = 0; layout < 4; layout += 3) {
+        struct product p = with_columns(row_major(WEFT_BF16, 40, 530, 1100), layout & 1, layout & 2);
+        product_fill(&p);
+        product_run(&p, 1);
+        check_product(&p);
+        product_finish(&p);
+    }
+}
+
 /* ---- all ---- */
 
 static void test_dtypes(void **state)
@@ -1079,6 +1092,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_special_terms),
         cmocka_unit_test(test_denormals_are_zero),
         cmocka_unit_test(test_long_sums),
+        cmocka_unit_test(test_all_of_a_block),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed + (fast ? cmocka_run_group_tests(relaxed, NULL, NULL) : cmocka_run_group_tests(exact, NULL, NULL));
