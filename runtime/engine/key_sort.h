@@ -47,7 +47,7 @@ typedef struct weft_key_sort {
     bool (*sort_row64)(weft_key_row *row, int64_t *keys, int64_t *other, int64_t count, int64_t wanted);
 } weft_key_sort;
 
-enum { WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16, WEFT_KEY_LONG = 1 << 14 };
+enum { WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16, WEFT_KEY_LONG = 1 << 15 };
 
 /* Of elements of so many bits. */
 extern const weft_key_sort weft_key_sort_v3_16, weft_key_sort_v3_32, weft_key_sort_v3_64;
