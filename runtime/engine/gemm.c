@@ -282,24 +282,28 @@ static double padded(int64_t extent, int64_t unit)
     return (double)((extent + unit - 1) / unit * unit);
 }
 
-/* Cycles for one term of all elements to copy an operand, or to wait for what is read in place in too many streams to
- * be fetched ahead of time. Numbers that are adjacent are copied as registers. */
-static double packing(const struct grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms, bool wide,
-                      int64_t uses)
+static bool packs(const struct grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms, bool wide,
+                  int64_t uses)
 {
-    const double in_registers = 0.25, one_by_one = 1;
     const weft_gemm_side side = {.lines = lines,
                                  .terms = terms,
                                  .count = lines->count,
                                  .complex = is_complex(grid->call->dtype),
                                  .size = real_size(grid->call->dtype),
                                  .float16 = grid->float16};
-    int64_t cache_bytes = (int64_t)grid->machine->cache_bytes[1];
-    double count = (double)lines->count;
-    bool packs = weft_gemm_packs(grid->kernel, &side, terms->count, wide, uses, cache_bytes);
-    bool is_far = count * (double)terms->count * (double)side.size > (double)cache_bytes / 2;
-    if (!packs) return !wide && is_far ? count * in_registers : 0;
-    bool transposed = terms->stride == 1 && !side.complex && grid->kernel->tile != NULL;
+    return weft_gemm_packs(grid->kernel, &side, terms->count, wide, uses, (int64_t)grid->machine->cache_bytes[1]);
+}
+
+/* Cycles for one term of all elements to copy an operand, or to wait for what is read in place in too many streams to
+ * be fetched ahead of time. Numbers that are adjacent are copied as registers. */
+static double packing(const struct grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms, bool wide,
+                      int64_t uses)
+{
+    const double in_registers = 0.25, one_by_one = 1;
+    double count = (double)lines->count, bytes = count * (double)terms->count * (double)real_size(grid->call->dtype);
+    bool is_far = bytes > (double)grid->machine->cache_bytes[1] / 2;
+    if (!packs(grid, lines, terms, wide, uses)) return !wide && is_far ? count * in_registers : 0;
+    bool transposed = terms->stride == 1 && !is_complex(grid->call->dtype) && grid->kernel->tile != NULL;
     return count * (lines->stride == 1 || transposed ? in_registers : one_by_one);
 }
 
@@ -313,7 +317,7 @@ static double cycles(const struct grid *grid, bool by_rows)
     int64_t wide = by_rows ? n : m, narrow = by_rows ? m : n;
     int64_t vector = weft_gemm_vector(kernel);
     int64_t across = kernel->by_columns ? kernel->columns : kernel->rows;
-    double products = kernel->tile != NULL ? padded(wide, vector / WEFT_GEMM_VECTORS) * (double)narrow
+    double products = kernel->tile != NULL ? padded(wide, weft_gemm_lanes(kernel)) * (double)narrow
                                            : padded(wide, vector) * padded(narrow, across);
     bool transposes = (by_rows ? matrices->c_columns.stride : matrices->c_rows.stride) != 1;
     int64_t terms = k < 1 ? 1 : k < kernel->terms ? k : kernel->terms;
@@ -323,6 +327,14 @@ static double cycles(const struct grid *grid, bool by_rows)
     double a = a_is_packed ? 0 : packing(grid, &matrices->a_rows, &matrices->a_terms, !by_rows, n);
     double b = b_is_packed ? 0 : packing(grid, &matrices->b_columns, &matrices->b_terms, by_rows, m);
     return products / (double)vector + moves + a + b;
+}
+
+/* Whether both operands are packed, with the kernel's vectors along the rows of C or along its columns. */
+static bool packs_both(const struct grid *grid, bool by_rows)
+{
+    const struct matrices *m = grid->matrices;
+    return packs(grid, &m->a_rows, &m->a_terms, !by_rows, m->c_columns.count) &&
+           packs(grid, &m->b_columns, &m->b_terms, by_rows, m->c_rows.count);
 }
 
 static bool has_row_vectors(const struct grid *grid)
@@ -335,6 +347,8 @@ static void find_units(struct grid *grid)
     const weft_gemm_call *call = grid->call;
     const weft_gemm_kernel *kernel = grid->kernel;
     bool by_rows = call->panels == WEFT_PANELS_NONE ? has_row_vectors(grid) : call->panels == WEFT_PANELS_B;
+    if (kernel->large != NULL && call->panels == WEFT_PANELS_NONE && packs_both(grid, by_rows))
+        grid->kernel = kernel = kernel->large;
     grid->transposed = by_rows == kernel->by_columns;
     grid->units[grid->transposed] = kernel->rows;
     grid->units[!grid->transposed] = kernel->columns;
@@ -347,8 +361,8 @@ static bool is_few(const struct grid *grid, int64_t count, const weft_gemm_axes 
 {
     enum { ANYWHERE = 4 };
     bool is_long = llabs(terms->stride) * (int64_t)real_size(grid->call->dtype) > WEFT_GEMM_FAR;
-    int64_t most = is_long && !is_complex(grid->call->dtype) ? grid->kernel->few : ANYWHERE;
-    return lines->stride == 1 && count <= most;
+    int64_t few = grid->kernel->few, most = is_long || few < ANYWHERE ? few : ANYWHERE;
+    return lines->stride == 1 && count <= (is_complex(grid->call->dtype) ? ANYWHERE : most);
 }
 
 static bool is_joined(const struct matrices *m)

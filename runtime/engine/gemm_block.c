@@ -85,12 +85,14 @@ static int64_t limit(const weft_gemm_block *block, bool left)
  * then read from fewer pages and cache sets for every vector. An operand across the vectors with adjacent terms is read
  * in a few streams, any other one a cache line for each term, of which it takes a part only. Lines whose distance is a
  * multiple of 512 bytes share few sets of L1, at a multiple of 4 KB of all caches; at more than 4 KB
- * each needs a TLB entry of its own. Measured on Zen 3. */
-static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
+ * each needs a TLB entry of its own. Measured on Zen 3; where a kernel asks for what it reads ahead of time, all of
+ * this matters little (Sapphire Rapids). */
+static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
     int64_t distance = llabs(side->terms->stride) * (int64_t)side->size;
     if (!wide && side->terms->stride == 1) return 256;
+    if (wide && kernel->ahead && side->lines->stride == 1) return 192;
     if (side->lines->stride != 1 || (distance != 0 && distance % PAGE == 0)) return 0;
     if (!wide) return 80;
     return (distance != 0 && distance % FEW_SETS == 0) || distance > PAGE ? 64 : 192;
@@ -102,7 +104,8 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
     int64_t size = (int64_t)side->size;
     if (kernel->tile == NULL || side->panels != NULL || side->complex || side->float16 != NULL) return true;
     if (weft_gemm_side_is_joined(side)) return true;
-    if (uses >= uses_worth_packing(side, wide)) return true;
+    if (uses >= uses_worth_packing(kernel, side, wide)) return true;
+    if (wide && kernel->ahead) return false;
     bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > WEFT_GEMM_FAR;
     if (!is_far || side->count * terms * size <= cache_bytes / 2 || uses < kernel->far) return false;
     return cache_bytes / 4 / least(terms, kernel->terms) >= kernel->run;
@@ -111,20 +114,30 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
 /* Rows or columns [first, first + count) of a matrix, and the terms from `term` on. */
 struct part {
     const weft_gemm_side *side;
-    bool wide, packs;
+    bool wide, packs, masked;
     int64_t width; /* of a panel, in numbers */
     int64_t bytes; /* of a packed panel */
     int64_t first, count, term;
     char *memory;
 };
 
+/* Whether so many numbers along the vectors are one register more than a tile has: two and two are computed faster
+ * than three and one, whose sums wait for the ones before. */
+static bool is_one_more(const weft_gemm_kernel *kernel, int64_t count)
+{
+    int64_t lanes = weft_gemm_lanes(kernel), most = weft_gemm_vector(kernel);
+    return kernel->vectors > 2 && count > most && count <= most + lanes;
+}
+
 /* Numbers of a panel. Across the vectors all are about as high as the first, instead of as high as can be with a rest:
  * a tile of few rows takes as long as one of four, since each sum waits for the one before. */
 static int64_t panel_width(const weft_gemm_block *block, bool left, bool wide)
 {
+    const weft_gemm_kernel *kernel = block->kernel;
     const weft_gemm_side *side = left ? &block->left : &block->right;
-    int64_t most = left ? block->kernel->rows : block->kernel->columns;
-    if (wide || !block->kernel->tile_is_faster || side->doubled) return most;
+    int64_t most = left ? kernel->rows : kernel->columns;
+    if (!kernel->tile_is_faster || side->doubled || side->panels != NULL) return most;
+    if (wide) return is_one_more(kernel, side->count) ? most - weft_gemm_lanes(kernel) : most;
     int64_t tiles = round_up(side->count, most) / most;
     return round_up(side->count, tiles) / tiles;
 }
@@ -138,6 +151,7 @@ static struct part plan(const weft_gemm_block *block, bool left, char *memory)
     int64_t panels = most_panels(block, side, width, limit(block, left));
     return (struct part){.side = side,
                          .wide = wide,
+                         .masked = block->kernel->masked,
                          .packs =
                              weft_gemm_packs(block->kernel, side, block->terms, wide, other->count, block->cache_bytes),
                          .width = width,
@@ -150,7 +164,7 @@ static struct part plan(const weft_gemm_block *block, bool left, char *memory)
 static int64_t part_bytes(const struct part *part)
 {
     if (part->side->panels != NULL) return 0;
-    if (!part->packs) return part->wide ? part->bytes : 0;
+    if (!part->packs) return part->wide && !part->masked ? part->bytes : 0;
     return part->count / panel_count(part->side, part->width) * part->bytes + WEFT_GEMM_READ_AHEAD;
 }
 
@@ -214,11 +228,12 @@ static const char *element_at(const struct part *part, int64_t index)
     return weft_gemm_side_at(part->side, part->first + index, part->term);
 }
 
-/* The first row or column that is packed. What does not fill the vectors of a kernel always is. */
+/* The first row or column that is packed. What does not fill the vectors of a kernel always is, unless it takes masks.
+ */
 static int64_t packed_from(const struct part *part)
 {
     if (part->packs) return 0;
-    return part->wide ? part->count / part->width * part->width : part->count;
+    return part->wide && !part->masked ? part->count / part->width * part->width : part->count;
 }
 
 static void pack(const struct part *part, int64_t terms)
@@ -329,15 +344,15 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
 {
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel), parts = parts_of(block);
-    int64_t lanes = width / WEFT_GEMM_VECTORS, vectors = tile->along * parts > lanes ? WEFT_GEMM_VECTORS : 1;
-    bool direct = tile->along * parts == vectors * lanes && tile->along_stride == parts * size && !tile->is_split;
+    int64_t along = tile->along * parts, whole = round_up(along, weft_gemm_lanes(kernel));
+    bool direct = (kernel->masked || along == whole) && tile->along_stride == parts * size && !tile->is_split;
     int64_t count = direct ? column->count : 1, left_step = column->left_step / size;
     if (!direct && add) move_tile(block, tile, buffer, false);
     kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
                                         .narrow = narrow->data,
                                         .c = direct ? tile->c : buffer,
                                         .rows = tile->across,
-                                        .vectors = vectors,
+                                        .columns = kernel->masked ? along : whole,
                                         .terms = terms * parts,
                                         .wide_term = wide->term_stride,
                                         .narrow_term = narrow->term_stride,
@@ -388,6 +403,15 @@ static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows
                          .j = j};
 }
 
+/* Rows or columns of the tile that begins with number `index`. */
+static int64_t tile_extent(const weft_gemm_block *block, const struct part *part, int64_t index)
+{
+    int64_t width = panel_count(part->side, part->width), rest = part->count - index;
+    bool in_place = part->wide && !part->packs && width == weft_gemm_vector(block->kernel);
+    if (in_place && is_one_more(block->kernel, rest)) return width - weft_gemm_lanes(block->kernel);
+    return least(width, rest);
+}
+
 static void run_tiles(const weft_gemm_block *block, const struct part *left, const struct part *right, int64_t terms,
                       bool add)
 {
@@ -395,14 +419,14 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t rows = panel_count(left->side, left->width), columns = panel_count(right->side, right->width);
     bool packed = left->packs && right->packs;
-    for (int64_t j = 0, y = 0; j < right->count; j += columns, y++) {
+    for (int64_t j = 0, y = 0, across; j < right->count; j += across, y++) {
         struct panel b = panel_at(right, j, y);
-        int64_t across = least(columns, right->count - j);
+        across = tile_extent(block, right, j);
         int64_t end = left->count;
         if (block->symmetric) end = least(end, right->first + j + across - left->first);
-        for (int64_t i = 0, x = 0, done; i < end; i += done * rows, x += done) {
+        for (int64_t i = 0, x = 0, along, done; i < end; i += along + (done - 1) * rows, x += done) {
             struct panel a = panel_at(left, i, x);
-            int64_t along = least(rows, left->count - i);
+            along = tile_extent(block, left, i);
             struct tile tile = tile_at(block, left->first + i, along, right->first + j, across);
             bool whole = packed && !kernel->tile_is_faster && along == rows && across == columns;
             if (whole || kernel->tile == NULL || (left->side->complex && !kernel->tile_is_faster)) {

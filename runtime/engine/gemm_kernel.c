@@ -45,8 +45,8 @@ static void run_f64(const weft_gemm_kernel *kernel, int64_t terms, const void *l
     }
 /* What all kernels of a level have; by BLIS's function. */
 #define BLIS(number, rows_, columns_, by_columns_, function_)                                                          \
-    .rows = rows_, .columns = columns_, .by_columns = by_columns_, .terms = WEFT_GEMM_TERMS, .panels = run_##number,   \
-    .function = (void (*)(void))function_
+    .rows = rows_, .columns = columns_, .vectors = 2, .by_columns = by_columns_, .terms = WEFT_GEMM_TERMS,             \
+    .panels = run_##number, .function = (void (*)(void))function_
 #define BESIDE(level, number)                                                                                          \
     .tile = weft_gemm_tile_##level##_##number, .rows_in_place = weft_gemm_rows_##level##_##number,                     \
     .transpose = weft_gemm_transpose_##level##_##number
@@ -54,21 +54,30 @@ static void run_f64(const weft_gemm_kernel *kernel, int64_t terms, const void *l
 #define V3_F64 BLIS(f64, 6, 8, false, bli_dgemm_haswell_asm_6x8)
 #define V4_F32 BLIS(f32, 32, 12, true, bli_sgemm_skx_asm_32x12_l2)
 #define V4_F64 BLIS(f64, 16, 14, true, bli_dgemm_skx_asm_16x14)
+/* Our own alone. */
+#define OWN_V4(rows_)                                                                                                  \
+    .rows = rows_, .columns = 9, .vectors = 3, .by_columns = true, .terms = WEFT_GEMM_TERMS, .tile_is_faster = true,   \
+    .ahead = true
 
 #define ANY(number) .transpose = weft_gemm_transpose_any_##number
 static const weft_gemm_kernel packed[] = {
     {V3_F32, ANY(f32)}, {V3_F64, ANY(f64)}, {V4_F32, ANY(f32)}, {V4_F64, ANY(f64)}};
 
-/* `far`, `run`, `few` and `tile_is_faster` are measured on Zen 3 for AVX2, on Sapphire Rapids for AVX-512. */
-#define MEASURED_V3 .far = 12, .run = 2048, .few = 8, .tile_is_faster = true
-#define MEASURED_V4 .far = 12, .few = WEFT_GEMM_FEW_ROWS
+/* `far`, `run`, `few`, `ahead` and `tile_is_faster` are measured on Zen 3 for AVX2, on Sapphire Rapids for AVX-512. */
+#define MEASURED_V3 .far = 12, .run = 2048, .few = WEFT_GEMM_FEW_ROWS, .tile_is_faster = true
+#define MEASURED_V4 .far = 12, .few = 3, .masked = true
+
+static const weft_gemm_kernel large[] = {{V4_F32, BESIDE(v4, f32), MEASURED_V4},
+                                         {V4_F64, BESIDE(v4, f64), MEASURED_V4}};
 
 const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);
 const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(f64);
 const weft_gemm_kernel weft_gemm_kernel_v3_f32 = {V3_F32, BESIDE(v3, f32), MEASURED_V3, .packed = &packed[0]};
 const weft_gemm_kernel weft_gemm_kernel_v3_f64 = {V3_F64, BESIDE(v3, f64), MEASURED_V3, .packed = &packed[1]};
-const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {V4_F32, BESIDE(v4, f32), MEASURED_V4, .packed = &packed[2]};
-const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {V4_F64, BESIDE(v4, f64), MEASURED_V4, .packed = &packed[3]};
+const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {OWN_V4(48), BESIDE(v4, f32), MEASURED_V4, .large = &large[0],
+                                                  .packed = &packed[2]};
+const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {OWN_V4(24), BESIDE(v4, f64), MEASURED_V4, .large = &large[1],
+                                                  .packed = &packed[3]};
 
 const char *weft_gemm_configuration(void)
 {

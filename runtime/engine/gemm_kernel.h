@@ -27,6 +27,9 @@ typedef void weft_gemm_panels_function(const weft_gemm_kernel *kernel, int64_t t
 struct weft_gemm_kernel {
     int64_t rows, columns;
     bool by_columns; /* the numbers of a column of the tile are adjacent in memory, otherwise those of a row */
+    int64_t vectors; /* registers that these are */
+    bool masked;     /* `tile` takes any number of them, otherwise whole registers */
+    bool ahead;      /* and asks for them ahead of time */
     int64_t terms;   /* as many are added up in registers before they are added to C */
     int64_t step;    /* panels have a multiple of so many; 0: any number */
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
@@ -40,6 +43,7 @@ struct weft_gemm_kernel {
     double speed;                           /* products in the time that weft_machine_product_ns has for one; 0: one */
     weft_gemm_rows_function *rows_in_place; /* of a few rows or columns */
     weft_gemm_transpose *transpose;         /* packs lines that are adjacent */
+    const weft_gemm_kernel *large;          /* for two packed operands; NULL: this one */
     const weft_gemm_kernel *packed;         /* with `panels` alone, for calls that ask for it; NULL: this one */
 };
 
@@ -47,6 +51,12 @@ struct weft_gemm_kernel {
 static inline int64_t weft_gemm_vector(const weft_gemm_kernel *kernel)
 {
     return kernel->by_columns ? kernel->rows : kernel->columns;
+}
+
+/* Those of one register. */
+static inline int64_t weft_gemm_lanes(const weft_gemm_kernel *kernel)
+{
+    return weft_gemm_vector(kernel) / kernel->vectors;
 }
 
 extern const weft_gemm_kernel weft_gemm_kernel_portable_f32, weft_gemm_kernel_portable_f64;

@@ -11,20 +11,20 @@
     }
 #define V3(number, columns_)                                                                                           \
     {                                                                                                                  \
-        .rows = 6, .columns = columns_, .terms = WEFT_GEMM_TERMS, .far = 12, .run = 2048, .few = 8,                    \
-        .tile = weft_gemm_tile_v3_##number, .tile_is_faster = true, .rows_in_place = weft_gemm_rows_v3_##number,       \
-        .transpose = weft_gemm_transpose_v3_##number                                                                   \
+        .rows = 6, .columns = columns_, .vectors = 2, .terms = WEFT_GEMM_TERMS, .far = 12, .run = 2048,                \
+        .few = WEFT_GEMM_FEW_ROWS, .tile = weft_gemm_tile_v3_##number, .tile_is_faster = true,                         \
+        .rows_in_place = weft_gemm_rows_v3_##number, .transpose = weft_gemm_transpose_v3_##number                      \
     }
-#define V4(number, rows_, columns_)                                                                                    \
-    {                                                                                                                  \
-        .rows = rows_, .columns = columns_, .by_columns = true, .terms = WEFT_GEMM_TERMS, .far = 12,                   \
-        .few = WEFT_GEMM_FEW_ROWS, .tile = weft_gemm_tile_v4_##number, .tile_is_faster = true,                         \
-        .rows_in_place = weft_gemm_rows_v4_##number, .transpose = weft_gemm_transpose_v4_##number                      \
-    }
+#define V4(number, rows_, columns_, vectors_)                                                                          \
+    .rows = rows_, .columns = columns_, .vectors = vectors_, .by_columns = true, .masked = true,                       \
+    .terms = WEFT_GEMM_TERMS, .far = 12, .few = 3, .tile = weft_gemm_tile_v4_##number, .tile_is_faster = true,         \
+    .rows_in_place = weft_gemm_rows_v4_##number, .transpose = weft_gemm_transpose_v4_##number
 
 const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);
 const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(f64);
 #if defined(__x86_64__)
 const weft_gemm_kernel weft_gemm_kernel_v3_f32 = V3(f32, 16), weft_gemm_kernel_v3_f64 = V3(f64, 8);
-const weft_gemm_kernel weft_gemm_kernel_v4_f32 = V4(f32, 32, 12), weft_gemm_kernel_v4_f64 = V4(f64, 16, 14);
+static const weft_gemm_kernel large[] = {{V4(f32, 32, 12, 2)}, {V4(f64, 16, 14, 2)}};
+const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {V4(f32, 48, 9, 3), .ahead = true, .large = &large[0]};
+const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {V4(f64, 24, 9, 3), .ahead = true, .large = &large[1]};
 #endif

@@ -71,6 +71,7 @@ static void copy_whole(const weft_gemm_panel *p, size_t bytes)
     case 64: copy_runs(p, 64); break;
     case 112: copy_runs(p, 112); break;
     case 128: copy_runs(p, 128); break;
+    case 192: copy_runs(p, 192); break;
     default: copy_runs(p, bytes);
     }
 }

@@ -6,7 +6,7 @@
 #include <weft/base.h>
 
 /* Rows at most; sums that stay in L1 meanwhile. */
-enum { WEFT_GEMM_FEW_ROWS = 16, WEFT_GEMM_ROWS_SUMS = 4096 };
+enum { WEFT_GEMM_FEW_ROWS = 8, WEFT_GEMM_ROWS_SUMS = 4096 };
 
 /* C[i, j] = the sum over terms of rows[i, t] * matrix[t, j]; strides in elements. Of complex numbers re(rows) * matrix
  * is added up before im(rows) * i * matrix. */

@@ -7,15 +7,12 @@
  */
 #include <weft/base.h>
 
-/* Registers along a row of the tile at most. */
-enum { WEFT_GEMM_VECTORS = 2 };
-
 /* c[i, j] = the sum over terms of narrow[i, t] * wide[t, j], or that is added to c. Strides in numbers; those along j
  * are 1. */
 typedef struct weft_gemm_tile_call {
     const void *wide, *narrow;
     void *c;
-    int64_t rows, vectors; /* 1 to those of the kernel; 1 or WEFT_GEMM_VECTORS */
+    int64_t rows, columns; /* 1 to those of the kernel; with AVX2 columns are one register or two */
     int64_t terms;         /* of one block */
     int64_t wide_term, narrow_term, narrow_stride, c_stride;
     int64_t count; /* of tiles like this; from one to the next: */

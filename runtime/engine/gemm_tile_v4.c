@@ -4,14 +4,20 @@
 #include "runtime/engine/gemm_tile.h"
 #include "runtime/engine/vector.h"
 
+#define FIRST(n) ((1U << (n)) - 1)
+
 #define REAL float
 #define ELEMENT any_float
 #define NAME(x) x##_float
 #define FUNCTION weft_gemm_tile_v4_f32
 #define ROWS 12
+#define VECTORS 3
 #define VECTOR __m512
 #define LOAD _mm512_loadu_ps
 #define STORE _mm512_storeu_ps
+#define LOAD_LAST(p, n) _mm512_maskz_loadu_ps((__mmask16)FIRST(n), p)
+#define STORE_LAST(p, n, v) _mm512_mask_storeu_ps(p, (__mmask16)FIRST(n), v)
+#define AHEAD 8
 #define SPLAT _mm512_set1_ps
 #define ADD _mm512_add_ps
 #define FMA_VECTOR _mm512_fmadd_ps
@@ -22,9 +28,13 @@
 #define NAME(x) x##_double
 #define FUNCTION weft_gemm_tile_v4_f64
 #define ROWS 14
+#define VECTORS 3
 #define VECTOR __m512d
 #define LOAD _mm512_loadu_pd
 #define STORE _mm512_storeu_pd
+#define LOAD_LAST(p, n) _mm512_maskz_loadu_pd((__mmask8)FIRST(n), p)
+#define STORE_LAST(p, n, v) _mm512_mask_storeu_pd(p, (__mmask8)FIRST(n), v)
+#define AHEAD 8
 #define SPLAT _mm512_set1_pd
 #define ADD _mm512_add_pd
 #define FMA_VECTOR _mm512_fmadd_pd

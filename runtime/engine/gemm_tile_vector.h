@@ -4,8 +4,10 @@
  * them.
  *
  *     REAL, ELEMENT, NAME(x)   the dtype; the same where operands lie, which may be anywhere; the name of a function
- *     FUNCTION, ROWS           what is defined; rows at most
+ *     FUNCTION, ROWS, VECTORS  what is defined; rows at most, of one or two registers, and registers at most
  *     VECTOR, LOAD, STORE      a register of numbers; from and to memory
+ *     LOAD_LAST(p, n), STORE_LAST(p, n, v)  the same of the last register of a row, of which there are n numbers
+ *     AHEAD                    terms ahead of which the wide operand is asked for; 0: it is not
  *     SPLAT, ADD, FMA_VECTOR   of one number; a + b; a * b + c, rounded once
  */
 enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL) };
@@ -13,23 +15,30 @@ enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL) };
 /* Inlined with constant `rows` and `vectors`, so that all sums are registers. */
 static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_tile_call *p, int rows, int vectors)
 {
-    VECTOR sums[ROWS][WEFT_GEMM_VECTORS];
+    const int64_t last = p->columns - (vectors - 1) * NAME(LANES);
+    VECTOR sums[ROWS][VECTORS];
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = (VECTOR){0};
     if (p->add) UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch((const ELEMENT *)p->c + i * p->c_stride);
     const ELEMENT *wide = p->wide, *narrow = p->narrow;
     _Pragma("GCC unroll 4") for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term, narrow += p->narrow_term) {
-        VECTOR across[WEFT_GEMM_VECTORS];
-        UNROLL for (int v = 0; v < vectors; v++) across[v] = LOAD((const REAL *)wide + v * NAME(LANES));
+        VECTOR across[VECTORS];
+        const REAL *line = (const REAL *)wide;
+        if (AHEAD > 0) UNROLL for (int v = 0; v < vectors; v++)
+                __builtin_prefetch(wide + AHEAD * p->wide_term + v * NAME(LANES));
+        UNROLL for (int v = 0; v < vectors - 1; v++) across[v] = LOAD(line + v * NAME(LANES));
+        across[vectors - 1] = LOAD_LAST(line + (vectors - 1) * NAME(LANES), last);
         UNROLL for (int i = 0; i < rows; i++)
         {
             VECTOR factor = SPLAT(narrow[i * p->narrow_stride]);
             UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = FMA_VECTOR(factor, across[v], sums[i][v]);
         }
     }
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++)
+    UNROLL for (int i = 0; i < rows; i++)
     {
-        REAL *c = (REAL *)((ELEMENT *)p->c + i * p->c_stride) + v * NAME(LANES);
-        STORE(c, p->add ? ADD(LOAD(c), sums[i][v]) : sums[i][v]);
+        REAL *c = (REAL *)((ELEMENT *)p->c + i * p->c_stride), *end = c + (vectors - 1) * NAME(LANES);
+        UNROLL for (int v = 0; v < vectors - 1; v++, c += NAME(LANES))
+            STORE(c, p->add ? ADD(LOAD(c), sums[i][v]) : sums[i][v]);
+        STORE_LAST(end, last, p->add ? ADD(LOAD_LAST(end, last), sums[i][vectors - 1]) : sums[i][vectors - 1]);
     }
 }
 
@@ -46,8 +55,16 @@ static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_ti
 
 #define CASE(rows)                                                                                                     \
     case rows:                                                                                                         \
-        if (p->vectors == 1) NAME(tiles)(p, rows, 1);                                                                  \
-        else NAME(tiles)(p, rows, WEFT_GEMM_VECTORS);                                                                  \
+        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1);                                                        \
+        else if (VECTORS == 2 || p->columns <= 2 * NAME(LANES)) NAME(tiles)(p, rows, 2);                               \
+        else NAME(tiles)(p, rows, VECTORS);                                                                            \
+        break;
+
+/* More rows of two registers at most. */
+#define CASE_OF_TWO(rows)                                                                                              \
+    case rows:                                                                                                         \
+        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1);                                                        \
+        else NAME(tiles)(p, rows, 2);                                                                                  \
         break;
 
 void FUNCTION(const weft_gemm_tile_call *p)
@@ -63,26 +80,31 @@ void FUNCTION(const weft_gemm_tile_call *p)
         CASE(7)
         CASE(8)
         CASE(9)
-        CASE(10)
-        CASE(11)
-        CASE(12)
+        CASE_OF_TWO(10)
+        CASE_OF_TWO(11)
+        CASE_OF_TWO(12)
 #endif
 #if ROWS >= 14
-        CASE(13)
-        CASE(14)
+        CASE_OF_TWO(13)
+        CASE_OF_TWO(14)
 #endif
     }
 }
 
 #undef CASE
+#undef CASE_OF_TWO
 #undef REAL
 #undef ELEMENT
 #undef NAME
 #undef FUNCTION
 #undef ROWS
+#undef VECTORS
 #undef VECTOR
 #undef LOAD
 #undef STORE
+#undef LOAD_LAST
+#undef STORE_LAST
+#undef AHEAD
 #undef SPLAT
 #undef ADD
 #undef FMA_VECTOR

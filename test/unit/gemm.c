@@ -521,7 +521,7 @@ static void test_out_of_memory(void **state)
 {
     (void)state;
     check_requests(WEFT_F32, 10, 1);
-    for (size_t d = 0; d < DTYPES; d++) check_requests(dtypes[d], 150, 3);
+    for (size_t d = 0; d < DTYPES; d++) check_requests(dtypes[d], 200, 3);
 }
 
 /* ---- the same sums in the same order ---- */
