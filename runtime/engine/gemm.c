@@ -131,7 +131,7 @@ static void find_matrices(struct matrices *m, const weft_gemm_call *call)
 
 /* ---- the grid ---- */
 
-/* The side that is so short that the other operand is read in place (gemm_rows.h). */
+/* The side that is so short that the other operand is read in place (gemm_rows.h, gemm_lines.h). */
 enum few { FEW_NONE, FEW_ROWS, FEW_COLUMNS };
 
 struct grid {
@@ -144,6 +144,7 @@ struct grid {
     bool transposed; /* C' = B' * A' is computed */
     bool symmetric;  /* B is A transposed: elements beyond the diagonal are copied */
     enum few few;
+    bool in_lines;         /* whose terms are adjacent, then */
     int64_t units[2];      /* blocks begin at multiples of these rows and columns */
     int64_t rows, columns; /* blocks along M and N */
     size_t bytes;          /* to pack the operands of a block */
@@ -222,7 +223,8 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                              .c_right = transposed ? &m->c_rows : &m->c_columns,
                              .symmetric = grid->symmetric,
                              .few_left = grid->few == (transposed ? FEW_COLUMNS : FEW_ROWS),
-                             .few_right = grid->few == (transposed ? FEW_ROWS : FEW_COLUMNS)};
+                             .few_right = grid->few == (transposed ? FEW_ROWS : FEW_COLUMNS),
+                             .in_lines = grid->in_lines};
 }
 
 /* Block (row, column) of the grid. */
@@ -347,8 +349,8 @@ static void find_units(struct grid *grid)
     const weft_gemm_call *call = grid->call;
     const weft_gemm_kernel *kernel = grid->kernel;
     bool by_rows = call->panels == WEFT_PANELS_NONE ? has_row_vectors(grid) : call->panels == WEFT_PANELS_B;
-    if (kernel->large != NULL && call->panels == WEFT_PANELS_NONE && packs_both(grid, by_rows))
-        grid->kernel = kernel = kernel->large;
+    bool is_large = grid->few == FEW_NONE && call->panels == WEFT_PANELS_NONE && packs_both(grid, by_rows);
+    if (kernel->large != NULL && is_large) grid->kernel = kernel = kernel->large;
     grid->transposed = by_rows == kernel->by_columns;
     grid->units[grid->transposed] = kernel->rows;
     grid->units[!grid->transposed] = kernel->columns;
@@ -365,20 +367,33 @@ static bool is_few(const struct grid *grid, int64_t count, const weft_gemm_axes 
     return lines->stride == 1 && count <= (is_complex(grid->call->dtype) ? ANYWHERE : most);
 }
 
+/* The same of a matrix whose terms are adjacent. */
+static bool is_few_of_lines(const struct grid *grid, int64_t count, const weft_gemm_axes *lines,
+                            const weft_gemm_axes *terms)
+{
+    return grid->kernel->lines_in_place != NULL && !is_complex(grid->call->dtype) && terms->stride == 1 &&
+           count <= WEFT_GEMM_LINES_ROWS && lines->count >= WEFT_GEMM_LEAST_LINES;
+}
+
 static bool is_joined(const struct matrices *m)
 {
     return m->a_rows.rank + m->a_terms.rank + m->b_columns.rank + m->b_terms.rank + m->c_rows.rank + m->c_columns.rank >
            0;
 }
 
-static enum few find_few(const struct grid *grid)
+static void find_few(struct grid *grid)
 {
     const struct matrices *m = grid->matrices;
+    const int64_t rows = m->c_rows.count, columns = m->c_columns.count;
     weft_dtype dtype = grid->call->dtype;
-    if (grid->kernel->few == 0 || is_joined(m) || weft_dtype_is_float16(dtype)) return FEW_NONE;
-    if (grid->call->panels != WEFT_PANELS_NONE) return FEW_NONE;
-    if (is_few(grid, m->c_rows.count, &m->b_columns, &m->b_terms)) return FEW_ROWS;
-    return !is_complex(dtype) && is_few(grid, m->c_columns.count, &m->a_rows, &m->a_terms) ? FEW_COLUMNS : FEW_NONE;
+    if (grid->kernel->few == 0 || is_joined(m) || weft_dtype_is_float16(dtype)) return;
+    if (grid->call->panels != WEFT_PANELS_NONE) return;
+    if (is_few(grid, rows, &m->b_columns, &m->b_terms)) grid->few = FEW_ROWS;
+    else if (!is_complex(dtype) && is_few(grid, columns, &m->a_rows, &m->a_terms)) grid->few = FEW_COLUMNS;
+    if (grid->few != FEW_NONE) return;
+    bool beside_b = is_few_of_lines(grid, rows, &m->b_columns, &m->b_terms);
+    grid->in_lines = beside_b || is_few_of_lines(grid, columns, &m->a_rows, &m->a_terms);
+    if (grid->in_lines) grid->few = beside_b ? FEW_ROWS : FEW_COLUMNS;
 }
 
 static bool are_equal(const weft_gemm_axes *a, const weft_gemm_axes *b)
@@ -548,7 +563,7 @@ static void grid_init(struct grid *grid, const weft_gemm_engine *engine, const w
                           .numbers = engine->numbers,
                           .float16 = engine->float16};
     if (call->packed && grid->kernel->packed != NULL) grid->kernel = grid->kernel->packed;
-    grid->few = find_few(grid);
+    find_few(grid);
     find_units(grid);
 }
 

@@ -199,6 +199,25 @@ static void run_rows(const weft_gemm_block *block, char *sums)
     block->kernel->rows_in_place(&product, sums);
 }
 
+static void run_lines(const weft_gemm_block *block, char *packed)
+{
+    bool left = block->few_left;
+    const weft_gemm_side *rows = left ? &block->left : &block->right, *lines = left ? &block->right : &block->left;
+    weft_gemm_lines product = {.rows = weft_gemm_side_at(rows, rows->first, 0),
+                               .lines = weft_gemm_side_at(lines, lines->first, 0),
+                               .c = weft_gemm_block_element(block, block->left.first, block->right.first),
+                               .row_count = rows->count,
+                               .line_count = lines->count,
+                               .terms = block->terms,
+                               .block = block->kernel->terms,
+                               .row_stride = rows->lines->stride,
+                               .row_term_stride = rows->terms->stride,
+                               .line_stride = lines->lines->stride,
+                               .c_row = (left ? block->c_left : block->c_right)->stride,
+                               .c_line = (left ? block->c_right : block->c_left)->stride};
+    block->kernel->lines_in_place(&product, packed);
+}
+
 /* Of rows whose sums are whole vectors. */
 static size_t rows_bytes(const weft_gemm_block *block, int64_t rows, int64_t columns)
 {
@@ -209,6 +228,8 @@ static size_t rows_bytes(const weft_gemm_block *block, int64_t rows, int64_t col
 
 size_t weft_gemm_block_bytes(const weft_gemm_block *block)
 {
+    if (block->in_lines)
+        return (size_t)(WEFT_GEMM_LINES_ROWS * least(block->terms, WEFT_GEMM_LINES_TERMS)) * block->left.size;
     if (block->few_left) return rows_bytes(block, block->left.count, block->right.count);
     if (block->few_right) return rows_bytes(block, block->right.count, block->left.count);
     struct part left = plan(block, true, NULL), right = plan(block, false, NULL);
@@ -496,7 +517,7 @@ static void run_long(const weft_gemm_block *block, const struct part *lefts, con
 void weft_gemm_block_run(const weft_gemm_block *block, char *memory)
 {
     if (block->few_left || block->few_right) {
-        run_rows(block, memory);
+        (block->in_lines ? run_lines : run_rows)(block, memory);
         return;
     }
     struct part left = plan(block, true, memory), right = plan(block, false, memory + part_bytes(&left));

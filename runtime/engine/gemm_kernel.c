@@ -74,10 +74,12 @@ const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);
 const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(f64);
 const weft_gemm_kernel weft_gemm_kernel_v3_f32 = {V3_F32, BESIDE(v3, f32), MEASURED_V3, .packed = &packed[0]};
 const weft_gemm_kernel weft_gemm_kernel_v3_f64 = {V3_F64, BESIDE(v3, f64), MEASURED_V3, .packed = &packed[1]};
-const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {OWN_V4(48), BESIDE(v4, f32), MEASURED_V4, .large = &large[0],
-                                                  .packed = &packed[2]};
-const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {OWN_V4(24), BESIDE(v4, f64), MEASURED_V4, .large = &large[1],
-                                                  .packed = &packed[3]};
+const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {OWN_V4(48),         BESIDE(v4, f32),
+                                                  MEASURED_V4,        .lines_in_place = weft_gemm_lines_v4_f32,
+                                                  .large = &large[0], .packed = &packed[2]};
+const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {OWN_V4(24),         BESIDE(v4, f64),
+                                                  MEASURED_V4,        .lines_in_place = weft_gemm_lines_v4_f64,
+                                                  .large = &large[1], .packed = &packed[3]};
 
 const char *weft_gemm_configuration(void)
 {

@@ -3,6 +3,7 @@
 #define WEFT_RUNTIME_ENGINE_GEMM_KERNEL_H
 /* The innermost loops of products, for each ISA level and kind of number: micro-kernels of BLIS and our own
  * (gemm_kernel.c), or our own alone, in what programs compiled ahead of time link (gemm_kernel_own.c). */
+#include "runtime/engine/gemm_lines.h"
 #include "runtime/engine/gemm_rows.h"
 #include "runtime/engine/gemm_tile.h"
 #include "runtime/engine/gemm_transpose.h"
@@ -42,9 +43,11 @@ struct weft_gemm_kernel {
     bool tile_is_faster;                    /* for packed operands too */
     double speed;                           /* products in the time that weft_machine_product_ns has for one; 0: one */
     weft_gemm_rows_function *rows_in_place; /* of a few rows or columns */
-    weft_gemm_transpose *transpose;         /* packs lines that are adjacent */
-    const weft_gemm_kernel *large;          /* for two packed operands; NULL: this one */
-    const weft_gemm_kernel *packed;         /* with `panels` alone, for calls that ask for it; NULL: this one */
+    weft_gemm_lines_function
+        *lines_in_place;            /* of these beside a matrix whose terms are adjacent; NULL: there is none */
+    weft_gemm_transpose *transpose; /* packs lines that are adjacent */
+    const weft_gemm_kernel *large;  /* for two packed operands; NULL: this one */
+    const weft_gemm_kernel *packed; /* with `panels` alone, for calls that ask for it; NULL: this one */
 };
 
 /* The numbers of a tile that are adjacent in memory. */

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Panels of lines that are adjacent in memory, with AVX-512. */
-#include <immintrin.h>
+#include "runtime/engine/gemm_square_v4.h"
 #include "runtime/engine/gemm_transpose.h"
 #include "runtime/engine/vector.h"
 
-#define INLINE static inline __attribute__((always_inline))
 #define FIRST(n) ((1U << (n)) - 1)
-
-/* Of four registers in each 128 bits. */
-INLINE void transpose_four(__m512 *v)
-{
-    __m512 a = _mm512_unpacklo_ps(v[0], v[1]), b = _mm512_unpackhi_ps(v[0], v[1]);
-    __m512 c = _mm512_unpacklo_ps(v[2], v[3]), d = _mm512_unpackhi_ps(v[2], v[3]);
-    v[0] = _mm512_shuffle_ps(a, c, 0x44);
-    v[1] = _mm512_shuffle_ps(a, c, 0xee);
-    v[2] = _mm512_shuffle_ps(b, d, 0x44);
-    v[3] = _mm512_shuffle_ps(b, d, 0xee);
-}
 
 /* Of the quarters of four registers. */
 INLINE void transpose_quarters(__m512 *a, __m512 *b, __m512 *c, __m512 *d)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of a few rows and lines with AVX-512. */
+#include <string.h>
+#include "runtime/engine/gemm_lines.h"
+#include "runtime/engine/gemm_square_v4.h"
+#include "runtime/engine/vector.h"
+
+/* Half a register of each of two lines. Loads put them there, which takes fewer shuffles than transposing all. */
+INLINE __m512 load_two_float(const any_float *line, int64_t apart)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps((const float *)line)),
+                              _mm256_loadu_ps((const float *)(line + apart)), 1);
+}
+
+INLINE __m512d load_two_double(const any_double *line, int64_t apart)
+{
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd((const double *)line)),
+                              _mm256_loadu_pd((const double *)(line + apart)), 1);
+}
+
+/* Eight terms of sixteen lines. Four registers have, in turn, lines 0 to 3 and 4 to 7, at terms t and t + 4. */
+INLINE void square_float(const any_float *lines, int64_t stride, __m512 *v)
+{
+    __m512 low[4], high[4];
+    UNROLL for (int i = 0; i < 4; i++)
+    {
+        low[i] = load_two_float(lines + i * stride, 4 * stride);
+        high[i] = load_two_float(lines + (8 + i) * stride, 4 * stride);
+    }
+    transpose_four(low);
+    transpose_four(high);
+    UNROLL for (int i = 0; i < 4; i++)
+    {
+        v[i] = _mm512_shuffle_f32x4(low[i], high[i], 0x88);
+        v[4 + i] = _mm512_shuffle_f32x4(low[i], high[i], 0xdd);
+    }
+}
+
+/* Four terms of eight lines: pairs of them, at terms 0 and 2 or 1 and 3. */
+INLINE void square_double(const any_double *lines, int64_t stride, __m512d *v)
+{
+    __m512d even[2], odd[2];
+    UNROLL for (int i = 0; i < 2; i++)
+    {
+        __m512d first = load_two_double(lines + 4 * i * stride, 2 * stride);
+        __m512d second = load_two_double(lines + (4 * i + 1) * stride, 2 * stride);
+        even[i] = _mm512_unpacklo_pd(first, second);
+        odd[i] = _mm512_unpackhi_pd(first, second);
+    }
+    v[0] = _mm512_shuffle_f64x2(even[0], even[1], 0x88);
+    v[1] = _mm512_shuffle_f64x2(odd[0], odd[1], 0x88);
+    v[2] = _mm512_shuffle_f64x2(even[0], even[1], 0xdd);
+    v[3] = _mm512_shuffle_f64x2(odd[0], odd[1], 0xdd);
+}
+
+#define REAL float
+#define ELEMENT any_float
+#define NAME(x) x##_float
+#define FUNCTION weft_gemm_lines_v4_f32
+#define VECTOR __m512
+#define LOAD _mm512_loadu_ps
+#define STORE _mm512_storeu_ps
+#define SQUARE square_float
+#define SPLAT _mm512_set1_ps
+#define ADD _mm512_add_ps
+#define FMA_VECTOR _mm512_fmadd_ps
+#include "runtime/engine/gemm_lines_vector.h"
+
+#define REAL double
+#define ELEMENT any_double
+#define NAME(x) x##_double
+#define FUNCTION weft_gemm_lines_v4_f64
+#define VECTOR __m512d
+#define LOAD _mm512_loadu_pd
+#define STORE _mm512_storeu_pd
+#define SQUARE square_double
+#define SPLAT _mm512_set1_pd
+#define ADD _mm512_add_pd
+#define FMA_VECTOR _mm512_fmadd_pd
+#include "runtime/engine/gemm_lines_vector.h"
