@@ -19,7 +19,8 @@ static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t numb
     weft_compiled *body = weft_arena_allocate(&fusion->arena, sizeof *body);
     if (inner == NULL || body == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_compiled_open(region, &fusion->arena, body));
-    WEFT_TRY(weft_fusion_init(inner, fusion->allocator, body, fusion->product_policy, fusion->space->fixed));
+    WEFT_TRY(weft_fusion_init(inner, fusion->allocator, body, fusion->product_policy, fusion->space->vector_bytes,
+                              fusion->space->fixed));
     inner->node = node;
     inner->region = number;
     inner->next = fusion->regions;
@@ -55,17 +56,20 @@ static void find_readers(weft_fusion *fusion)
     }
 }
 
-static weft_status *make_space(weft_fusion *fusion, weft_fixed fixed)
+static weft_status *make_space(weft_fusion *fusion, int64_t vector_bytes, weft_fixed fixed)
 {
     fusion->space = weft_arena_allocate(&fusion->arena, sizeof *fusion->space);
     if (fusion->space == NULL) return weft_status_out_of_memory();
-    *fusion->space =
-        (weft_space){.graph = fusion->compiled->graph, .exprs = fusion->exprs, .arena = &fusion->arena, .fixed = fixed};
+    *fusion->space = (weft_space){.graph = fusion->compiled->graph,
+                                  .exprs = fusion->exprs,
+                                  .arena = &fusion->arena,
+                                  .fixed = fixed,
+                                  .vector_bytes = vector_bytes};
     return NULL;
 }
 
 weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
-                              weft_product_policy product_policy, weft_fixed fixed)
+                              weft_product_policy product_policy, int64_t vector_bytes, weft_fixed fixed)
 {
     size_t count = compiled->graph->node_count + 1;
     *fusion = (weft_fusion){.allocator = allocator, .compiled = compiled, .product_policy = product_policy};
@@ -91,7 +95,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->counted != NULL &&
            fusion->readers != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
-    if (status == NULL) status = make_space(fusion, fixed);
+    if (status == NULL) status = make_space(fusion, vector_bytes, fixed);
     if (status == NULL) status = add_regions(fusion, fusion->roles);
     if (status == NULL) find_readers(fusion);
     if (status != NULL) weft_fusion_finish(fusion);

@@ -3,8 +3,9 @@
 #define WEFT_LIB_LOWER_FUSION_H
 /*
  * Fusion: which nodes of a program get memory, which engine computes each of those, and which are fused into the
- * kernels that read them. It depends on the graph, the policy and the symbols whose values are known, never on
- * layouts or threads. Bits do not depend on it: the order of every sum is fixed by the graph alone (numerics.h).
+ * kernels that read them. It depends on the graph, the policy, the width of vectors and the symbols whose values are
+ * known, never on layouts or threads. Bits do not depend on it: the order of every sum is fixed by the graph alone
+ * (numerics.h).
  */
 #include <weft/program.h>
 #include "lib/lower/space.h"
@@ -51,9 +52,9 @@ typedef struct weft_fusion {
     uint32_t node, region; /* of a region's fusion plan: the node, and which of its regions, counted from 0 */
 } weft_fusion;
 
-/* `fixed`: symbols whose values are known; they outlive the plan. */
+/* `fixed`: symbols whose values are known; they outlive the plan. `vector_bytes`: those of the machine. */
 weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
-                              weft_product_policy product_policy, weft_fixed fixed) WEFT_MUST_USE;
+                              weft_product_policy product_policy, int64_t vector_bytes, weft_fixed fixed) WEFT_MUST_USE;
 void weft_fusion_finish(weft_fusion *fusion);
 /* Assigns the roles, in regions too. */
 weft_status *weft_fusion_fill(weft_fusion *fusion) WEFT_MUST_USE;

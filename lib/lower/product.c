@@ -117,6 +117,23 @@ static bool has_distant_columns(weft_space *space, const weft_node *dot)
     return weft_dot_is_free(dot, 1, permuted_place(space, dot->inputs[1], (size_t)node->attrs[0].integer));
 }
 
+/*
+ * Whether columns of B leave so many lanes of loops idle that the library is faster, which with the widest vectors
+ * reads both operands in place: it transposes rows of A in registers for a few columns, and takes any number of them by
+ * masks. Measured on Sapphire Rapids.
+ */
+static bool leaves_lanes(weft_space *space, const weft_node *dot, int64_t multiplications)
+{
+    enum { VECTOR_BYTES = 64, FEW_COLUMNS = 8, LARGE = 1 << 20 };
+    const double used = 0.9;
+    size_t axis = weft_innermost_axis(space, dot->inputs[0]);
+    if (space->vector_bytes < VECTOR_BYTES || axis == SIZE_MAX || !weft_dot_is_contracted(dot, 0, axis)) return false;
+    int64_t columns = count_rows(space, dot, 1), lanes = VECTOR_BYTES / accumulator_size(dot), pair = 2 * lanes;
+    if (columns <= FEW_COLUMNS) return true;
+    int64_t taken = (columns + pair - 1) / pair * pair;
+    return multiplications >= LARGE && columns > lanes && (double)columns < used * (double)taken;
+}
+
 /* Whether loops with lanes along B are faster than the library, which packs B. 16-bit floats are widened as it
  * does so. */
 static bool is_near(weft_space *space, const weft_node *dot, int64_t terms, bool in_doubt)
@@ -128,6 +145,7 @@ static bool is_near(weft_space *space, const weft_node *dot, int64_t terms, bool
     if (in_doubt || weft_dtype_is_float16(dot->types[0].dtype) || has_distant_columns(space, dot)) return false;
     if (terms <= FEW_LINES && count_rows(space, dot, 0) <= FEW_A_ROWS) return true;
     if (terms >= MANY_TERMS && count_rows(space, dot, 0) >= MANY_A_ROWS) return false;
+    if (leaves_lanes(space, dot, multiplications)) return false;
     size_t axis = weft_innermost_axis(space, dot->inputs[0]);
     bool in_lines = axis != SIZE_MAX && weft_dot_is_free(dot, 0, axis);
     return b_elements <= NEAR_B_BYTES / element && !(in_lines && terms > MOST_A_LINES);

@@ -18,8 +18,9 @@ typedef struct weft_space {
     const weft_graph *graph;
     weft_expr_context *exprs; /* the kernel's */
     weft_arena *arena;
-    weft_fixed fixed;    /* constants here */
-    weft_expr *imported; /* graph expression -> kernel expression */
+    weft_fixed fixed;     /* constants here */
+    int64_t vector_bytes; /* of the machine, for choices that depend on it (product.h) */
+    weft_expr *imported;  /* graph expression -> kernel expression */
     size_t imported_count;
 } weft_space;
 

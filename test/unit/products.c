@@ -293,6 +293,26 @@ static void products_are_the_librarys(void **state)
     assert_true(chosen < all); /* loops are not always worse */
 }
 
+static weft_tensor few_columns(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 300, 130), INPUT("b", 130, 7));
+}
+
+static weft_tensor lanes_left(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 150, 200), INPUT("b", 200, 100));
+}
+
+/* Loops, unless vectors are the widest. */
+static void idle_lanes_are_the_librarys(void **state)
+{
+    (void)state;
+    const size_t expected = weft_machine_host()->vector_bytes >= 64;
+    const subject subjects_of_lanes[] = {{.name = "few columns", .trace = few_columns, .products = 1},
+                                         {.name = "lanes left", .trace = lanes_left, .products = 1}};
+    for (size_t i = 0; i < 2; i++) assert_int_equal(check(&subjects_of_lanes[i], WEFT_F32, 1), expected);
+}
+
 static void integers_stay_loops(void **state)
 {
     (void)state;
@@ -451,10 +471,15 @@ static void unknown_policies_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_the_librarys), cmocka_unit_test(integers_stay_loops),
-        cmocka_unit_test(float16_is_not_widened),    cmocka_unit_test(contractions_follow_the_program),
-        cmocka_unit_test(fast_products_are_close),   cmocka_unit_test(fast_products_are_of_bf16),
-        cmocka_unit_test(older_policies_are_known),  cmocka_unit_test(unknown_policies_are_refused),
+        cmocka_unit_test(products_are_the_librarys),
+        cmocka_unit_test(idle_lanes_are_the_librarys),
+        cmocka_unit_test(integers_stay_loops),
+        cmocka_unit_test(float16_is_not_widened),
+        cmocka_unit_test(contractions_follow_the_program),
+        cmocka_unit_test(fast_products_are_close),
+        cmocka_unit_test(fast_products_are_of_bf16),
+        cmocka_unit_test(older_policies_are_known),
+        cmocka_unit_test(unknown_policies_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
