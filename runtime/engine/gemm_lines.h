@@ -5,8 +5,9 @@
  * transposed by squares of registers, which are multiplied at once. Sums are those of tiles to the bit. */
 #include <weft/base.h>
 
-/* Rows at most, lines of the matrix at least; terms of the rows that are packed at once, whole blocks. */
-enum { WEFT_GEMM_LINES_ROWS = 8, WEFT_GEMM_LEAST_LINES = 16, WEFT_GEMM_LINES_TERMS = 2048 };
+/* Rows at most, lines of the matrix at least; terms of the rows that are packed at once, whole blocks; bytes of a line
+ * of a cache. */
+enum { WEFT_GEMM_LINES_ROWS = 8, WEFT_GEMM_LEAST_LINES = 16, WEFT_GEMM_LINES_TERMS = 2048, WEFT_GEMM_LINE = 64 };
 
 /* C[i, j] = the sum over terms of rows[i, t] * lines[j, t]; strides in elements. */
 typedef struct weft_gemm_lines {

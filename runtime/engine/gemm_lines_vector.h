@@ -32,6 +32,13 @@ static inline __attribute__((always_inline)) void NAME(add_square)(VECTOR *sums,
     }
 }
 
+/* With each square, for where one of the next lines begins: it may be in a page from which nothing is fetched yet. */
+static inline __attribute__((always_inline)) void NAME(ask_ahead)(const NAME(group) * g, int64_t square)
+{
+    const ELEMENT *next = g->lines + (NAME(LANES) + square % NAME(LANES)) * g->stride;
+    __builtin_prefetch(next + square / NAME(LANES) * (WEFT_GEMM_LINE / (int64_t)sizeof(REAL)), 0, 2);
+}
+
 /* The same where lines or terms are missing: no other memory is read. */
 static inline __attribute__((always_inline)) void NAME(add_part)(VECTOR *sums, const NAME(group) * g, int64_t first,
                                                                  int64_t terms, int width)
@@ -51,8 +58,10 @@ static inline __attribute__((always_inline)) void NAME(add_up)(const NAME(group)
         int64_t t = first;
         end = g->terms - first < g->block ? g->terms : first + g->block;
         UNROLL for (int i = 0; i < width; i++) of_block[i] = (VECTOR){0};
-        for (; g->count == NAME(LANES) && t + NAME(TERMS) <= end; t += NAME(TERMS))
+        for (; g->count == NAME(LANES) && t + NAME(TERMS) <= end; t += NAME(TERMS)) {
+            NAME(ask_ahead)(g, t / NAME(TERMS));
             NAME(add_square)(of_block, g->lines + t, g->stride, g->rows + t * width, width, NAME(TERMS));
+        }
         for (int64_t terms; t < end; t += terms) {
             terms = end - t < NAME(TERMS) ? end - t : NAME(TERMS);
             NAME(add_part)(of_block, g, t, terms, width);
