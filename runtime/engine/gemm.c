@@ -331,12 +331,14 @@ static double cycles(const struct grid *grid, bool by_rows)
     return products / (double)vector + moves + a + b;
 }
 
-/* Whether both operands are packed, with the kernel's vectors along the rows of C or along its columns. */
+/* Whether both operands are packed, with the kernel's vectors along the rows of C or along its columns. Of complex ones
+ * both are if one is. */
 static bool packs_both(const struct grid *grid, bool by_rows)
 {
     const struct matrices *m = grid->matrices;
-    return packs(grid, &m->a_rows, &m->a_terms, !by_rows, m->c_columns.count) &&
-           packs(grid, &m->b_columns, &m->b_terms, by_rows, m->c_rows.count);
+    bool a = packs(grid, &m->a_rows, &m->a_terms, !by_rows, m->c_columns.count);
+    bool b = packs(grid, &m->b_columns, &m->b_terms, by_rows, m->c_rows.count);
+    return is_complex(grid->call->dtype) ? a || b : a && b;
 }
 
 static bool has_row_vectors(const struct grid *grid)

@@ -90,7 +90,7 @@ static int64_t limit(const weft_gemm_block *block, bool left)
 static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
-    int64_t distance = llabs(side->terms->stride) * (int64_t)side->size;
+    int64_t distance = llabs(side->terms->stride) * weft_gemm_side_element(side);
     if (!wide && side->terms->stride == 1) return 256;
     if (wide && kernel->ahead && side->lines->stride == 1) return 192;
     if (side->lines->stride != 1 || (distance != 0 && distance % PAGE == 0)) return 0;
@@ -101,9 +101,9 @@ static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gem
 bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide, int64_t uses,
                      int64_t cache_bytes)
 {
-    int64_t size = (int64_t)side->size;
-    if (kernel->tile == NULL || side->panels != NULL || side->complex || side->float16 != NULL) return true;
-    if (weft_gemm_side_is_joined(side)) return true;
+    int64_t size = weft_gemm_side_element(side);
+    if (kernel->tile == NULL || side->panels != NULL || side->float16 != NULL) return true;
+    if (weft_gemm_side_is_joined(side) || (side->complex && kernel->complex_tile == NULL)) return true;
     if (uses >= uses_worth_packing(kernel, side, wide)) return true;
     if (wide && kernel->ahead) return false;
     bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > WEFT_GEMM_FAR;
@@ -270,7 +270,9 @@ static struct panel panel_at(const struct part *part, int64_t index, int64_t pan
 {
     if (part->packs) return (struct panel){part->memory + panel * part->bytes, 1, part->width};
     if (index >= packed_from(part)) return (struct panel){part->memory, 1, part->width};
-    return (struct panel){element_at(part, index), part->side->lines->stride, part->side->terms->stride};
+    int64_t parts = part->side->complex ? 2 : 1;
+    return (struct panel){element_at(part, index), parts * part->side->lines->stride,
+                          parts * part->side->terms->stride};
 }
 
 /* ---- tiles ---- */
@@ -348,7 +350,7 @@ struct column {
 /* Those from row `i` on, before `end`, that the kernel can take in one go. */
 static struct column column_at(const weft_gemm_block *block, const struct part *left, int64_t i, int64_t end)
 {
-    int64_t rows = panel_count(left->side, left->width), size = (int64_t)block->left.size;
+    int64_t rows = panel_count(left->side, left->width), size = weft_gemm_side_element(left->side);
     int64_t whole = packed_from(left) > i ? packed_from(left) - i : left->count - i;
     int64_t count = least((end - i + rows - 1) / rows, whole / rows);
     count = weft_gemm_axes_run(block->c_left, left->first + i, count * rows) / rows;
@@ -359,9 +361,9 @@ static struct column column_at(const weft_gemm_block *block, const struct part *
 }
 
 /* Through `buffer` where the kernel cannot write the tile as it lies. Returns how many tiles of the column are done. */
-static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile, const struct panel *wide,
-                           const struct panel *narrow, const struct column *column, int64_t terms, bool add,
-                           char *buffer)
+static int64_t run_strided(const weft_gemm_block *block, weft_gemm_tile_function *run, const struct tile *tile,
+                           const struct panel *wide, const struct panel *narrow, const struct column *column,
+                           int64_t terms, bool add, char *buffer)
 {
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel), parts = parts_of(block);
@@ -369,21 +371,21 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
     bool direct = (kernel->masked || along == whole) && tile->along_stride == parts * size && !tile->is_split;
     int64_t count = direct ? column->count : 1, left_step = column->left_step / size;
     if (!direct && add) move_tile(block, tile, buffer, false);
-    kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
-                                        .narrow = narrow->data,
-                                        .c = direct ? tile->c : buffer,
-                                        .rows = tile->across,
-                                        .columns = kernel->masked ? along : whole,
-                                        .terms = terms * parts,
-                                        .wide_term = wide->term_stride,
-                                        .narrow_term = narrow->term_stride,
-                                        .narrow_stride = narrow->stride,
-                                        .c_stride = direct ? tile->across_stride / size : width,
-                                        .count = count,
-                                        .wide_step = kernel->by_columns ? left_step : 0,
-                                        .narrow_step = kernel->by_columns ? 0 : left_step,
-                                        .c_step = column->c_step / size,
-                                        .add = add});
+    run(&(weft_gemm_tile_call){.wide = wide->data,
+                               .narrow = narrow->data,
+                               .c = direct ? tile->c : buffer,
+                               .rows = tile->across,
+                               .columns = kernel->masked ? along : whole,
+                               .terms = terms,
+                               .wide_term = wide->term_stride,
+                               .narrow_term = narrow->term_stride,
+                               .narrow_stride = narrow->stride,
+                               .c_stride = direct ? tile->across_stride / size : width,
+                               .count = count,
+                               .wide_step = kernel->by_columns ? left_step : 0,
+                               .narrow_step = kernel->by_columns ? 0 : left_step,
+                               .c_step = column->c_step / size,
+                               .add = add});
     if (!direct) move_tile(block, tile, buffer, true);
     return count;
 }
@@ -457,7 +459,9 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
             }
             struct column column = column_at(block, left, i, end);
             const struct panel *wide = left->wide ? &a : &b, *narrow = left->wide ? &b : &a;
-            done = run_strided(block, &tile, wide, narrow, &column, terms, add, buffer);
+            bool in_place = left->side->complex && !packed;
+            done = run_strided(block, in_place ? kernel->complex_tile : kernel->tile, &tile, wide, narrow, &column,
+                               in_place ? terms : terms * parts_of(block), add, buffer);
         }
     }
 }

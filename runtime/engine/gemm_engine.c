@@ -14,21 +14,21 @@ NUMBERS(f64);
 NUMBERS(c64);
 NUMBERS(c128);
 
-/* `base`: the conversions of 16-bit floats. */
-#define ENGINES(level, base)                                                                                           \
+/* `base`: the conversions of 16-bit floats. `c64`, `c128`: the kernels of complex numbers. */
+#define ENGINES(level, base, c64, c128)                                                                                \
     const weft_gemm_engine weft_gemm_##level##_engine_f16 = {&weft_gemm_kernel_##level##_f32, &numbers_16,             \
                                                              &weft_f16_##base};                                        \
     const weft_gemm_engine weft_gemm_##level##_engine_bf16 = {&weft_gemm_kernel_##level##_f32, &numbers_16,            \
                                                               &weft_bf16_##base};                                      \
     const weft_gemm_engine weft_gemm_##level##_engine_f32 = {&weft_gemm_kernel_##level##_f32, &numbers_f32, NULL};     \
     const weft_gemm_engine weft_gemm_##level##_engine_f64 = {&weft_gemm_kernel_##level##_f64, &numbers_f64, NULL};     \
-    const weft_gemm_engine weft_gemm_##level##_engine_c64 = {&weft_gemm_kernel_##level##_f32, &numbers_c64, NULL};     \
-    const weft_gemm_engine weft_gemm_##level##_engine_c128 = {&weft_gemm_kernel_##level##_f64, &numbers_c128, NULL}
+    const weft_gemm_engine weft_gemm_##level##_engine_c64 = {&weft_gemm_kernel_##c64, &numbers_c64, NULL};             \
+    const weft_gemm_engine weft_gemm_##level##_engine_c128 = {&weft_gemm_kernel_##c128, &numbers_c128, NULL}
 
-ENGINES(portable, base);
+ENGINES(portable, base, portable_f32, portable_f64);
 #if defined(__x86_64__)
-ENGINES(v3, v3);
-ENGINES(v4, v4);
+ENGINES(v3, v3, v3_f32, v3_f64);
+ENGINES(v4, v4, v4_c64, v4_c128);
 #endif
 
 #define LEVEL(level)                                                                                                   \

@@ -54,11 +54,6 @@ static void run_f64(const weft_gemm_kernel *kernel, int64_t terms, const void *l
 #define V3_F64 BLIS(f64, 6, 8, false, bli_dgemm_haswell_asm_6x8)
 #define V4_F32 BLIS(f32, 32, 12, true, bli_sgemm_skx_asm_32x12_l2)
 #define V4_F64 BLIS(f64, 16, 14, true, bli_dgemm_skx_asm_16x14)
-/* Our own alone. */
-#define OWN_V4(rows_)                                                                                                  \
-    .rows = rows_, .columns = 9, .vectors = 3, .by_columns = true, .terms = WEFT_GEMM_TERMS, .tile_is_faster = true,   \
-    .ahead = true
-
 #define ANY(number) .transpose = weft_gemm_transpose_any_##number
 static const weft_gemm_kernel packed[] = {
     {V3_F32, ANY(f32)}, {V3_F64, ANY(f64)}, {V4_F32, ANY(f32)}, {V4_F64, ANY(f64)}};
@@ -70,16 +65,21 @@ static const weft_gemm_kernel packed[] = {
 static const weft_gemm_kernel large[] = {{V4_F32, BESIDE(v4, f32), MEASURED_V4},
                                          {V4_F64, BESIDE(v4, f64), MEASURED_V4}};
 
+/* Our own alone, beside those of number `index`. */
+#define IN_PLACE_V4(number, rows_, index)                                                                              \
+    .rows = rows_, .columns = 9, .vectors = 3, .by_columns = true, .terms = WEFT_GEMM_TERMS, .tile_is_faster = true,   \
+    .ahead = true, BESIDE(v4, number), MEASURED_V4, .large = &large[index], .packed = &packed[2 + index]
+
 const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);
 const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(f64);
 const weft_gemm_kernel weft_gemm_kernel_v3_f32 = {V3_F32, BESIDE(v3, f32), MEASURED_V3, .packed = &packed[0]};
 const weft_gemm_kernel weft_gemm_kernel_v3_f64 = {V3_F64, BESIDE(v3, f64), MEASURED_V3, .packed = &packed[1]};
-const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {OWN_V4(48),         BESIDE(v4, f32),
-                                                  MEASURED_V4,        .lines_in_place = weft_gemm_lines_v4_f32,
-                                                  .large = &large[0], .packed = &packed[2]};
-const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {OWN_V4(24),         BESIDE(v4, f64),
-                                                  MEASURED_V4,        .lines_in_place = weft_gemm_lines_v4_f64,
-                                                  .large = &large[1], .packed = &packed[3]};
+const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {IN_PLACE_V4(f32, 48, 0), .lines_in_place = weft_gemm_lines_v4_f32};
+const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {IN_PLACE_V4(f64, 24, 1), .lines_in_place = weft_gemm_lines_v4_f64};
+const weft_gemm_kernel weft_gemm_kernel_v4_c64 = {IN_PLACE_V4(f32, 48, 0),
+                                                  .complex_tile = weft_gemm_complex_tile_v4_f32};
+const weft_gemm_kernel weft_gemm_kernel_v4_c128 = {IN_PLACE_V4(f64, 24, 1),
+                                                   .complex_tile = weft_gemm_complex_tile_v4_f64};
 
 const char *weft_gemm_configuration(void)
 {

@@ -36,9 +36,10 @@ struct weft_gemm_kernel {
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
     int64_t run;     /* if that copies so many bytes of a line at once */
     int64_t few; /* rows or columns up to which the other operand may be read in place, by `rows_in_place`; 0: never */
-    weft_gemm_panels_function *panels; /* of packed operands; NULL where `tile_is_faster` */
-    void (*function)(void);            /* of BLIS, which `panels` calls */
-    weft_gemm_tile_function *tile;     /* the same for operands that lie anywhere; NULL: they are always packed */
+    weft_gemm_panels_function *panels;     /* of packed operands; NULL where `tile_is_faster` */
+    void (*function)(void);                /* of BLIS, which `panels` calls */
+    weft_gemm_tile_function *tile;         /* the same for operands that lie anywhere; NULL: they are always packed */
+    weft_gemm_tile_function *complex_tile; /* of complex operands in place; NULL: they are packed */
     int64_t alone; /* terms up to which a block of 16-bit floats needs no memory for all its sums; 0: it always does */
     bool tile_is_faster;                    /* for packed operands too */
     double speed;                           /* products in the time that weft_machine_product_ns has for one; 0: one */
@@ -65,4 +66,5 @@ static inline int64_t weft_gemm_lanes(const weft_gemm_kernel *kernel)
 extern const weft_gemm_kernel weft_gemm_kernel_portable_f32, weft_gemm_kernel_portable_f64;
 extern const weft_gemm_kernel weft_gemm_kernel_v3_f32, weft_gemm_kernel_v3_f64;
 extern const weft_gemm_kernel weft_gemm_kernel_v4_f32, weft_gemm_kernel_v4_f64;
+extern const weft_gemm_kernel weft_gemm_kernel_v4_c64, weft_gemm_kernel_v4_c128;
 #endif

@@ -24,9 +24,10 @@ const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);
 const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(f64);
 #if defined(__x86_64__)
 const weft_gemm_kernel weft_gemm_kernel_v3_f32 = V3(f32, 16), weft_gemm_kernel_v3_f64 = V3(f64, 8);
-static const weft_gemm_kernel large[] = {{V4(f32, 32, 12, 2)}, {V4(f64, 16, 14, 2)}};
-const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {V4(f32, 48, 9, 3), .ahead = true,
-                                                  .lines_in_place = weft_gemm_lines_v4_f32, .large = &large[0]};
-const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {V4(f64, 24, 9, 3), .ahead = true,
-                                                  .lines_in_place = weft_gemm_lines_v4_f64, .large = &large[1]};
+static const weft_gemm_kernel large_f32 = {V4(f32, 32, 12, 2)}, large_f64 = {V4(f64, 16, 14, 2)};
+#define IN_PLACE_V4(number, rows_) V4(number, rows_, 9, 3), .ahead = true, .large = &large_##number
+const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {IN_PLACE_V4(f32, 48), .lines_in_place = weft_gemm_lines_v4_f32};
+const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {IN_PLACE_V4(f64, 24), .lines_in_place = weft_gemm_lines_v4_f64};
+const weft_gemm_kernel weft_gemm_kernel_v4_c64 = {IN_PLACE_V4(f32, 48), .complex_tile = weft_gemm_complex_tile_v4_f32};
+const weft_gemm_kernel weft_gemm_kernel_v4_c128 = {IN_PLACE_V4(f64, 24), .complex_tile = weft_gemm_complex_tile_v4_f64};
 #endif

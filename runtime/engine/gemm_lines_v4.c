@@ -2,7 +2,7 @@
 /* Products of a few rows and lines with AVX-512. */
 #include <string.h>
 #include "runtime/engine/gemm_lines.h"
-#include "runtime/engine/gemm_square_v4.h"
+#include "runtime/engine/gemm_v4.h"
 #include "runtime/engine/vector.h"
 
 /* Half a register of each of two lines. Loads put them there, which takes fewer shuffles than transposing all. */

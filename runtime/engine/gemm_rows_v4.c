@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of a few rows with AVX-512. */
-#include <immintrin.h>
 #include <string.h>
 #include "runtime/engine/gemm_rows.h"
+#include "runtime/engine/gemm_v4.h"
 #include "runtime/engine/vector.h"
-
-static inline __m512 times_i_float(__m512 v)
-{
-    return _mm512_xor_ps(_mm512_permute_ps(v, 0xb1), (__m512)_mm512_set1_epi64(0x80000000));
-}
-
-static inline __m512d times_i_double(__m512d v)
-{
-    const int64_t sign = INT64_MIN;
-    return _mm512_xor_pd(_mm512_permute_pd(v, 0x55), (__m512d)_mm512_setr_epi64(sign, 0, sign, 0, sign, 0, sign, 0));
-}
 
 #define REAL float
 #define TOGETHER 4

@@ -20,7 +20,10 @@ typedef struct weft_gemm_tile_call {
     bool add;
 } weft_gemm_tile_call;
 
+/* Of complex numbers, `terms` are theirs; columns and strides are in real numbers. Each real number is
+ * c + (0 + re * x0 + im * y0 + ...), fused, where y is i * x. */
 typedef void weft_gemm_tile_function(const weft_gemm_tile_call *tile);
 extern weft_gemm_tile_function weft_gemm_tile_v3_f32, weft_gemm_tile_v3_f64;
 extern weft_gemm_tile_function weft_gemm_tile_v4_f32, weft_gemm_tile_v4_f64;
+extern weft_gemm_tile_function weft_gemm_complex_tile_v4_f32, weft_gemm_complex_tile_v4_f64;
 #endif

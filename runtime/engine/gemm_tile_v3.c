@@ -16,6 +16,7 @@
 #define LOAD_LAST(p, n) ((void)(n), LOAD(p))
 #define STORE_LAST(p, n, v) STORE(p, v)
 #define AHEAD 0
+#define TIMES_I(v) (v)
 #define SPLAT _mm256_set1_ps
 #define ADD _mm256_add_ps
 #define FMA_VECTOR _mm256_fmadd_ps
@@ -33,6 +34,7 @@
 #define LOAD_LAST(p, n) ((void)(n), LOAD(p))
 #define STORE_LAST(p, n, v) STORE(p, v)
 #define AHEAD 0
+#define TIMES_I(v) (v)
 #define SPLAT _mm256_set1_pd
 #define ADD _mm256_add_pd
 #define FMA_VECTOR _mm256_fmadd_pd

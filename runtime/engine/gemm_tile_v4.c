@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tiles of products with AVX-512. */
-#include <immintrin.h>
 #include "runtime/engine/gemm_tile.h"
+#include "runtime/engine/gemm_v4.h"
 #include "runtime/engine/vector.h"
 
 #define FIRST(n) ((1U << (n)) - 1)
@@ -10,6 +10,8 @@
 #define ELEMENT any_float
 #define NAME(x) x##_float
 #define FUNCTION weft_gemm_tile_v4_f32
+#define COMPLEX_FUNCTION weft_gemm_complex_tile_v4_f32
+#define TIMES_I times_i_float
 #define ROWS 12
 #define VECTORS 3
 #define VECTOR __m512
@@ -27,6 +29,8 @@
 #define ELEMENT any_double
 #define NAME(x) x##_double
 #define FUNCTION weft_gemm_tile_v4_f64
+#define COMPLEX_FUNCTION weft_gemm_complex_tile_v4_f64
+#define TIMES_I times_i_double
 #define ROWS 14
 #define VECTORS 3
 #define VECTOR __m512d

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Panels of lines that are adjacent in memory, with AVX-512. */
-#include "runtime/engine/gemm_square_v4.h"
 #include "runtime/engine/gemm_transpose.h"
+#include "runtime/engine/gemm_v4.h"
 #include "runtime/engine/vector.h"
 
 #define FIRST(n) ((1U << (n)) - 1)
