@@ -91,7 +91,7 @@ static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gem
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
     int64_t distance = llabs(side->terms->stride) * weft_gemm_side_element(side);
-    if (!wide && side->terms->stride == 1) return 256;
+    if (!wide && side->terms->stride == 1) return side->complex ? INT64_MAX : 256;
     if (wide && kernel->ahead && side->lines->stride == 1) return 192;
     if (side->lines->stride != 1 || (distance != 0 && distance % PAGE == 0)) return 0;
     if (!wide) return 80;
