@@ -226,7 +226,8 @@ static bits apply(const weft_inst *inst, weft_dtype from, const bits *args)
     case WEFT_SCALAR_le:
     case WEFT_SCALAR_gt:
     case WEFT_SCALAR_ge: return apply_comparison(inst->op, from, args);
-    case WEFT_SCALAR_select: return args[0] != 0 ? args[1] : args[2];
+    case WEFT_SCALAR_select:
+    case WEFT_SCALAR_rarely: return args[0] != 0 ? args[1] : args[2];
     case WEFT_SCALAR_cast: return apply_cast(from, inst->dtype, args[0]);
     case WEFT_SCALAR_bitcast: return args[0];
     case WEFT_SCALAR_lookup: return look_up(inst, args[0]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include "lib/loop/inst.h"
 #include <string.h>
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -103,6 +104,7 @@ static weft_status *allocate_state(weft_emitter *e)
     LLVMValueRef *phis = zeroed(e, 2 * scopes * carried, sizeof *phis);
     e->variables = zeroed(e, s.ranges + 1, sizeof *e->variables);
     e->values = zeroed(e, kernel->inst_count + 1, sizeof *e->values);
+    e->common = zeroed(e, kernel->inst_count + 1, sizeof *e->common);
     e->results = zeroed(e, (size_t)kernel->accumulator_count * WEFT_MAX_COMPONENTS + 1, sizeof *e->results);
     e->buffers = zeroed(e, kernel->buffer_count + 1, sizeof(LLVMValueRef));
     e->scalars = zeroed(e, weft_kernel_scalar_count(kernel) + 1, sizeof(LLVMValueRef));
@@ -111,6 +113,7 @@ static weft_status *allocate_state(weft_emitter *e)
     e->block = zeroed(e, s.block + 1, sizeof(LLVMValueRef));
     e->reduction.memory = zeroed(e, s.slots + 1, sizeof(LLVMValueRef));
     if (e->error != NULL) return e->error;
+    weft_kernel_mark(kernel, false, e->common);
     for (size_t i = 0; i < scopes; i++) {
         e->scopes[i].phis = phis + 2 * i * carried;
         e->scopes[i].initial = phis + (2 * i + 1) * carried;

@@ -35,6 +35,15 @@ void weft_once_close(weft_emitter *e);
 /* A branch at `level` to a block of straight-line code that is seldom run: the builder is left in that block. */
 void weft_branch_open(weft_emitter *e, uint32_t level, LLVMValueRef condition);
 void weft_branch_close(weft_emitter *e, uint32_t level);
+/* The same for code of any kind: until it is closed, all that belongs at `level` goes into the branch. */
+typedef struct weft_detour {
+    LLVMBasicBlockRef start, end; /* before the branch, and where it ends; closing sets the second */
+    LLVMBasicBlockRef rest;
+    LLVMValueRef terminator;
+} weft_detour;
+
+void weft_detour_open(weft_emitter *e, uint32_t level, LLVMValueRef condition, weft_detour *out_detour);
+void weft_detour_close(weft_emitter *e, uint32_t level, weft_detour *detour);
 bool weft_value_is_open(const weft_emitter *e, uint32_t level, uint32_t serial);
 /* An array of `count` elements in the stack frame. */
 LLVMValueRef weft_local_create(weft_emitter *e, LLVMTypeRef type, uint64_t count);

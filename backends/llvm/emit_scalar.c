@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include "lib/loop/inst.h"
 #include "lib/math/math.h"
 
 static weft_dtype_kind kind_of(weft_dtype dtype)
@@ -453,7 +454,7 @@ static bool is_lowered(const weft_inst *inst, weft_dtype from)
 {
     if (inst->op == WEFT_SCALAR_real || inst->op == WEFT_SCALAR_imag || inst->op == WEFT_SCALAR_complex) return true;
     if (is_complex(from) || is_complex(inst->dtype)) return false;
-    if (inst->op == WEFT_SCALAR_select || inst->op == WEFT_SCALAR_bitcast) return true;
+    if (weft_scalar_is_choice(inst->op) || inst->op == WEFT_SCALAR_bitcast) return true;
     if (inst->op != WEFT_SCALAR_cast) return !is_short(from) && !is_short(inst->dtype);
     return (!is_short(from) || inst->dtype == WEFT_F32) && (!is_short(inst->dtype) || from == WEFT_F32);
 }
@@ -496,6 +497,7 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     case WEFT_SCALAR_gt:
     case WEFT_SCALAR_ge: return emit_compare(e, inst->op, from, args[0], args[1]);
     case WEFT_SCALAR_earlier: return emit_compare(e, WEFT_SCALAR_lt, from, args[0], args[1]);
+    case WEFT_SCALAR_rarely:
     case WEFT_SCALAR_select: return LLVMBuildSelect(builder, args[0], args[1], args[2], "");
     case WEFT_SCALAR_cast: return emit_cast(e, from, inst->dtype, args[0]);
     case WEFT_SCALAR_bitcast: return emit_bitcast(e, from, inst->dtype, args[0]);

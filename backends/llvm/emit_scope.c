@@ -191,13 +191,26 @@ void weft_once_close(weft_emitter *e)
     pop(e, e->scopes[weft_scope_top(e)].block);
 }
 
+/* Code that is seldom run is then laid out behind the rest, and registers are given to the rest first. */
+static void mark_rare(weft_emitter *e, LLVMValueRef branch)
+{
+    enum { TIMES = 1000 };
+    static const char name[] = "branch_weights", kind[] = "prof";
+    LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(e->context, name, sizeof name - 1),
+                                  LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, false)),
+                                  LLVMValueAsMetadata(LLVMConstInt(e->i32, TIMES, false))};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, weights, 3);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->context, kind, sizeof kind - 1),
+                    LLVMMetadataAsValue(e->context, node));
+}
+
 void weft_branch_open(weft_emitter *e, uint32_t level, LLVMValueRef condition)
 {
     weft_scope *scope = &e->scopes[level];
     LLVMBasicBlockRef rare = new_block(e), rest = new_block(e);
     if (scope->terminator != NULL) LLVMInstructionRemoveFromParent(scope->terminator);
     LLVMPositionBuilderAtEnd(e->builder, scope->block);
-    LLVMBuildCondBr(e->builder, condition, rare, rest);
+    mark_rare(e, LLVMBuildCondBr(e->builder, condition, rare, rest));
     scope->block = rest;
     LLVMPositionBuilderAtEnd(e->builder, rest);
     if (scope->terminator != NULL) LLVMInsertIntoBuilder(e->builder, scope->terminator);
@@ -207,6 +220,27 @@ void weft_branch_open(weft_emitter *e, uint32_t level, LLVMValueRef condition)
 void weft_branch_close(weft_emitter *e, uint32_t level)
 {
     LLVMBuildBr(e->builder, e->scopes[level].block);
+    weft_scope_move(e, level);
+}
+
+void weft_detour_open(weft_emitter *e, uint32_t level, LLVMValueRef condition, weft_detour *out_detour)
+{
+    weft_scope *scope = &e->scopes[level];
+    *out_detour = (weft_detour){.start = scope->block, .terminator = scope->terminator};
+    weft_branch_open(e, level, condition);
+    out_detour->rest = scope->block;
+    scope->block = LLVMGetInsertBlock(e->builder);
+    scope->terminator = NULL;
+}
+
+void weft_detour_close(weft_emitter *e, uint32_t level, weft_detour *detour)
+{
+    weft_scope *scope = &e->scopes[level];
+    weft_scope_move(e, level);
+    LLVMBuildBr(e->builder, detour->rest);
+    detour->end = scope->block;
+    scope->block = detour->rest;
+    scope->terminator = detour->terminator;
     weft_scope_move(e, level);
 }
 
@@ -224,12 +258,12 @@ LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part
 {
     if (value->varying) return value->parts[part];
     if (!vector || e->lane.width == 1) return value->parts[0];
-    if (value->splat_width != e->lane.width) {
-        weft_scope_move(e, value->level);
-        value->splat = weft_splat(e, value->parts[0], e->lane.width);
-        value->splat_width = e->lane.width;
-    }
-    return value->splat;
+    if (value->splat_width == e->lane.width) return value->splat;
+    weft_scope_move(e, value->level);
+    LLVMValueRef splat = weft_splat(e, value->parts[0], e->lane.width);
+    if (e->detours) return splat;
+    value->splat_width = e->lane.width;
+    return value->splat = splat;
 }
 
 uint32_t weft_effect_level(const weft_emitter *e, uint32_t level)

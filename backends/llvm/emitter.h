@@ -92,6 +92,8 @@ typedef struct weft_emitter {
     uint32_t variable_count;
     weft_lane_state lane;
     weft_emitted *values;  /* of instructions */
+    uint32_t *common;      /* 0 for instructions that only the second operand of a `rarely` needs */
+    bool detours;          /* what such a branch leads to is being emitted, and is not to be seen outside of it */
     weft_emitted *results; /* of accumulators, WEFT_MAX_COMPONENTS each */
     weft_index_memo *memo; /* of expressions */
     size_t memo_capacity;

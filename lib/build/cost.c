@@ -25,6 +25,7 @@ static int64_t count_flops(const weft_inst *inst)
     case WEFT_SCALAR_result:
     case WEFT_SCALAR_running:
     case WEFT_SCALAR_select:
+    case WEFT_SCALAR_rarely:
     case WEFT_SCALAR_cast:
     case WEFT_SCALAR_bitcast:
     case WEFT_SCALAR_real:

@@ -7,7 +7,14 @@ bool weft_inst_has_effect(const weft_inst *inst)
     return weft_scalar_is_check(inst->op) || (inst->op == WEFT_SCALAR_div && inst->position != WEFT_EXPR_NONE);
 }
 
-static void mark(const weft_kernel *kernel, uint32_t *needed)
+/* What depends on ranges belongs where they are, not where it is used. */
+static bool is_placed(const weft_inst *inst)
+{
+    unsigned fields = weft_inst_fields(inst->op, inst->dtype);
+    return (fields & (WEFT_INST_INDEX | WEFT_INST_POSITION | WEFT_INST_PREDICATES)) != 0;
+}
+
+void weft_kernel_mark(const weft_kernel *kernel, bool rare_too, uint32_t *needed)
 {
     for (uint32_t a = 0; a < kernel->accumulator_count; a++) {
         const weft_accumulator *accumulator = &kernel->accumulators[a];
@@ -22,8 +29,9 @@ static void mark(const weft_kernel *kernel, uint32_t *needed)
     }
     for (uint32_t i = kernel->inst_count; i-- > 0;) {
         const weft_inst *inst = &kernel->insts[i];
-        if (weft_inst_has_effect(inst)) needed[i] = 1;
-        for (uint32_t a = 0; needed[i] && a < inst->arg_count; a++) needed[inst->args[a]] = 1;
+        if (weft_inst_has_effect(inst) || (!rare_too && is_placed(inst))) needed[i] = 1;
+        for (uint32_t a = 0; needed[i] && a < inst->arg_count; a++)
+            if (rare_too || inst->op != WEFT_SCALAR_rarely || a != 1) needed[inst->args[a]] = 1;
     }
 }
 
@@ -61,7 +69,7 @@ weft_status *weft_kernel_dce(weft_kernel *kernel)
     uint32_t *number = weft_arena_allocate(&kernel->arena, (kernel->inst_count + 1) * sizeof *number);
     if (number == NULL) return weft_status_out_of_memory();
     memset(number, 0, (kernel->inst_count + 1) * sizeof *number);
-    mark(kernel, number);
+    weft_kernel_mark(kernel, true, number);
     compact(kernel, number);
     return NULL;
 }

@@ -23,6 +23,12 @@ static inline bool weft_scalar_is_check(weft_scalar_op op)
     return op == WEFT_SCALAR_check || op == WEFT_SCALAR_within;
 }
 
+/* The first operand decides between the other two. */
+static inline bool weft_scalar_is_choice(weft_scalar_op op)
+{
+    return op == WEFT_SCALAR_select || op == WEFT_SCALAR_rarely;
+}
+
 /* As in scalar.def. */
 typedef enum weft_scalar_result {
     WEFT_RESULT_SAME,
@@ -67,6 +73,9 @@ typedef weft_status *(*weft_inst_rule)(weft_inst_list *list, const weft_inst *in
 weft_status *weft_kernel_rewrite(weft_kernel *kernel, weft_inst_rule rule) WEFT_MUST_USE;
 /* Whether it reports, so that it runs even where nothing uses it (dce.c). */
 bool weft_inst_has_effect(const weft_inst *inst);
+/* Sets needed[id] of what stores, accumulators and reports need, with or without what only the second operand of
+ * `rarely` does (dce.c). The others are left as they are. */
+void weft_kernel_mark(const weft_kernel *kernel, bool rare_too, uint32_t *needed);
 /* Drops dead instructions (dce.c). */
 weft_status *weft_kernel_dce(weft_kernel *kernel) WEFT_MUST_USE;
 #endif

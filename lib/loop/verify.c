@@ -140,7 +140,7 @@ static weft_status *verify_operands(const verifier *v)
     if ((operand_kinds[inst->op] >> weft_dtype_info_of(dtype)->kind & 1) == 0)
         return broken(v, "operand %" PRIu32 " is %s, which it does not take", last, weft_dtype_name(dtype));
     for (uint32_t i = 0; i < last; i++) {
-        weft_dtype needed = inst->op == WEFT_SCALAR_select && i == 0 ? WEFT_BOOL : dtype;
+        weft_dtype needed = weft_scalar_is_choice(inst->op) && i == 0 ? WEFT_BOOL : dtype;
         weft_dtype found = operand_of(v, i)->dtype;
         if (found != needed)
             return broken(v, "operand %" PRIu32 " is %s, but has to be %s", i, weft_dtype_name(found),
