@@ -6,13 +6,40 @@
 static const series sin_series[MATH_FORMATS] = WEFT_SERIES(sin);
 static const series cos_series[MATH_FORMATS] = WEFT_SERIES(cos);
 
-enum { SINGLE_TERMS = sizeof single_half_turn / sizeof *single_half_turn };
+enum { TANGENT_TERMS = sizeof single_tangent / sizeof *single_tangent };
 
-/* x = n pi/2 + r, |r| <= pi/4 or a little more; `turns` has n modulo 4 in its low bits. */
+/* x = n pi/2 + high - lack, |high| <= pi/4 or a little more; `turns` has n modulo 4 in its low bits. The sign of `lack`
+ * is such that -0 is its own sine. */
 typedef struct reduced {
-    pair r;
-    weft_inst_id turns;
+    weft_inst_id high, lack, turns;
 } reduced;
+
+/* pi/2 in three numbers of the format, and what is smaller than `most` reduced with them. The first two are positive,
+ * for -0 to stay what it is. */
+typedef struct quarter_turn {
+    double parts[3], inverse, most;
+} quarter_turn;
+
+static const quarter_turn quarter_turns[MATH_FORMATS] = {
+    [MATH_F32] = {{0x1.921fb4p+0, 0x1.4442d2p-24, -0x1.ee59dap-50}, 0x1.45f306p-1, 0x1p15},
+    [MATH_F64] = {{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110}, 0x1.45f306dc9c883p-1, 0x1p31},
+};
+
+/*
+ * x - n parts[0] is exact. From it n parts[1] is taken with its rounding error, which takes the difference d, and what
+ * d lacks of it where the product is the larger one.
+ */
+static reduced reduce_near(const writer *w, weft_inst_id x)
+{
+    const quarter_turn *quarter = &quarter_turns[w->number];
+    weft_inst_id shifted, n = weft_math_round_scaled(w, x, quarter->inverse, 0, &shifted);
+    weft_inst_id rest = fma3(w, n, real(w, -quarter->parts[0]), x);
+    weft_inst_id d = sub(w, rest, fma3(w, n, real(w, -quarter->parts[1]), rest));
+    weft_inst_id lack = multiply_subtract(w, n, real(w, quarter->parts[1]), d);
+    lack = fma3(w, n, real(w, quarter->parts[2]), lack);
+    weft_inst_id high = sub(w, rest, d);
+    return (reduced){high, lack, as_integer(w, shifted)};
+}
 
 /*
  * The quarter turns x 2/pi, of which multiples of four count for nothing. x is an integer times a power of two at least
@@ -20,46 +47,20 @@ typedef struct reduced {
  * in its place; both scalings are in the table.
  *
  * For floats a row is a chunk of so few bits that its product is exact, and the 53 bits after it: no float comes
- * nearer to a multiple of pi/2 than 2^-30. The exact part is `high`; with x times `factor` it is the whole.
+ * nearer to a multiple of pi/2 than 2^-30.
  */
-typedef struct single_turns {
-    weft_inst_id x; /* as a double */
-    weft_inst_id high, factor;
-} single_turns;
-
-static single_turns find_turns(const writer *narrow_writer, weft_inst_id operand)
+static reduced reduce_single(const writer *n, weft_inst_id operand)
 {
-    const writer *n = narrow_writer;
     writer wide = widened(n), *w = &wide;
     weft_inst_id bits = as_integer(n, at_least(n, absolute(n, operand), 0x1p23));
     weft_inst_id row = shift_right(n, sub(n, bits, integer(n, (127 + 23) << 23)), 23), x = widen(w, operand);
-    weft_inst_id high = mul(w, x, look_up(w, WEFT_TABLE_single_turns, 0, row));
-    return (single_turns){x, high, look_up(w, WEFT_TABLE_single_turns, 1, row)};
-}
-
-static reduced reduce_single(const writer *narrow_writer, weft_inst_id operand)
-{
-    writer wide = widened(narrow_writer), *w = &wide;
-    single_turns turns = find_turns(narrow_writer, operand);
-    weft_inst_id magic = real(w, 0x1.8p52), shifted = add(w, turns.high, magic);
-    weft_inst_id rest = fma3(w, turns.x, turns.factor, sub(w, turns.high, sub(w, shifted, magic)));
-    return (reduced){{times(w, rest, 0x1.921fb54442d18p+0), 0}, as_integer(w, shifted)};
-}
-
-/*
- * The sine or cosine of a float: from the nearest zero, which is an even or odd number of quarter turns away, it is the
- * sine of what is left, or minus that. A double next to 1.5 2^53 rounds to even numbers.
- */
-static weft_inst_id single_wave(const writer *narrow_writer, weft_inst_id operand, bool is_cosine)
-{
-    writer wide = widened(narrow_writer), *w = &wide;
-    single_turns turns = find_turns(narrow_writer, operand);
-    weft_inst_id magic = real(w, 0x1.8p53), shifted = add(w, is_cosine ? plus(w, turns.high, 1.0) : turns.high, magic);
-    weft_inst_id left = sub(w, turns.high, sub(w, shifted, magic));
-    weft_inst_id t = fma3(w, turns.x, turns.factor, is_cosine ? plus(w, left, 1.0) : left);
-    weft_inst_id wave = mul(w, t, polynomial(w, mul(w, t, t), single_half_turn, SINGLE_TERMS));
-    weft_inst_id sign = shift_left(w, as_integer(w, shifted), 63);
-    return narrow(w, as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, wave), sign)));
+    weft_inst_id first = mul(w, x, look_up(w, WEFT_TABLE_single_turns, 0, row));
+    weft_inst_id factor = look_up(w, WEFT_TABLE_single_turns, 1, row), magic = real(w, 0x1.8p52);
+    weft_inst_id shifted = add(w, fma3(w, x, factor, first), magic);
+    weft_inst_id left = fma3(w, x, factor, sub(w, first, sub(w, shifted, magic)));
+    weft_inst_id r = times(w, left, 0x1.921fb54442d18p+0), high = given(n, WEFT_SCALAR_cast, WEFT_F32, r);
+    weft_inst_id lack = given(n, WEFT_SCALAR_cast, WEFT_F32, sub(w, widen(w, high), r));
+    return (reduced){high, lack, given(n, WEFT_SCALAR_cast, n->format->integer, as_integer(w, shifted))};
 }
 
 /* x minus the nearest multiple of four */
@@ -95,88 +96,131 @@ static reduced reduce_double(const writer *w, weft_inst_id x)
     pair r = two_product(w, turn.high, real(w, 0x1.921fb54442d18p+0));
     r.low = fma3(w, turn.high, real(w, 0x1.1a62633145c07p-54), r.low);
     r.low = fma3(w, low, real(w, 0x1.921fb54442d18p+0), r.low);
-    return (reduced){r, as_integer(w, shifted)};
+    weft_inst_id lack = minus(w, r.low);
+    return (reduced){r.high, lack, as_integer(w, shifted)};
 }
 
-/* Sine and cosine of r, the low parts not added yet; a float has none. */
-static void evaluate(const writer *w, pair r, pair *out_sin, pair *out_cos)
+/* Few elements are as large as a table is needed for, or infinite or NaN. */
+static reduced reduce(const writer *w, weft_inst_id x)
 {
-    weft_inst_id z = mul(w, r.high, r.high);
+    weft_inst_id usual = below(w, absolute(w, x), quarter_turns[w->number].most);
+    weft_inst_id rare = unary(w, WEFT_SCALAR_not, usual);
+    reduced near = reduce_near(w, x), far = (is_short(w) ? reduce_single : reduce_double)(w, x);
+    reduced chosen = {.high = rarely(w, rare, far.high, near.high)};
+    chosen.lack = rarely(w, rare, far.lack, near.lack);
+    chosen.turns = rarely(w, rare, far.turns, near.turns);
+    return chosen;
+}
+
+/* high - lack */
+typedef struct difference {
+    weft_inst_id high, lack;
+} difference;
+
+/* Sine and cosine of what is left of doubles. */
+static void evaluate_double(const writer *w, reduced r, difference *out_sin, difference *out_cos)
+{
+    weft_inst_id z = mul(w, r.high, r.high), cube = mul(w, r.high, z), one = real(w, 1.0);
+    weft_inst_id near = fma3(w, z, real(w, -0.5), one), error = sub(w, near, one);
+    error = fma3(w, z, real(w, 0.5), error);
     weft_inst_id p = weft_math_series(w, z, sin_series), q = weft_math_series(w, z, cos_series);
-    weft_inst_id one = real(w, 1.0), near = fma3(w, z, real(w, -0.5), one);
-    if (is_short(w)) {
-        *out_sin = (pair){mul(w, r.high, fma3(w, z, p, one)), 0};
-        *out_cos = (pair){fma3(w, mul(w, z, z), q, near), 0};
-        return;
-    }
-    weft_inst_id cube = mul(w, r.high, z);
-    *out_sin = (pair){r.high, fma3(w, cube, p, mul(w, r.low, near))};
-    weft_inst_id error = sub(w, one, near);
-    error = fma3(w, z, real(w, -0.5), error);
-    error = subtract_product(w, r.high, r.low, error);
-    *out_cos = (pair){near, fma3(w, mul(w, z, z), q, error)};
+    *out_sin = (difference){r.high, subtract_product(w, cube, p, mul(w, r.lack, near))};
+    error = subtract_product(w, r.high, r.lack, error);
+    *out_cos = (difference){near, subtract_product(w, mul(w, z, z), q, error)};
 }
 
-/* Whether bit `bit` of n is set, as the sign of an integer. */
-static weft_inst_id bit_as_sign(const writer *w, weft_inst_id n, unsigned bit)
+/* The same of floats, rounded. */
+static void evaluate_single(const writer *w, reduced r, weft_inst_id *out_sin, weft_inst_id *out_cos)
 {
-    return shift_left(w, n, 63 - bit);
+    weft_inst_id product = mul(w, r.high, r.lack), twice = add(w, product, product);
+    weft_inst_id z = multiply_subtract(w, r.high, r.high, twice), cube = mul(w, r.high, z);
+    const series *p = &sin_series[MATH_F32], *q = &cos_series[MATH_F32];
+    *out_sin = sub(w, r.high, subtract_product(w, cube, polynomial(w, z, p->terms, p->count), r.lack));
+    weft_inst_id rest = polynomial(w, z, q->terms, q->count);
+    *out_cos = fma3(w, z, rest, real(w, 1.0));
 }
 
 static weft_inst_id is_odd(const writer *w, weft_inst_id n)
 {
-    weft_inst_id sign = bit_as_sign(w, n, 0);
-    return less(w, sign, integer(w, 0));
+    weft_inst_id bit = mask(w, n, 1);
+    return binary(w, WEFT_SCALAR_ne, bit, integer(w, 0));
 }
 
-/* sin(r + n pi/2) of doubles */
+/* sin(x), where `x` is after the reduction. */
 static weft_inst_id sine_of(const writer *w, reduced x)
 {
-    pair sine, cosine;
-    evaluate(w, x.r, &sine, &cosine);
-    weft_inst_id odd = is_odd(w, x.turns), high = choose(w, odd, cosine.high, sine.high);
-    weft_inst_id result = add(w, high, choose(w, odd, cosine.low, sine.low));
-    weft_inst_id sign = mask(w, bit_as_sign(w, x.turns, 1), (uint64_t)1 << 63);
-    return as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, result), sign));
-}
-
-/* Products of smaller numbers would underflow; a number so small is its own sine and tangent. */
-static weft_inst_id unless_tiny(const writer *w, weft_inst_id x, weft_inst_id result)
-{
-    weft_inst_id tiny = below(w, absolute(w, x), 0x1p-27);
-    return choose(w, tiny, x, result);
+    weft_inst_id odd = is_odd(w, x.turns), result;
+    if (is_short(w)) {
+        weft_inst_id sine, cosine;
+        evaluate_single(w, x, &sine, &cosine);
+        result = choose(w, odd, cosine, sine);
+    } else {
+        difference sine, cosine;
+        evaluate_double(w, x, &sine, &cosine);
+        weft_inst_id high = choose(w, odd, cosine.high, sine.high);
+        result = sub(w, high, choose(w, odd, cosine.lack, sine.lack));
+    }
+    unsigned top = 8 * (unsigned)weft_dtype_size(w->format->real) - 1;
+    weft_inst_id sign = mask(w, shift_left(w, x.turns, top - 1), (uint64_t)1 << top);
+    return one_nan(w, as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, result), sign)));
 }
 
 weft_inst_id weft_math_sin(const writer *w, const weft_inst_id *x)
 {
-    if (is_short(w)) return single_wave(w, x[0], false);
-    return narrow(w, unless_tiny(w, x[0], sine_of(w, reduce_double(w, x[0]))));
+    return sine_of(w, reduce(w, x[0]));
 }
 
 weft_inst_id weft_math_cos(const writer *w, const weft_inst_id *x)
 {
-    if (is_short(w)) return single_wave(w, x[0], true);
-    reduced parts = reduce_double(w, x[0]);
+    reduced parts = reduce(w, x[0]);
     parts.turns = add(w, parts.turns, integer(w, 1));
-    return narrow(w, sine_of(w, parts));
+    return sine_of(w, parts);
 }
 
-/* s / c, or -c / s after an odd number of quarter turns. */
-weft_inst_id weft_math_tan(const writer *narrow_writer, const weft_inst_id *operands)
+static weft_inst_id tan_of_double(const writer *w, weft_inst_id x, reduced parts)
 {
-    writer writer_of_doubles = widened(narrow_writer), *w = &writer_of_doubles;
-    weft_inst_id x = operands[0];
-    reduced parts = is_short(w) ? reduce_single(narrow_writer, x) : reduce_double(w, x);
-    pair sine, cosine;
-    evaluate(w, parts.r, &sine, &cosine);
+    difference sine, cosine;
+    evaluate_double(w, parts, &sine, &cosine);
     weft_inst_id odd = is_odd(w, parts.turns);
-    pair over = {choose(w, odd, minus(w, cosine.high), sine.high), 0};
-    pair under = {choose(w, odd, sine.high, cosine.high), 0};
-    if (is_short(w)) return narrow(w, quotient(w, over.high, under.high));
-    over.low = choose(w, odd, minus(w, cosine.low), sine.low);
-    under.low = choose(w, odd, sine.low, cosine.low);
+    pair over = {choose(w, odd, minus(w, cosine.high), sine.high), 0}, under = {0};
+    over.low = choose(w, odd, cosine.lack, minus(w, sine.lack));
+    under.high = choose(w, odd, sine.high, cosine.high);
+    under.low = minus(w, choose(w, odd, sine.lack, cosine.lack));
     over = fast_two_sum(w, over.high, over.low);
     under = fast_two_sum(w, under.high, under.low);
     pair ratio = weft_math_ratio(w, over, under);
-    return narrow(w, unless_tiny(w, x, add(w, ratio.high, ratio.low)));
+    /* Products of smaller numbers would underflow; a number so small is its own tangent. */
+    weft_inst_id tiny = below(w, absolute(w, x), 0x1p-27);
+    return choose(w, tiny, x, add(w, ratio.high, ratio.low));
+}
+
+/*
+ * With t = 2 tan(r/2) = high - lack the tangent is t / (1 - t^2 / 4), or minus the inverse of that after an odd number
+ * of quarter turns. The quotient is taken with what it leaves.
+ */
+static weft_inst_id tan_of_single(const writer *w, reduced r)
+{
+    weft_inst_id z = mul(w, r.high, r.high), cube = mul(w, r.high, z), one = real(w, 1.0), odd = is_odd(w, r.turns);
+    weft_inst_id less_change = subtract_product(w, cube, polynomial(w, z, single_tangent, TANGENT_TERMS), r.lack);
+    difference t = {.high = sub(w, r.high, less_change)}, d;
+    t.lack = sub(w, less_change, sub(w, r.high, t.high));
+    weft_inst_id quarter = times(w, t.high, -0.25), half = times(w, t.high, -0.5);
+    d.high = fma3(w, quarter, t.high, one);
+    d.lack = subtract_product(w, quarter, t.high, sub(w, d.high, one));
+    d.lack = fma3(w, half, t.lack, d.lack);
+    difference over = {.high = choose(w, odd, d.high, t.high)}, under;
+    over.lack = choose(w, odd, d.lack, t.lack);
+    under.high = choose(w, odd, t.high, d.high);
+    under.lack = choose(w, odd, t.lack, d.lack);
+    weft_inst_id inverse = quotient(w, one, under.high), first = mul(w, over.high, inverse);
+    weft_inst_id more = multiply_subtract(w, first, under.high, over.high);
+    more = add(w, subtract_product(w, first, under.lack, more), over.lack);
+    weft_inst_id result = subtract_product(w, more, inverse, first);
+    return choose(w, odd, minus(w, result), result);
+}
+
+weft_inst_id weft_math_tan(const writer *w, const weft_inst_id *x)
+{
+    reduced parts = reduce(w, x[0]);
+    return one_nan(w, is_short(w) ? tan_of_single(w, parts) : tan_of_double(w, x[0], parts));
 }

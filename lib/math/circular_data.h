@@ -6,24 +6,21 @@
  * is relative, of the function built on the polynomial.
  */
 
-/* (sin(r) / r - 1) / r^2 over r^2, |r| <= 0.884: error 2^-34.1. */
-static const double single_sin[] = {-0x1.55555552d9b8dp-3, 0x1.11110ab6133e2p-7, -0x1.a00fd4eb6ce44p-13,
-                                    0x1.6ca61fca0701ep-19};
+/* (sin(r) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats: error 2^-27.9. */
+static const double single_sin[] = {-0x1.555546p-3, 0x1.11077p-7, -0x1.994f36p-13};
 
 /* The same, |r| <= 0.786: error 2^-57.3. */
 static const double double_sin[] = {-0x1.5555555555555p-3, 0x1.111111111111p-7,    -0x1.a01a01a019926p-13,
                                     0x1.71de3a545e704p-19, -0x1.ae64540f0c1bcp-26, 0x1.61217c18c5ad8p-33,
                                     -0x1.ab161790d481ep-41};
 
-/* (cos(r) - 1 + r^2 / 2) / r^4 over r^2, |r| <= 0.884: error 2^-38.0. */
-static const double single_cos[] = {0x1.555555548128dp-5, -0x1.6c16bd2de5f3dp-10, 0x1.a01336eac198ep-16,
-                                    -0x1.24695ee960f08p-22};
+/* (cos(r) - 1) / r^2 over r^2, |r| <= 0.789, of floats: error 2^-32.9. */
+static const double single_cos[] = {-0x1.0p-1, 0x1.55554ap-5, -0x1.6c0c22p-10, 0x1.99e512p-16};
 
-/* The same, |r| <= 0.786: error 2^-60.0. */
+/* (cos(r) - 1 + r^2 / 2) / r^4 over r^2, |r| <= 0.786: error 2^-60.0. */
 static const double double_cos[] = {0x1.5555555555555p-5,   -0x1.6c16c16c1696p-10, 0x1.a01a019f4d0fp-16,
                                     -0x1.27e4fa15bdc69p-22, 0x1.1eeb66b6cb12cp-29, -0x1.907c0e977e8bdp-37};
 
-/* sin(t pi/2) / t over t^2, |t| <= 1.063: error 2^-34.0. */
-static const double single_half_turn[] = {0x1.921fb54405b0ep+0,  -0x1.4abbce43ec85ap-1, 0x1.466bbca30e7c7p-4,
-                                          -0x1.32d079e21ff6ep-8, 0x1.4ff8c76b019b7p-13, -0x1.c9c3cb9c182f7p-19};
+/* (2 tan(r/2) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats: error 2^-28.8. */
+static const double single_tangent[] = {0x1.555538p-4, 0x1.111f2p-7, 0x1.b5f03cp-11, 0x1.a3b6eep-14};
 #endif

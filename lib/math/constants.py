@@ -10,7 +10,7 @@ import os
 import struct
 import sys
 
-from mpmath import mp, mpf, pi, cos, sin, atan, asin, erf, erfc, exp, log, loggamma, digamma, sqrt, matrix, lu_solve, nint, ldexp, floor
+from mpmath import mp, mpf, pi, cos, sin, tan, atan, asin, erf, erfc, exp, log, loggamma, digamma, sqrt, matrix, lu_solve, nint, ldexp, floor
 
 mp.prec = 400
 SMALL = mpf(10) ** -40
@@ -222,15 +222,19 @@ def fit_both(out, name, f, low, high, counts, weight, what):
 
 def write_circular():
     out = Writer("circular_data.h", PROLOGUE)
-    quarter, wide = (pi / 4) ** 2 * mpf("1.002"), mpf("0.884") ** 2
+    quarter, wide = (pi / 4) ** 2 * mpf("1.002"), mpf("0.789") ** 2
     sin_rest = root(lambda r: (sin(r) / r - 1) / r ** 2)
     cos_rest = root(lambda r: (cos(r) - 1 + r ** 2 / 2) / r ** 4)
-    fit(out, "single", "sin", sin_rest, 0, wide, 4, lambda z: z, "(sin(r) / r - 1) / r^2 over r^2, |r| <= 0.884")
+    fit(out, "single", "sin", sin_rest, SMALL, wide, 3, lambda z: z,
+        "(sin(r) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats", rounded)
     fit(out, "double", "sin", sin_rest, 0, quarter, 7, lambda z: z, "The same, |r| <= 0.786")
-    fit(out, "single", "cos", cos_rest, 0, wide, 4, lambda z: z ** 2, "(cos(r) - 1 + r^2 / 2) / r^4 over r^2, |r| <= 0.884")
-    fit(out, "double", "cos", cos_rest, 0, quarter, 6, lambda z: z ** 2, "The same, |r| <= 0.786")
-    fit(out, "single", "half_turn", root(lambda t: sin(pi / 2 * t) / t), 0, mpf("1.063") ** 2, 6,
-        root(lambda t: t / sin(pi / 2 * t)), "sin(t pi/2) / t over t^2, |t| <= 1.063")
+    fit(out, "single", "cos", root(lambda r: (cos(r) - 1) / r ** 2), SMALL, wide, 4,
+        lambda z: z / cos(sqrt(z)), "(cos(r) - 1) / r^2 over r^2, |r| <= 0.789, of floats", rounded)
+    fit(out, "double", "cos", cos_rest, 0, quarter, 6, lambda z: z ** 2,
+        "(cos(r) - 1 + r^2 / 2) / r^4 over r^2, |r| <= 0.786")
+    fit(out, "single", "tangent", root(lambda r: (2 * tan(r / 2) / r - 1) / r ** 2), SMALL, wide, 4,
+        lambda z: z * sqrt(z) / (2 * tan(sqrt(z) / 2)),
+        "(2 tan(r/2) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats", rounded)
     out.write()
 
 

@@ -102,6 +102,12 @@ static inline weft_inst_id choose(const writer *w, weft_inst_id condition, weft_
     return weft_inst_list_apply(w->list, WEFT_SCALAR_select, 3, (weft_inst_id[]){condition, yes, no});
 }
 
+/* The same, where the condition seldom holds, and `yes` takes much that nothing else needs. */
+static inline weft_inst_id rarely(const writer *w, weft_inst_id condition, weft_inst_id yes, weft_inst_id no)
+{
+    return weft_inst_list_apply(w->list, WEFT_SCALAR_rarely, 3, (weft_inst_id[]){condition, yes, no});
+}
+
 static inline weft_inst_id choose_real(const writer *w, weft_inst_id condition, double yes, double no)
 {
     weft_inst_id first = real(w, yes);
