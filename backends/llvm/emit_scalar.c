@@ -6,6 +6,9 @@
 #include "lib/loop/inst.h"
 #include "lib/math/math.h"
 
+/* What instructions of AVX-512 are told. */
+enum { CURRENT_ROUNDING = 4 };
+
 static weft_dtype_kind kind_of(weft_dtype dtype)
 {
     return weft_dtype_info_of(dtype)->kind;
@@ -83,18 +86,21 @@ static LLVMValueRef extremum_of_number(weft_emitter *e, bool greatest, LLVMValue
  * else NULL. */
 static LLVMValueRef emit_x86_extremum(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b)
 {
-    enum { LONG = 32, SHORT = 16 };
-    static const char *const names[2][2][2] = {
+    static const char *const names[3][2][2] = {
         {{"llvm.x86.sse.min.ps", "llvm.x86.sse.max.ps"}, {"llvm.x86.sse2.min.pd", "llvm.x86.sse2.max.pd"}},
         {{"llvm.x86.avx.min.ps.256", "llvm.x86.avx.max.ps.256"},
-         {"llvm.x86.avx.min.pd.256", "llvm.x86.avx.max.pd.256"}}};
+         {"llvm.x86.avx.min.pd.256", "llvm.x86.avx.max.pd.256"}},
+        {{"llvm.x86.avx512.min.ps.512", "llvm.x86.avx512.max.ps.512"},
+         {"llvm.x86.avx512.min.pd.512", "llvm.x86.avx512.max.pd.512"}}};
+    static const weft_isa levels[3] = {WEFT_ISA_V2, WEFT_ISA_V3, WEFT_ISA_V4};
     LLVMTypeRef type = LLVMTypeOf(a);
-    if (!weft_emitter_has(e, WEFT_ISA_V2) || LLVMGetTypeKind(type) != LLVMVectorTypeKind) return NULL;
+    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return NULL;
     bool is_double = LLVMGetElementType(type) == e->f64;
-    unsigned bytes = LLVMGetVectorSize(type) * (is_double ? sizeof(double) : sizeof(float));
-    bool is_long = bytes == LONG && weft_emitter_has(e, WEFT_ISA_V3);
-    if (!is_long && bytes != SHORT) return NULL;
-    return weft_intrinsic_call(e, names[is_long][is_double][greatest], 0, NULL, 2, (LLVMValueRef[]){a, b});
+    unsigned bytes = LLVMGetVectorSize(type) * (is_double ? sizeof(double) : sizeof(float)), size = 0;
+    while (size < 3 && bytes != 16u << size) size++;
+    if (size == 3 || !weft_emitter_has(e, levels[size])) return NULL;
+    LLVMValueRef args[3] = {a, b, LLVMConstInt(e->i32, CURRENT_ROUNDING, false)};
+    return weft_intrinsic_call(e, names[size][is_double][greatest], 0, NULL, bytes == 64 ? 3 : 2, args);
 }
 
 /* The greater or lesser of both, `b` if they are equal; NaN if either is. */
@@ -369,7 +375,6 @@ static LLVMValueRef scale_vector(weft_emitter *e, weft_dtype dtype, LLVMValueRef
     char name[48];
     snprintf(name, sizeof name, "llvm.x86.avx512.mask.scalef.%s.%u", dtype == WEFT_F32 ? "ps" : "pd", bits);
     LLVMTypeRef mask = LLVMIntTypeInContext(e->context, lanes < 8 ? 8 : lanes);
-    enum { CURRENT_ROUNDING = 4 };
     LLVMValueRef args[5] = {a, n, LLVMGetUndef(LLVMTypeOf(a)), LLVMConstAllOnes(mask),
                             LLVMConstInt(e->i32, CURRENT_ROUNDING, false)};
     return weft_intrinsic_call(e, name, 0, NULL, bits == 512 ? 5 : 4, args);

@@ -91,23 +91,24 @@ weft_inst_id weft_math_scale(const writer *w, weft_inst_id significand, weft_ins
 
 /*
  * Where x is below `least` the result is 0, and 0 takes its place meanwhile: a product that underflows costs some
- * processors more than all the rest, and masked softmax is full of them.
+ * processors more than all the rest, and masked softmax is full of them. What is not below is the condition, for zeros
+ * where a mask has no lane are part of an instruction of AVX-512.
  */
 typedef struct bounded {
-    weft_inst_id below, within;
+    weft_inst_id above, within;
 } bounded;
 
 static bounded bound(const writer *w, weft_inst_id x, double least, double most)
 {
-    bounded b = {.below = less(w, x, real(w, least))};
+    bounded b = {.above = unary(w, WEFT_SCALAR_not, less(w, x, real(w, least)))};
     weft_inst_id zero = real(w, 0.0);
-    b.within = choose(w, b.below, zero, at_most(w, x, most));
+    b.within = choose(w, b.above, at_most(w, x, most), zero);
     return b;
 }
 
 static weft_inst_id zero_below(const writer *w, bounded b, weft_inst_id result)
 {
-    return choose(w, b.below, real(w, 0.0), result);
+    return choose(w, b.above, result, real(w, 0.0));
 }
 
 /* exp(x) = 2^n exp(r), |r| <= ln(2) / 2. */
