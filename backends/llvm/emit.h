@@ -164,6 +164,11 @@ LLVMValueRef weft_masked_load(weft_emitter *e, weft_dtype dtype, LLVMTypeRef typ
  * is a branch. */
 LLVMValueRef weft_lookup_emit(weft_emitter *e, uint32_t level, const weft_inst *inst, LLVMValueRef rows);
 
+/* ---- emit_quotient.c ---- */
+/* Whether `inst` divides long vectors in a loop by a number that is known outside of it; then fills value->parts. */
+bool weft_quotients_share(const weft_emitter *e, const weft_inst *inst, const weft_emitted *value);
+void weft_quotients_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
+
 /* ---- emit_inst.c: instructions of a stage ---- */
 void weft_inst_emit(weft_emitter *e, weft_inst_id id);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
 #include "lib/loop/inst.h"
-#include <math.h>
 #include <string.h>
 
 /* ---- where an instruction belongs ---- */
@@ -240,59 +239,6 @@ static void emit_division(weft_emitter *e, const weft_inst *inst, weft_emitted *
     report_parts(e, inst, value, bad, divisors);
 }
 
-/* ---- quotients of a loop by the same number ---- */
-
-/* Not by a power of two, where LLVM multiplies. */
-static bool is_worth_inverting(LLVMValueRef divisor)
-{
-    LLVMBool inexact;
-    int exponent;
-    return !LLVMIsConstant(divisor) || fabs(frexp(LLVMConstRealGetDouble(divisor, &inexact), &exponent)) != 0.5;
-}
-
-/* Where vectors of 512 bits would be divided in a loop by what is known outside of it. */
-static bool has_inverse(const weft_emitter *e, const weft_inst *inst, const weft_emitted *value)
-{
-    enum { LANES = 16 };
-    if (inst->op != WEFT_SCALAR_div || inst->dtype != WEFT_F32 || e->gpu || !value->varying || e->lane.width < LANES)
-        return false;
-    const weft_emitted *divisor = &e->values[inst->args[1]];
-    return !divisor->varying && divisor->level < value->level && is_worth_inverting(divisor->parts[0]);
-}
-
-/*
- * x / y for f32 as x * (1 / y) in f64, whose error is at most 2^-52 of it. The quotient lies 2^-49 at least from the
- * middle of two neighbours in f32, or, where these are denormal, may lie on it; so that rounding to 50 bits brings it
- * to the middle only from there, and never across. The last rounding is then that of the quotient.
- */
-static LLVMValueRef multiply_by_inverse(weft_emitter *e, LLVMValueRef x, LLVMValueRef inverse)
-{
-    enum { DROPPED = 3 }; /* of 53 bits */
-    uint32_t width = e->lane.width;
-    LLVMBuilderRef builder = e->builder;
-    LLVMTypeRef wide = weft_vector_type(e->f64, width), bits = weft_vector_type(e->i64, width);
-    LLVMValueRef product = LLVMBuildFMul(builder, LLVMBuildFPExt(builder, x, wide, ""), inverse, "");
-    LLVMValueRef half = weft_splat(e, weft_int(e, 1 << (DROPPED - 1)), width);
-    LLVMValueRef kept = weft_splat(e, weft_int(e, -(1 << DROPPED)), width);
-    LLVMValueRef rounded = LLVMBuildAdd(builder, LLVMBuildBitCast(builder, product, bits, ""), half, "");
-    rounded = LLVMBuildBitCast(builder, LLVMBuildAnd(builder, rounded, kept, ""), wide, "");
-    return LLVMBuildFPTrunc(builder, rounded, weft_vector_type(e->f32, width), "");
-}
-
-static void emit_quotients(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
-{
-    weft_emitted *divisor = &e->values[inst->args[1]], inverse = {.level = divisor->level, .serial = divisor->serial};
-    weft_scope_move(e, divisor->level);
-    LLVMValueRef wide = LLVMBuildFPExt(e->builder, divisor->parts[0], e->f64, "");
-    inverse.parts[0] = LLVMBuildFDiv(e->builder, LLVMConstReal(e->f64, 1), wide, "");
-    for (uint32_t part = 0; part < e->lane.parts; part++) {
-        LLVMValueRef x = weft_value_part(e, &e->values[inst->args[0]], part, true);
-        LLVMValueRef factor = weft_value_part(e, &inverse, part, true);
-        weft_scope_move(e, value->level);
-        value->parts[part] = multiply_by_inverse(e, x, factor);
-    }
-}
-
 /* An operand of one part of `value`; a constant of fma may be taken from memory where it is used. */
 static LLVMValueRef operand_part(weft_emitter *e, const weft_inst *inst, weft_inst_id operand, uint32_t part,
                                  const weft_emitted *value)
@@ -423,7 +369,7 @@ static void emit_inst(weft_emitter *e, weft_inst_id id)
     default:
         if (is_effect(inst)) emit_division(e, inst, value);
         else if (inst->op == WEFT_SCALAR_rarely && !e->detours) emit_rarely(e, id);
-        else if (has_inverse(e, inst, value)) emit_quotients(e, inst, value);
+        else if (weft_quotients_share(e, inst, value)) weft_quotients_emit(e, inst, value);
         else emit_arithmetic(e, inst, value);
     }
 }
