@@ -30,29 +30,55 @@ static const constants constants_of[MATH_FORMATS] = {
                   .count = sizeof double_log / sizeof *double_log},
 };
 
-void weft_math_split(const writer *w, weft_inst_id x, weft_inst_id *out_m, weft_inst_id *out_k)
+/* Whether x is anything but positive, normal and finite: a comparison of integers as if they had no sign. */
+static weft_inst_id is_unusual(const writer *w, weft_inst_id x)
 {
     const math_format *format = w->format;
-    double lift = (double)((uint64_t)1 << format->fraction), bias = lift + format->bias;
-    weft_inst_id tiny = less(w, x, real(w, format->smallest_normal));
-    x = mul(w, x, choose_real(w, tiny, lift, 1.0));
-    weft_inst_id bits = as_integer(w, x);
-    weft_inst_id moved = add(w, bits, integer(w, format->one - format->sqrt_half));
-    weft_inst_id exponent = binary(w, WEFT_SCALAR_shr, moved, integer(w, format->fraction));
-    exponent = as_real(w, binary(w, WEFT_SCALAR_or, exponent, as_integer(w, real(w, lift))));
-    *out_k = sub(w, exponent, choose_real(w, tiny, bias + format->fraction, bias));
-    weft_inst_id fraction = binary(w, WEFT_SCALAR_and, moved, integer(w, ((uint64_t)1 << format->fraction) - 1));
-    *out_m = as_real(w, add(w, fraction, integer(w, format->sqrt_half)));
+    uint64_t least = (uint64_t)1 << format->fraction, infinity = (2 * (uint64_t)format->bias + 1) << format->fraction;
+    uint64_t sign = (uint64_t)1 << (8 * weft_dtype_size(format->real) - 1);
+    weft_inst_id bits = as_integer(w, x), moved = add(w, bits, integer(w, sign - least));
+    return less(w, integer(w, infinity - least - 1 + sign), moved);
 }
 
-/* `result` with the special values of a logarithm: infinity and NaN are their own, of zero it is -infinity, of what is
- * below NaN. */
-static weft_inst_id with_specials(const writer *w, weft_inst_id x, weft_inst_id result)
+/* The exponent of |x| in `moved`, as a number: integers of 64 bits are not converted by AVX2. */
+static weft_inst_id exponent_of(const writer *w, weft_inst_id moved, unsigned origin)
 {
-    result = choose(w, less(w, x, real(w, HUGE_VAL)), result, x);
+    weft_inst_id place = integer(w, w->format->fraction);
+    if (w->number == MATH_F32) return given(w, WEFT_SCALAR_cast, WEFT_F32, binary(w, WEFT_SCALAR_sar, moved, place));
+    double unit = (double)((uint64_t)1 << w->format->fraction);
+    weft_inst_id exponent = binary(w, WEFT_SCALAR_shr, moved, place);
+    exponent = as_real(w, binary(w, WEFT_SCALAR_or, exponent, as_integer(w, real(w, unit))));
+    return sub(w, exponent, real(w, unit + origin));
+}
+
+math_split weft_math_split(const writer *w, weft_inst_id x)
+{
+    const math_format *format = w->format;
+    unsigned fraction = format->fraction, origin = w->number == MATH_F32 ? 0 : 1 << 11; /* no exponent is below it */
+    uint64_t start = format->sqrt_half - ((uint64_t)origin << fraction);
+    math_split split = {.unusual = is_unusual(w, x)};
+    weft_inst_id a = absolute(w, x), tiny = less(w, a, real(w, format->smallest_normal)), first = integer(w, start);
+    weft_inst_id lifted = mul(w, a, choose_real(w, tiny, (double)((uint64_t)1 << fraction), 1.0));
+    weft_inst_id later = integer(w, start + ((uint64_t)fraction << fraction));
+    later = choose(w, tiny, later, first);
+    weft_inst_id normal = rarely(w, split.unusual, lifted, x);
+    first = rarely(w, split.unusual, later, first);
+    weft_inst_id moved = sub(w, as_integer(w, normal), first);
+    split.k = exponent_of(w, moved, origin);
+    weft_inst_id bits = binary(w, WEFT_SCALAR_and, moved, integer(w, ((uint64_t)1 << fraction) - 1));
+    split.m = as_real(w, add(w, bits, integer(w, format->sqrt_half)));
+    return split;
+}
+
+/* `usual` with the special values of a logarithm: infinity and NaN are their own, of zero it is -infinity, of what is
+ * below NaN. */
+static weft_inst_id with_specials(const writer *w, weft_inst_id x, weft_inst_id unusual, weft_inst_id usual)
+{
+    weft_inst_id result = choose(w, less(w, x, real(w, HUGE_VAL)), usual, x);
     weft_inst_id zero = real(w, 0.0), negative = less(w, x, zero);
     weft_inst_id outside = choose_real(w, negative, (double)NAN, -HUGE_VAL);
-    return choose(w, binary(w, WEFT_SCALAR_le, x, zero), outside, result);
+    result = choose(w, binary(w, WEFT_SCALAR_le, x, zero), outside, result);
+    return rarely(w, unusual, result, usual);
 }
 
 /*
@@ -79,22 +105,20 @@ static weft_inst_id long_series(const writer *w, weft_inst_id f, const double *c
 weft_inst_id weft_math_log(const writer *w, const weft_inst_id *x)
 {
     const constants *c = &constants_of[w->number];
-    weft_inst_id m, k, low;
-    weft_math_split(w, x[0], &m, &k);
-    weft_inst_id f = sub(w, m, real(w, 1.0));
-    weft_inst_id high = natural(w, f, k, long_series(w, f, c->series, c->count), &low);
-    return with_specials(w, x[0], add(w, high, low));
+    math_split split = weft_math_split(w, x[0]);
+    weft_inst_id f = sub(w, split.m, real(w, 1.0)), low;
+    weft_inst_id high = natural(w, f, split.k, long_series(w, f, c->series, c->count), &low);
+    return with_specials(w, x[0], split.unusual, add(w, high, low));
 }
 
 /* With the correction there is no room for the errors that pairs of terms add. */
 weft_inst_id weft_math_log_corrected(const writer *w, weft_inst_id x, weft_inst_id more, weft_inst_id correction)
 {
     const constants *c = &constants_of[w->number];
-    weft_inst_id m, k, low;
-    weft_math_split(w, x, &m, &k);
-    weft_inst_id f = sub(w, m, real(w, 1.0)), p = polynomial(w, f, c->series, c->count);
-    weft_inst_id high = natural(w, f, add(w, k, more), p, &low);
-    return with_specials(w, x, add(w, high, add(w, low, correction)));
+    math_split split = weft_math_split(w, x);
+    weft_inst_id f = sub(w, split.m, real(w, 1.0)), p = polynomial(w, f, c->series, c->count), low;
+    weft_inst_id high = natural(w, f, add(w, split.k, more), p, &low);
+    return with_specials(w, x, split.unusual, add(w, high, add(w, low, correction)));
 }
 
 /* 1 + x is rounded; what that lost, relative to the sum, is the correction. */
@@ -123,17 +147,18 @@ typedef struct base {
 static weft_inst_id to_base(const writer *w, weft_inst_id x, const base *b)
 {
     const constants *c = &constants_of[w->number];
-    weft_inst_id m, k, scale = real(w, b->scale_high), first = real(w, c->series[0]);
-    weft_math_split(w, x, &m, &k);
-    weft_inst_id f = sub(w, m, real(w, 1.0)), square = mul(w, f, f), cube = mul(w, square, f);
+    weft_inst_id scale = real(w, b->scale_high), first = real(w, c->series[0]);
+    math_split split = weft_math_split(w, x);
+    weft_inst_id f = sub(w, split.m, real(w, 1.0)), square = mul(w, f, f), cube = mul(w, square, f);
     weft_inst_id g = fma3(w, square, first, f), difference = sub(w, f, g), g_low = fma3(w, square, first, difference);
     g_low = fma3(w, cube, long_series(w, f, c->series + 1, c->count - 1), g_low);
-    weft_inst_id start = mul(w, k, real(w, b->two_high)), high = fma3(w, g, scale, start), gap = sub(w, start, high);
+    weft_inst_id start = mul(w, split.k, real(w, b->two_high)), high = fma3(w, g, scale, start),
+                 gap = sub(w, start, high);
     weft_inst_id low = fma3(w, g, scale, gap);
-    low = fma3(w, k, real(w, b->two_low), low);
+    low = fma3(w, split.k, real(w, b->two_low), low);
     low = fma3(w, g, real(w, b->scale_low), low);
     low = fma3(w, g_low, scale, low);
-    return with_specials(w, x, add(w, high, low));
+    return with_specials(w, x, split.unusual, add(w, high, low));
 }
 
 weft_inst_id weft_math_log2(const writer *w, const weft_inst_id *x)

@@ -68,8 +68,13 @@ typedef struct math_exp2_constants {
 extern const math_exp2_constants weft_math_exp2_constants[MATH_FORMATS];
 
 /* ---- of log.c ---- */
-/* x = 2^k * m, sqrt(1/2) <= m < sqrt(2), for positive finite x; k as a float. */
-void weft_math_split(const writer *w, weft_inst_id x, weft_inst_id *out_m, weft_inst_id *out_k);
+/* |x| = 2^k * m, sqrt(1/2) <= m < sqrt(2), for finite x that is not zero; k as a float. `unusual` is whether x is
+ * anything but positive, normal and finite, for `rarely`. */
+typedef struct math_split {
+    weft_inst_id m, k, unusual;
+} math_split;
+
+math_split weft_math_split(const writer *w, weft_inst_id x);
 /* log(2^more * x * (1 + correction)) for positive finite x and a correction of a few units of the last place. */
 weft_inst_id weft_math_log_corrected(const writer *w, weft_inst_id x, weft_inst_id more, weft_inst_id correction);
 #endif

@@ -147,13 +147,26 @@ static pair log2_of_f32(const writer *w, weft_inst_id m, weft_inst_id k)
     return log2;
 }
 
-/* y log2(a), where `log2` is right for what is positive and finite. */
-static pair exponent_of(const writer *w, weft_inst_id a, weft_inst_id y, weft_inst_id finite, pair log2)
+/* y log2(a) */
+static pair times_logarithm(const writer *w, pair log2, weft_inst_id y)
 {
-    weft_inst_id high = choose(w, finite, log2.high, a), none = binary(w, WEFT_SCALAR_eq, a, real(w, 0.0));
+    pair e = {.high = mul(w, log2.high, y)};
+    e.low = fma3(w, log2.low, y, product_error(w, e.high, log2.high, y));
+    return e;
+}
+
+/* The same for any a, bounded, and without a low part where it is infinite; `usual` is right for what is positive and
+ * finite. */
+static pair bounded_exponent(const writer *w, weft_inst_id a, weft_inst_id y, weft_inst_id log2, pair usual)
+{
+    const math_exp2_constants *c = &weft_math_exp2_constants[w->number];
+    weft_inst_id finite = less(w, a, real(w, HUGE_VAL)), none = binary(w, WEFT_SCALAR_eq, a, real(w, 0.0));
+    weft_inst_id high = choose(w, finite, log2, a);
     high = choose(w, none, real(w, -HUGE_VAL), high);
-    pair e = {.high = mul(w, high, y)};
-    e.low = fma3(w, log2.low, y, product_error(w, e.high, high, y));
+    weft_inst_id whole = mul(w, high, y);
+    pair e = {.high = at_least(w, at_most(w, whole, c->most), c->least)};
+    weft_inst_id is_within = binary(w, WEFT_SCALAR_eq, e.high, whole);
+    e.low = choose(w, is_within, usual.low, real(w, 0.0));
     return e;
 }
 
@@ -181,23 +194,30 @@ static weft_inst_id of_negative(const writer *w, weft_inst_id x, weft_inst_id y,
     return choose(w, odd, with_sign(w, result, x), other);
 }
 
-/* Where x is 1 or y is 0 the result is 1, whatever the other is. */
+/*
+ * Where x is 1 or y is 0 the result is 1, whatever the other is. Only where x or the result is not positive, normal and
+ * finite there is something that a logarithm and an exponential of numbers do not give.
+ */
 static weft_inst_id general_power(const writer *w, weft_inst_id x, weft_inst_id y)
 {
     const math_exp2_constants *c = &weft_math_exp2_constants[w->number];
-    weft_inst_id a = absolute(w, x), finite = less(w, a, real(w, HUGE_VAL)), one = real(w, 1.0), m, k, shifted;
-    weft_math_split(w, a, &m, &k);
-    pair e = exponent_of(w, a, y, finite, (w->number == MATH_F32 ? log2_of_f32 : log2_of_f64)(w, m, k));
-    weft_inst_id within = at_least(w, at_most(w, e.high, c->most), c->least);
-    weft_inst_id is_within = binary(w, WEFT_SCALAR_eq, within, e.high), zero = real(w, 0.0);
-    weft_inst_id low = choose(w, is_within, e.low, zero);
-    weft_inst_id n = weft_math_round_scaled(w, within, 1.0, 2 * w->format->bias, &shifted), high = sub(w, within, n);
+    math_split split = weft_math_split(w, x);
+    pair log2 = (w->number == MATH_F32 ? log2_of_f32 : log2_of_f64)(w, split.m, split.k);
+    pair usual = times_logarithm(w, log2, y);
+    weft_inst_id within = less(w, absolute(w, usual.high), real(w, w->format->bias - 1.0));
+    weft_inst_id rare = binary(w, WEFT_SCALAR_or, split.unusual, unary(w, WEFT_SCALAR_not, within));
+    weft_inst_id a = absolute(w, x), one = real(w, 1.0), zero = real(w, 0.0), shifted;
+    pair e = bounded_exponent(w, a, y, log2.high, usual);
+    e.high = rarely(w, rare, e.high, usual.high);
+    e.low = rarely(w, rare, e.low, usual.low);
+    weft_inst_id n = weft_math_round_scaled(w, e.high, 1.0, 2 * w->format->bias, &shifted), high = sub(w, e.high, n);
     weft_inst_id significand =
-        w->number == MATH_F32 ? exp2_of_f32(w, high, low) : polynomial(w, add(w, high, low), c->series, c->count);
-    weft_inst_id at_one = binary(w, WEFT_SCALAR_eq, a, one), none = binary(w, WEFT_SCALAR_eq, y, zero);
+        w->number == MATH_F32 ? exp2_of_f32(w, high, e.low) : polynomial(w, add(w, high, e.low), c->series, c->count);
     weft_inst_id result = weft_math_scale(w, significand, shifted);
-    result = choose(w, binary(w, WEFT_SCALAR_or, at_one, none), one, result);
-    return of_negative(w, x, y, finite, result);
+    weft_inst_id at_one = binary(w, WEFT_SCALAR_eq, a, one), none = binary(w, WEFT_SCALAR_eq, y, zero);
+    weft_inst_id special = choose(w, binary(w, WEFT_SCALAR_or, at_one, none), one, result);
+    weft_inst_id finite = less(w, a, real(w, HUGE_VAL));
+    return rarely(w, rare, of_negative(w, x, y, finite, special), result);
 }
 
 /* ---- pow of a constant exponent ---- */
