@@ -299,7 +299,7 @@ static void emit_tree(weft_emitter *e, weft_inst_id id)
     emit_inst(e, id);
 }
 
-/* Whether the condition holds in any lane. */
+/* Whether the condition holds in any lane that is valid. */
 static LLVMValueRef any_lane(weft_emitter *e, const rare_group *group, weft_inst_id condition)
 {
     uint32_t parts = group->varying ? e->lane.parts : 1, width = group->varying ? e->lane.width : 1;
@@ -308,6 +308,7 @@ static LLVMValueRef any_lane(weft_emitter *e, const rare_group *group, weft_inst
     for (uint32_t part = 1; part < parts; part++)
         any = LLVMBuildOr(e->builder, any, weft_value_part(e, &e->values[condition], part, group->varying), "");
     if (width == 1) return any;
+    if (e->lane.mask != NULL) any = LLVMBuildAnd(e->builder, any, e->lane.mask, "");
     LLVMTypeRef bits = LLVMIntTypeInContext(e->context, width);
     return LLVMBuildICmp(e->builder, LLVMIntNE, LLVMBuildBitCast(e->builder, any, bits, ""), LLVMConstNull(bits), "");
 }
