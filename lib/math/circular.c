@@ -6,7 +6,10 @@
 static const series sin_series[MATH_FORMATS] = WEFT_SERIES(sin);
 static const series cos_series[MATH_FORMATS] = WEFT_SERIES(cos);
 
-enum { TANGENT_TERMS = sizeof single_tangent / sizeof *single_tangent };
+enum {
+    TANGENT_TERMS = sizeof single_tangent / sizeof *single_tangent,
+    HALF_TURN_TERMS = sizeof single_half_turn / sizeof *single_half_turn
+};
 
 /* x = n pi/2 + high - lack, |high| <= pi/4 or a little more; `turns` has n modulo 4 in its low bits. The sign of `lack`
  * is such that -0 is its own sine. */
@@ -49,18 +52,46 @@ static reduced reduce_near(const writer *w, weft_inst_id x)
  * For floats a row is a chunk of so few bits that its product is exact, and the 53 bits after it: no float comes
  * nearer to a multiple of pi/2 than 2^-30.
  */
-static reduced reduce_single(const writer *n, weft_inst_id operand)
+typedef struct single_turns {
+    weft_inst_id x;             /* as a double */
+    weft_inst_id first, factor; /* quarter turns: the exact part, and what x is multiplied by for the rest */
+} single_turns;
+
+static single_turns find_turns(const writer *n, weft_inst_id operand)
 {
     writer wide = widened(n), *w = &wide;
     weft_inst_id bits = as_integer(n, at_least(n, absolute(n, operand), 0x1p23));
     weft_inst_id row = shift_right(n, sub(n, bits, integer(n, (127 + 23) << 23)), 23), x = widen(w, operand);
     weft_inst_id first = mul(w, x, look_up(w, WEFT_TABLE_single_turns, 0, row));
-    weft_inst_id factor = look_up(w, WEFT_TABLE_single_turns, 1, row), magic = real(w, 0x1.8p52);
-    weft_inst_id shifted = add(w, fma3(w, x, factor, first), magic);
-    weft_inst_id left = fma3(w, x, factor, sub(w, first, sub(w, shifted, magic)));
+    return (single_turns){x, first, look_up(w, WEFT_TABLE_single_turns, 1, row)};
+}
+
+static reduced reduce_single(const writer *n, weft_inst_id operand)
+{
+    writer wide = widened(n), *w = &wide;
+    single_turns turns = find_turns(n, operand);
+    weft_inst_id magic = real(w, 0x1.8p52), shifted = add(w, fma3(w, turns.x, turns.factor, turns.first), magic);
+    weft_inst_id left = fma3(w, turns.x, turns.factor, sub(w, turns.first, sub(w, shifted, magic)));
     weft_inst_id r = times(w, left, 0x1.921fb54442d18p+0), high = given(n, WEFT_SCALAR_cast, WEFT_F32, r);
     weft_inst_id lack = given(n, WEFT_SCALAR_cast, WEFT_F32, sub(w, widen(w, high), r));
     return (reduced){high, lack, given(n, WEFT_SCALAR_cast, n->format->integer, as_integer(w, shifted))};
+}
+
+/*
+ * The sine or cosine of a large float: from the nearest zero, which is an even or odd number of quarter turns away, it
+ * is the sine of what is left, or minus that. A double next to 1.5 2^53 rounds to even numbers.
+ */
+static weft_inst_id far_wave(const writer *n, weft_inst_id operand, bool is_cosine)
+{
+    writer wide = widened(n), *w = &wide;
+    single_turns turns = find_turns(n, operand);
+    weft_inst_id magic = real(w, 0x1.8p53),
+                 shifted = add(w, is_cosine ? plus(w, turns.first, 1.0) : turns.first, magic);
+    weft_inst_id left = sub(w, turns.first, sub(w, shifted, magic));
+    weft_inst_id t = fma3(w, turns.x, turns.factor, is_cosine ? plus(w, left, 1.0) : left);
+    weft_inst_id wave = mul(w, t, polynomial(w, mul(w, t, t), single_half_turn, HALF_TURN_TERMS));
+    weft_inst_id sign = shift_left(w, as_integer(w, shifted), 63);
+    return narrow(w, as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, wave), sign)));
 }
 
 /* x minus the nearest multiple of four */
@@ -101,10 +132,15 @@ static reduced reduce_double(const writer *w, weft_inst_id x)
 }
 
 /* Few elements are as large as a table is needed for, or infinite or NaN. */
-static reduced reduce(const writer *w, weft_inst_id x)
+static weft_inst_id is_far(const writer *w, weft_inst_id x)
 {
     weft_inst_id usual = below(w, absolute(w, x), quarter_turns[w->number].most);
-    weft_inst_id rare = unary(w, WEFT_SCALAR_not, usual);
+    return unary(w, WEFT_SCALAR_not, usual);
+}
+
+static reduced reduce(const writer *w, weft_inst_id x)
+{
+    weft_inst_id rare = is_far(w, x);
     reduced near = reduce_near(w, x), far = (is_short(w) ? reduce_single : reduce_double)(w, x);
     reduced chosen = {.high = rarely(w, rare, far.high, near.high)};
     chosen.lack = rarely(w, rare, far.lack, near.lack);
@@ -162,19 +198,28 @@ static weft_inst_id sine_of(const writer *w, reduced x)
     }
     unsigned top = 8 * (unsigned)weft_dtype_size(w->format->real) - 1;
     weft_inst_id sign = mask(w, shift_left(w, x.turns, top - 1), (uint64_t)1 << top);
-    return one_nan(w, as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, result), sign)));
+    return as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, result), sign));
+}
+
+/* The branch for large floats ends with the result: one in the middle has the registers of the rest to save. */
+static weft_inst_id wave(const writer *w, weft_inst_id x, bool is_cosine)
+{
+    reduced parts = is_short(w) ? reduce_near(w, x) : reduce(w, x);
+    if (is_cosine) parts.turns = add(w, parts.turns, integer(w, 1));
+    weft_inst_id result = sine_of(w, parts);
+    if (!is_short(w)) return one_nan(w, result);
+    weft_inst_id rare = is_far(w, x);
+    return rarely(w, rare, far_wave(w, x, is_cosine), result);
 }
 
 weft_inst_id weft_math_sin(const writer *w, const weft_inst_id *x)
 {
-    return sine_of(w, reduce(w, x[0]));
+    return wave(w, x[0], false);
 }
 
 weft_inst_id weft_math_cos(const writer *w, const weft_inst_id *x)
 {
-    reduced parts = reduce(w, x[0]);
-    parts.turns = add(w, parts.turns, integer(w, 1));
-    return sine_of(w, parts);
+    return wave(w, x[0], true);
 }
 
 static weft_inst_id tan_of_double(const writer *w, weft_inst_id x, reduced parts)

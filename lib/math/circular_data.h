@@ -21,6 +21,10 @@ static const double single_cos[] = {-0x1.0p-1, 0x1.55554ap-5, -0x1.6c0c22p-10, 0
 static const double double_cos[] = {0x1.5555555555555p-5,   -0x1.6c16c16c1696p-10, 0x1.a01a019f4d0fp-16,
                                     -0x1.27e4fa15bdc69p-22, 0x1.1eeb66b6cb12cp-29, -0x1.907c0e977e8bdp-37};
 
+/* sin(t pi/2) / t over t^2, |t| <= 1.063: error 2^-34.0. */
+static const double single_half_turn[] = {0x1.921fb54405b0ep+0,  -0x1.4abbce43ec85ap-1, 0x1.466bbca30e7c7p-4,
+                                          -0x1.32d079e21ff6ep-8, 0x1.4ff8c76b019b7p-13, -0x1.c9c3cb9c182f7p-19};
+
 /* (2 tan(r/2) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats: error 2^-28.8. */
 static const double single_tangent[] = {0x1.555538p-4, 0x1.111f2p-7, 0x1.b5f03cp-11, 0x1.a3b6eep-14};
 #endif
