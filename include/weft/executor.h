@@ -119,7 +119,8 @@ typedef enum weft_profile_kind {
     WEFT_PROFILE_PRODUCT, /* the library of matrix products */
     WEFT_PROFILE_SORT,    /* the runtime's sort */
     WEFT_PROFILE_HOST,    /* an extension's kernel, the reference runtime */
-    WEFT_PROFILE_REGION   /* a fold, while or cond around the steps of its regions */
+    WEFT_PROFILE_REGION,  /* a fold, while or cond around the steps of its regions */
+    WEFT_PROFILE_PACK     /* an operand of products in a loop, packed for the library before it */
 } weft_profile_kind;
 
 /*

@@ -399,6 +399,7 @@ static weft_status *fill_variant(variant_builder *builder)
     WEFT_TRY(weft_builder_fill_aliases(builder));
     WEFT_TRY(fill_steps(builder, &next));
     WEFT_TRY(weft_builder_pack_constants(builder));
+    WEFT_TRY(weft_builder_pack_in_loops(builder));
     return weft_builder_find_chains(builder, builder->kernels);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constants that products read packed: weights, packed once instead of in each run. */
-#include "lib/build/builder.h"
+#include "lib/build/pack.h"
 #include <string.h>
 #include "runtime/engine/gemm_panels.h"
 #include "runtime/step/device.h"
@@ -17,12 +17,7 @@ static bool is_known(const weft_variant *variant, const uint32_t *slots, int64_t
     return true;
 }
 
-typedef struct known_product {
-    weft_gemm_call call;
-    int64_t batch[4][2 * WEFT_MAX_RANK];
-} known_product;
-
-static bool find_product(const weft_variant *variant, const weft_gemm *gemm, known_product *p)
+bool weft_pack_find_product(const weft_variant *variant, const weft_gemm *gemm, known_product *p)
 {
     const uint32_t slots[] = {gemm->m,        gemm->n,     gemm->k,        gemm->a_row,    gemm->a_column, gemm->b_row,
                               gemm->b_column, gemm->c_row, gemm->c_column, gemm->a_offset, gemm->b_offset};
@@ -65,7 +60,9 @@ typedef struct panel_source {
 static void fill(void *context, void *memory)
 {
     const panel_source *source = context;
-    weft_gemm_panels_fill(source->engine, source->call, source->operand, source->data, memory);
+    /* The engine may be one for another processor. */
+    const weft_gemm_engine *packer = weft_gemm_engine_find(weft_isa_level(), source->call->dtype);
+    weft_gemm_panels_fill(source->engine, packer, NULL, source->call, source->operand, source->data, memory);
 }
 
 /* What decides about the bytes: where the matrix is, how it lies, and for which engine it is packed. */
@@ -102,57 +99,74 @@ static weft_status *constant_slot(variant_builder *builder, int64_t value, uint3
     return weft_formulas_add(&builder->variant->formulas, formula, out_slot);
 }
 
-/* A list of numbers. */
-static weft_status *add_buffer(variant_builder *builder, const panel_source *source, uint32_t *out_buffer)
+weft_status *weft_pack_add_buffer(variant_builder *builder, const weft_gemm_engine *engine, const weft_gemm_call *call,
+                                  weft_panels operand, uint32_t *out_buffer)
 {
-    weft_dtype dtype = source->call->dtype;
-    size_t size = weft_gemm_panels_bytes(source->engine, source->call, source->operand);
-    weft_buffer buffer = {.kind = WEFT_BUFFER_CONSTANT, .dtype = dtype, .rank = 1};
+    size_t size = weft_gemm_panels_bytes(engine, call, operand);
+    weft_buffer buffer = {.kind = WEFT_BUFFER_TEMPORARY, .dtype = call->dtype, .rank = 1};
     uint32_t *extent = weft_arena_allocate(&builder->variant->arena, sizeof *extent);
     if (extent == NULL) return weft_status_out_of_memory();
     buffer.extents = extent;
-    WEFT_TRY(constant_slot(builder, (int64_t)(size / weft_dtype_size(dtype)), extent));
+    WEFT_TRY(constant_slot(builder, (int64_t)(size / weft_dtype_size(call->dtype)), extent));
     WEFT_TRY(constant_slot(builder, (int64_t)size, &buffer.bytes));
-    WEFT_TRY(find_panels(builder, source, size, &buffer.data));
     return weft_builder_push_buffer(builder, &buffer, out_buffer);
 }
 
-/* Whether an operand is a constant that panels take no more than twice the memory of: not one that is broadcast, or
- * read in windows. */
-static bool may_be_packed(const weft_variant *variant, const weft_step *step, const weft_gemm_call *call,
-                          size_t operand)
-{
-    const weft_buffer *buffer = &variant->buffers[step->buffers[operand]];
-    double lines = (double)(operand == 0 ? call->m : call->n);
-    double bytes = lines * (double)call->k * (double)weft_dtype_size(call->dtype);
-    return buffer->kind == WEFT_BUFFER_CONSTANT && bytes <= 2 * (double)variant->formulas.items[buffer->bytes].constant;
-}
-
-/* What the step is run with. Programs compiled ahead of time, for no runtime, have no fast products. */
-static const weft_gemm_engine *find_engine(const weft_build_request *request, weft_dtype dtype)
+const weft_gemm_engine *weft_pack_find_engine(const weft_build_request *request, weft_dtype dtype)
 {
     bool is_fast = request->program->policy.products == WEFT_PRODUCTS_FAST && request->runtime != NULL;
     return (is_fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(request->level, dtype);
 }
 
+static bool is_constant(const variant_builder *builder, const weft_step *step, size_t operand)
+{
+    return builder->variant->buffers[step->buffers[operand]].kind == WEFT_BUFFER_CONSTANT;
+}
+
+static double count_elements(const weft_variant *variant, const weft_buffer *buffer)
+{
+    int64_t extents[WEFT_MAX_RANK];
+    double count = 1;
+    if (!is_known(variant, buffer->extents, extents, buffer->rank)) return 0;
+    for (uint32_t i = 0; i < buffer->rank; i++) count *= (double)extents[i];
+    return count;
+}
+
+bool weft_pack_is_whole(const weft_variant *variant, const weft_step *step, const weft_gemm_call *call, size_t operand)
+{
+    double lines = (double)(operand == 0 ? call->m : call->n);
+    return lines * (double)call->k <= 2 * count_elements(variant, &variant->buffers[step->buffers[operand]]);
+}
+
+weft_status *weft_pack_read_panels(variant_builder *builder, weft_step *step, weft_panels operand, uint32_t panels)
+{
+    uint32_t *buffers = weft_arena_copy(&builder->variant->arena, step->buffers, step->buffer_count * sizeof *buffers);
+    if (buffers == NULL) return weft_status_out_of_memory();
+    buffers[operand == WEFT_PANELS_A ? 0 : 1] = panels;
+    step->buffers = buffers;
+    step->gemm.panels = operand;
+    return NULL;
+}
+
 static weft_status *pack_operand(variant_builder *builder, weft_step *step)
 {
     weft_variant *variant = builder->variant;
-    const weft_gemm_engine *engine = find_engine(builder->request, step->gemm.dtype);
+    const weft_gemm_engine *engine = weft_pack_find_engine(builder->request, step->gemm.dtype);
     known_product p;
-    if (!find_product(variant, &step->gemm, &p)) return NULL;
-    bool a = may_be_packed(variant, step, &p.call, 0), b = may_be_packed(variant, step, &p.call, 1);
+    uint32_t panels;
+    if (!weft_pack_find_product(variant, &step->gemm, &p)) return NULL;
+    bool a = is_constant(builder, step, 0) && weft_pack_is_whole(variant, step, &p.call, 0);
+    bool b = is_constant(builder, step, 1) && weft_pack_is_whole(variant, step, &p.call, 1);
     if (!a && !b) return NULL;
     weft_panels operand = weft_gemm_panels_choose(engine, builder->request->machine, &p.call, a, b);
     if (operand == WEFT_PANELS_NONE) return NULL;
     size_t index = operand == WEFT_PANELS_A ? 0 : 1;
     panel_source source = {engine, &p.call, operand, variant->buffers[step->buffers[index]].data};
-    uint32_t *buffers = weft_arena_copy(&variant->arena, step->buffers, step->buffer_count * sizeof *buffers);
-    if (buffers == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(add_buffer(builder, &source, &buffers[index]));
-    step->buffers = buffers;
-    step->gemm.panels = operand;
-    return NULL;
+    WEFT_TRY(weft_pack_add_buffer(builder, engine, &p.call, operand, &panels));
+    weft_buffer *buffer = &variant->buffers[panels];
+    buffer->kind = WEFT_BUFFER_CONSTANT;
+    WEFT_TRY(find_panels(builder, &source, (size_t)variant->formulas.items[buffer->bytes].constant, &buffer->data));
+    return weft_pack_read_panels(builder, step, operand, panels);
 }
 
 /* ---- constants that are left over ---- */
@@ -184,13 +198,18 @@ static weft_status *drop_unread(variant_builder *builder)
 
 /* ---- all ---- */
 
-weft_status *weft_builder_pack_constants(variant_builder *builder)
+bool weft_pack_is_possible(const variant_builder *builder)
 {
     const weft_runtime *runtime = builder->request->runtime;
+    if (builder->request->program->policy.products == WEFT_PRODUCTS_LIBRARY) return false;
+    return runtime == NULL || !weft_device_is_apart(runtime);
+}
+
+weft_status *weft_builder_pack_constants(variant_builder *builder)
+{
     const weft_variant *variant = builder->variant;
     bool any = false;
-    if (builder->request->program->policy.products == WEFT_PRODUCTS_LIBRARY) return NULL;
-    if (runtime != NULL && weft_device_is_apart(runtime)) return NULL;
+    if (!weft_pack_is_possible(builder)) return NULL;
     for (size_t s = 0; s < variant->step_count; s++) {
         weft_step *step = &variant->steps[s];
         if (step->kind != WEFT_STEP_GEMM) continue;

@@ -40,6 +40,7 @@ static void describe_steps(weft_bytes *text, const weft_variant *variant)
 {
     static const char *const kinds[] = {[WEFT_STEP_KERNEL] = "kernel",
                                         [WEFT_STEP_GEMM] = "product",
+                                        [WEFT_STEP_PACK] = "pack",
                                         [WEFT_STEP_SORT] = "sort",
                                         [WEFT_STEP_HOST] = "host",
                                         [WEFT_STEP_REGION] = "region"};

@@ -229,7 +229,7 @@ static void fill_engine(const variant_writer *w, size_t at, const weft_step *ste
 {
     char symbol[64];
     const char *vectors = vectors_of(w->level);
-    if (step->kind == WEFT_STEP_GEMM) {
+    if (step->kind == WEFT_STEP_GEMM || step->kind == WEFT_STEP_PACK) {
         snprintf(symbol, sizeof symbol, "weft_gemm_%s_engine_%s", vectors == NULL ? "portable" : vectors,
                  weft_dtype_name(step->gemm.dtype));
         weft_image_point_to_symbol(w->image, at + offsetof(weft_resolved, products), symbol);
@@ -296,6 +296,7 @@ static void fill_methods(weft_image_data *image, size_t at, const weft_variant *
 {
     static const char *const symbols[WEFT_STEP_KINDS] = {[WEFT_STEP_KERNEL] = "weft_step_kernel",
                                                          [WEFT_STEP_GEMM] = "weft_step_product",
+                                                         [WEFT_STEP_PACK] = "weft_step_pack",
                                                          [WEFT_STEP_SORT] = "weft_step_sort",
                                                          [WEFT_STEP_HOST] = "weft_step_host",
                                                          [WEFT_STEP_REGION] = "weft_step_region"};

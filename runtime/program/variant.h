@@ -56,6 +56,7 @@ typedef struct weft_buffer {
 typedef enum weft_step_kind {
     WEFT_STEP_KERNEL, /* generated code */
     WEFT_STEP_GEMM,   /* batched matrix product through the library */
+    WEFT_STEP_PACK,   /* an operand of products in a loop, packed before it */
     WEFT_STEP_SORT,   /* rows sorted by the runtime itself */
     WEFT_STEP_HOST,   /* a C function: an extension's kernel, the reference backend */
     WEFT_STEP_REGION  /* fold, while or cond: runs the steps after it, many times or some of them */
@@ -71,7 +72,8 @@ typedef struct weft_gemm {
     const uint32_t *a_batch, *b_batch, *c_batch;                /* strides */
     uint32_t a_row, a_column, b_row, b_column, c_row, c_column; /* strides */
     uint32_t a_offset, b_offset, c_offset;                      /* of element (0, 0), in elements */
-    weft_panels panels; /* the operand whose buffer is a constant packed for the step's engine, weft_gemm_call */
+    weft_panels panels; /* the operand whose buffer is packed for the step's engine, weft_gemm_call: a constant, or what
+                           a PACK step wrote; PACK: the one that it packs */
 } weft_gemm;
 
 typedef enum weft_control { WEFT_CONTROL_FOLD, WEFT_CONTROL_WHILE, WEFT_CONTROL_COND } weft_control;
@@ -145,8 +147,8 @@ typedef struct weft_step {
     weft_step_kind kind;
     const char *name; /* for reports and pictures */
     size_t buffer_count;
-    const uint32_t *buffers; /* of the variant; KERNEL: written ones first; GEMM: A, B, C; SORT, HOST: inputs, outputs;
-                                REGION: all that keep their values while it runs, results last */
+    const uint32_t *buffers; /* of the variant; KERNEL: written ones first; GEMM: A, B, C; PACK, SORT, HOST: inputs,
+                                outputs; REGION: all that keep their values while it runs, results last */
     size_t written;          /* how many of them are written: the first for KERNEL, else the last */
     weft_chain chain;        /* KERNEL, GEMM: that begins here */
     /* KERNEL */
@@ -175,7 +177,7 @@ typedef struct weft_step {
     const char *const
         *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64); NULL: none */
     const uint32_t *site_extents; /* slot of the extent in each sentence; NULL: no sentence has one */
-    /* GEMM */
+    /* GEMM; PACK: the product that reads the panels */
     weft_gemm gemm;
     /* SORT */
     weft_sort_step sort;
@@ -211,7 +213,7 @@ typedef struct weft_resolved {
     /* KERNEL */
     const weft_kernel_code *code;
     weft_cache_handle *handle; /* on it, keeps it loaded; NULL when the variant does not own it */
-    /* GEMM, SORT: what computes it, of its dtype; of the runtime, not of the compiler */
+    /* GEMM, PACK, SORT: what computes it, of its dtype; of the runtime, not of the compiler */
     const struct weft_gemm_engine *products;
     const struct weft_key_sort *keys; /* NULL: no vectors */
     /* HOST: either an extension's op, whose kernel and scratch_size are called ... */

@@ -4,11 +4,10 @@
 #include "runtime/engine/sort.h"
 #include "runtime/step/step.h"
 
-static const weft_step_methods *const all[WEFT_STEP_KINDS] = {[WEFT_STEP_KERNEL] = &weft_step_kernel,
-                                                              [WEFT_STEP_GEMM] = &weft_step_product,
-                                                              [WEFT_STEP_SORT] = &weft_step_sort,
-                                                              [WEFT_STEP_HOST] = &weft_step_host,
-                                                              [WEFT_STEP_REGION] = &weft_step_region};
+static const weft_step_methods *const all[WEFT_STEP_KINDS] = {
+    [WEFT_STEP_KERNEL] = &weft_step_kernel, [WEFT_STEP_GEMM] = &weft_step_product,
+    [WEFT_STEP_PACK] = &weft_step_pack,     [WEFT_STEP_SORT] = &weft_step_sort,
+    [WEFT_STEP_HOST] = &weft_step_host,     [WEFT_STEP_REGION] = &weft_step_region};
 
 void weft_steps_resolve(weft_variant *variant, weft_product_policy policy)
 {
@@ -18,7 +17,7 @@ void weft_steps_resolve(weft_variant *variant, weft_product_policy policy)
     for (size_t i = 0; i < variant->step_count; i++) {
         const weft_step *step = &variant->steps[i];
         weft_resolved *resolved = &variant->resolved[i];
-        if (step->kind == WEFT_STEP_GEMM)
+        if (step->kind == WEFT_STEP_GEMM || step->kind == WEFT_STEP_PACK)
             resolved->products =
                 (is_fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(weft_isa_level(), step->gemm.dtype);
         if (step->kind == WEFT_STEP_SORT) resolved->keys = weft_key_sort_find(step->sort.dtype, step->sort.positions);

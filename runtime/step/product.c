@@ -1,22 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batched matrix products. */
+/* Batched matrix products, and operands that are packed for those of a loop. */
+#include "runtime/base/machine.h"
+#include "runtime/engine/gemm_panels.h"
 #include "runtime/step/device.h"
 #include "runtime/step/step.h"
 
 /* ---- binding ---- */
 
-static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
+static bool slots_exist(const weft_variant *variant, const weft_gemm *gemm)
 {
-    const weft_gemm *gemm = &step->gemm;
     const uint32_t slots[] = {gemm->m,        gemm->n,        gemm->k,        gemm->a_row,
                               gemm->a_column, gemm->b_row,    gemm->b_column, gemm->c_row,
                               gemm->c_column, gemm->a_offset, gemm->b_offset, gemm->c_offset};
-    return step->buffer_count == 3 && resolved->products != NULL &&
-           weft_slots_exist(variant, slots, sizeof slots / sizeof *slots) &&
+    return weft_slots_exist(variant, slots, sizeof slots / sizeof *slots) &&
            weft_slots_exist(variant, gemm->batch, gemm->batch_rank) &&
            weft_slots_exist(variant, gemm->a_batch, gemm->batch_rank) &&
            weft_slots_exist(variant, gemm->b_batch, gemm->batch_rank) &&
            weft_slots_exist(variant, gemm->c_batch, gemm->batch_rank);
+}
+
+static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
+{
+    return step->buffer_count == 3 && resolved->products != NULL && slots_exist(variant, &step->gemm);
+}
+
+static bool packing_is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
+{
+    return step->buffer_count == 2 && resolved->products != NULL && step->gemm.panels != WEFT_PANELS_NONE &&
+           slots_exist(variant, &step->gemm);
 }
 
 static weft_status *check_slots(const weft_bound_variant *bound, const weft_step *step, const weft_gemm_call *call)
@@ -120,3 +131,27 @@ static size_t block_bytes(const weft_bound_variant *bound, const weft_bound_step
 
 const weft_step_methods weft_step_product = {WEFT_PROFILE_PRODUCT, is_sound, bind, cost, run, NULL,
                                              block_bytes,          multiply};
+
+/* ---- operands that are packed ---- */
+
+static weft_step_cost packing_cost(const weft_bound_variant *bound, const weft_bound_step *bound_step)
+{
+    const weft_gemm_call *gemm = &bound_step->gemm;
+    double lines = (double)gemm->panel_lines, size = (double)weft_dtype_size(gemm->dtype);
+    weft_step_cost cost = {.bytes = 2 * lines * (double)gemm->k * size, .is_timed = true};
+    weft_step_cost_cut(&cost, bound, weft_machine_kernel_ns(weft_pool_machine(bound->pool), 0, cost.bytes), lines);
+    return cost;
+}
+
+static weft_status *run_packing(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    (void)cancelled;
+    const weft_gemm_engine *engine = bound_step->resolved->products;
+    void *const *buffers = frame->pointers + bound_step->first_pointer;
+    weft_gemm_panels_fill(engine, engine, frame->bound->pool, &bound_step->gemm, bound_step->gemm.panels, buffers[0],
+                          buffers[1]);
+    return NULL;
+}
+
+const weft_step_methods weft_step_pack = {
+    WEFT_PROFILE_PACK, packing_is_sound, bind, packing_cost, run_packing, NULL, NULL, NULL};

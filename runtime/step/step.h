@@ -34,7 +34,8 @@ typedef struct weft_chain_methods {
 } weft_chain_methods;
 
 extern const weft_chain_methods weft_step_chains;
-extern const weft_step_methods weft_step_kernel, weft_step_product, weft_step_sort, weft_step_host, weft_step_region;
+extern const weft_step_methods weft_step_kernel, weft_step_product, weft_step_pack, weft_step_sort, weft_step_host,
+    weft_step_region;
 #define WEFT_STEP_KINDS (WEFT_STEP_REGION + 1)
 
 /* The DATA_ERROR of a kernel. */

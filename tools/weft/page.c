@@ -63,21 +63,26 @@ static bool add_output(cJSON *nodes, const weft_program_view *view, const weft_p
            append_text(types, type);
 }
 
+/* Operands that are packed before a loop have no step of their own in a view. */
+static bool is_drawn(const weft_profile_step *step)
+{
+    return step->name != NULL && step->depth == 0 && step->kind != WEFT_PROFILE_PACK;
+}
+
 /* Whether the runs had the steps that are drawn: arrays that are not row-major may make others. */
 static bool is_same(const weft_program_view *view, const weft_profile_table *profile)
 {
     size_t count = 0;
-    for (size_t i = 0; i < profile->step_count; i++)
-        count += profile->steps[i].name != NULL && profile->steps[i].depth == 0;
+    for (size_t i = 0; i < profile->step_count; i++) count += is_drawn(&profile->steps[i]);
     return count == view->step_count;
 }
 
-/* The step that the runs had in place of `number` here: one at depth 0, as many in order. */
+/* The step that the runs had in place of `number` here: the one that has as many before it. */
 static const weft_profile_step *find_timed(const weft_profile_table *profile, size_t number)
 {
     for (size_t i = 0; profile != NULL && i < profile->step_count; i++) {
         const weft_profile_step *step = &profile->steps[i];
-        if (step->name != NULL && step->depth == 0 && number-- == 0) return step;
+        if (is_drawn(step) && number-- == 0) return step;
     }
     return NULL;
 }

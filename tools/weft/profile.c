@@ -118,6 +118,7 @@ const char *weft_profile_kind_name(weft_profile_kind kind)
     case WEFT_PROFILE_SORT: return "sort";
     case WEFT_PROFILE_HOST: return "host";
     case WEFT_PROFILE_REGION: return "region";
+    case WEFT_PROFILE_PACK: return "pack";
     }
     return "?";
 }
