@@ -132,7 +132,7 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
                                     weft_step *out_step) WEFT_MUST_USE;
 /* Has products read packed copies of constants, where that is faster; constants that nothing reads then are empty. */
 weft_status *weft_builder_pack_constants(variant_builder *builder) WEFT_MUST_USE;
-/* Adds steps that pack, before loops, what products in these read in every iteration. */
+/* Adds steps that pack, before loops, what products in these read in every iteration; none where memory is limited. */
 weft_status *weft_builder_pack_in_loops(variant_builder *builder) WEFT_MUST_USE;
 /* The same for a SORT step. */
 weft_status *weft_builder_plan_sort(variant_builder *builder, planned_step *step) WEFT_MUST_USE;

@@ -243,7 +243,7 @@ weft_status *weft_builder_pack_in_loops(variant_builder *builder)
 {
     loop_packer p = {.builder = builder};
     weft_variant *variant = builder->variant;
-    if (!weft_pack_is_possible(builder)) return NULL;
+    if (builder->request->is_limited || !weft_pack_is_possible(builder)) return NULL;
     WEFT_TRY(find_packings(&p));
     if (p.count == 0) return NULL;
     for (size_t i = 0; i < p.count; i++) {

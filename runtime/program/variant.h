@@ -282,6 +282,7 @@ struct weft_build_request {
     const uint8_t *input_layouts, *output_layouts; /* layout of each */
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;
+    bool is_limited;                 /* its runs have a memory limit: no step takes memory only to be faster */
     const weft_machine *machine;     /* that code is scheduled for */
     weft_isa level;                  /* of the engines that constants are packed for */
     weft_pool *pool;                 /* the executor's */

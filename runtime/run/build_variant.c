@@ -23,6 +23,7 @@ weft_status *weft_variant_request_init(weft_variant_request *request, weft_execu
                                       .program = call->program,
                                       .layouts = layouts,
                                       .symbols = specialize ? symbols : NULL,
+                                      .is_limited = run->memory_limit != 0,
                                       .code = executor->code,
                                       .cancelled = run->cancelled};
     return NULL;
@@ -46,6 +47,7 @@ weft_status *weft_variant_request_build(const weft_variant_request *request, wef
                                       .specialized_count =
                                           request->symbols != NULL ? program->formulas.symbol_count : 0,
                                       .specialized = request->symbols,
+                                      .is_limited = request->is_limited,
                                       .machine = machine != NULL ? machine : weft_pool_machine(executor->pool),
                                       .level = weft_isa_level(),
                                       .pool = executor->pool,

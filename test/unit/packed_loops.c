@@ -224,7 +224,7 @@ static weft_status *count_packed(void *context, const weft_variant *variant, con
 }
 
 static weft_status *count_in(const weft_allocator *allocator, const weft_program *program, const int64_t *rows,
-                             packing_count *out_count)
+                             bool is_limited, packing_count *out_count)
 {
     const uint8_t layouts[INPUTS] = {WEFT_LAYOUT_CONTIGUOUS, WEFT_LAYOUT_CONTIGUOUS};
     return weft_variant_visit(&(weft_build_request){.allocator = allocator,
@@ -233,6 +233,7 @@ static weft_status *count_in(const weft_allocator *allocator, const weft_program
                                                     .output_layouts = layouts,
                                                     .specialized_count = rows != NULL,
                                                     .specialized = rows,
+                                                    .is_limited = is_limited,
                                                     .machine = weft_machine_reference(),
                                                     .level = weft_isa_level()},
                               count_packed, out_count);
@@ -246,7 +247,7 @@ static void loops_pack_what_they_do_not_change(void **state)
         weft_program *program;
         packing_count found;
         weft_test_ok(trace(NULL, i, WEFT_F32, false, &program));
-        weft_test_ok(count_in(allocator, program, NULL, &found));
+        weft_test_ok(count_in(allocator, program, NULL, false, &found));
         if (found.packed != cases[i].packed ||
             (found.outside == found.packed) != (found.packed == 0 || cases[i].outside))
             fail_msg("%s: %zu packed, %zu of them outside", cases[i].name, found.packed, found.outside);
@@ -255,19 +256,21 @@ static void loops_pack_what_they_do_not_change(void **state)
     }
 }
 
-static void sizes_have_to_be_known(void **state)
+static void sizes_have_to_be_known_and_memory_be_free(void **state)
 {
     const weft_allocator *allocator = weft_allocator_or_default(NULL);
     weft_program *program;
-    packing_count any, some, few;
+    packing_count any, some, few, limited;
     (void)state;
     weft_test_ok(trace(NULL, 0, WEFT_F32, true, &program));
-    weft_test_ok(count_in(allocator, program, NULL, &any));
-    weft_test_ok(count_in(allocator, program, (const int64_t[]){ROWS}, &some));
-    weft_test_ok(count_in(allocator, program, (const int64_t[]){2}, &few));
+    weft_test_ok(count_in(allocator, program, NULL, false, &any));
+    weft_test_ok(count_in(allocator, program, (const int64_t[]){ROWS}, false, &some));
+    weft_test_ok(count_in(allocator, program, (const int64_t[]){ROWS}, true, &limited));
+    weft_test_ok(count_in(allocator, program, (const int64_t[]){2}, false, &few));
     assert_int_equal(any.packed, 0);
     assert_int_equal(some.packed, 1);
     assert_int_equal(few.packed, 0);
+    assert_int_equal(limited.packed, 0);
     weft_program_release(program);
 }
 
@@ -286,19 +289,33 @@ static weft_array *array_of(weft_dtype dtype, int64_t rows, unsigned seed)
     return array;
 }
 
-static weft_array *run(weft_program *program, weft_dtype dtype, bool specialize)
+/* `limit`: bytes of temporaries, or 0; returns those that there were. */
+static size_t run(weft_program *program, weft_dtype dtype, bool specialize, size_t limit, weft_array **out_result)
 {
-    weft_array *inputs[INPUTS], *output = NULL;
+    weft_array *inputs[INPUTS];
+    weft_report report;
+    *out_result = NULL;
     for (size_t i = 0; i < INPUTS; i++) {
         bool is_x = strcmp(weft_program_input_name(program, i), "x") == 0;
         inputs[i] = array_of(dtype, is_x ? ROWS : SIDE, is_x ? 1 : 2);
     }
-    weft_test_ok(weft_executor_run(
-        executor, program,
-        &(weft_run){
-            .input_count = INPUTS, .inputs = inputs, .output_count = 1, .outputs = &output, .specialize = specialize}));
+    weft_test_ok(weft_executor_run(executor, program,
+                                   &(weft_run){.input_count = INPUTS,
+                                               .inputs = inputs,
+                                               .output_count = 1,
+                                               .outputs = out_result,
+                                               .specialize = specialize,
+                                               .memory_limit = limit,
+                                               .report = &report}));
     for (size_t i = 0; i < INPUTS; i++) weft_array_release(inputs[i]);
-    return output;
+    return report.peak_bytes;
+}
+
+static void assert_same(const weft_array *a, const weft_array *b)
+{
+    assert_int_equal(weft_array_count(a), weft_array_count(b));
+    assert_memory_equal(weft_array_data(a), weft_array_data(b),
+                        (size_t)weft_array_count(a) * weft_dtype_size(weft_array_dtype(a)));
 }
 
 static void packing_changes_no_bits(void **state)
@@ -308,10 +325,15 @@ static void packing_changes_no_bits(void **state)
     for (size_t i = 0; i < 2 * CASES; i++) {
         weft_program *program;
         weft_test_ok(trace(NULL, i / 2, dtypes[i % 2], true, &program));
-        weft_array *expected = run(program, dtypes[i % 2], false), *found = run(program, dtypes[i % 2], true);
-        assert_int_equal(weft_array_count(found), weft_array_count(expected));
-        assert_memory_equal(weft_array_data(found), weft_array_data(expected),
-                            (size_t)weft_array_count(found) * weft_dtype_size(dtypes[i % 2]));
+        weft_array *expected, *found, *limited;
+        run(program, dtypes[i % 2], false, 0, &expected);
+        size_t bytes = run(program, dtypes[i % 2], true, 0, &found);
+        assert_same(found, expected);
+        if (cases[i / 2].packed > 0) {
+            run(program, dtypes[i % 2], true, bytes - 1, &limited);
+            assert_same(limited, expected);
+            weft_array_release(limited);
+        }
         weft_array_release(expected);
         weft_array_release(found);
         weft_program_release(program);
@@ -324,7 +346,7 @@ static weft_status *build(const weft_allocator *allocator, void *context)
 {
     weft_program *program;
     WEFT_TRY(trace(allocator, 0, WEFT_F32, false, &program));
-    weft_status *status = count_in(allocator, program, NULL, context);
+    weft_status *status = count_in(allocator, program, NULL, false, context);
     weft_program_release(program);
     return status;
 }
@@ -341,7 +363,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_pack_what_they_do_not_change),
-        cmocka_unit_test(sizes_have_to_be_known),
+        cmocka_unit_test(sizes_have_to_be_known_and_memory_be_free),
         cmocka_unit_test(packing_changes_no_bits),
         cmocka_unit_test(memory_runs_out),
     };
