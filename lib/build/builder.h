@@ -59,6 +59,7 @@ typedef struct variant_builder {
     uint32_t *first_memory;
     uint32_t *readers;           /* sort.c: for each node, once it is needed */
     const weft_kernel **kernels; /* of the root: of each step that was filled in */
+    uint32_t *refilled; /* region.c: for each node, uses that have it computed again where they change it */
     planned_step *steps;
     uint32_t step_count;
     struct {

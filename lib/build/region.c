@@ -99,7 +99,8 @@ static bool can_start_in_place(const region_plan *plan, uint32_t i)
 {
     const variant_builder *builder = plan->builder;
     weft_value value = plan->node->inputs[i];
-    if (builder->fusion->roles[value.node] <= WEFT_ROLE_LEAF || count_uses(builder, value) > 1) return false;
+    if (builder->fusion->roles[value.node] <= WEFT_ROLE_LEAF) return false;
+    if (count_uses(builder, value) - builder->refilled[value.node] > 1) return false;
     return builder->buffers[weft_builder_memory(builder, value)] == plan->operand_buffers[i];
 }
 
@@ -110,6 +111,38 @@ static void start_in_place(region_plan *plan, uint32_t i, uint32_t result)
     for (size_t part = 0; part < 2; part++)
         if (plan->step.parts[part] != NULL) weft_builder_replace_buffer(plan->step.parts[part], buffer, result);
     plan->operand_buffers[i] = result;
+}
+
+/* Whether the value is one number everywhere. */
+static bool is_uniform(const variant_builder *builder, weft_value value)
+{
+    const weft_node *node = weft_graph_node(builder->graph, value.node);
+    if (builder->fusion->roles[value.node] != WEFT_ROLE_KERNEL || weft_op_id_of(node->op) != WEFT_OP_broadcast)
+        return false;
+    return weft_op_id_of(weft_graph_node(builder->graph, node->inputs[0].node)->op) == WEFT_OP_constant &&
+           weft_value_type(builder->graph, node->inputs[0])->shape.rank == 0;
+}
+
+/* Carried value `i`, which is changed in place, begins in its result: without a copy where that is possible. What
+ * others read too is written once more where it is one number, as zeros are. */
+static weft_status *start_carried(region_plan *plan, uint32_t i)
+{
+    variant_builder *builder = plan->builder;
+    weft_carried *carried = &plan->carried[i];
+    weft_value value = plan->node->inputs[i];
+    if (can_start_in_place(plan, i)) {
+        start_in_place(plan, i, carried->result);
+    } else {
+        if (!is_uniform(builder, value)) return NULL;
+        planned_step *step = &builder->steps[builder->step_count++];
+        uint32_t target = weft_builder_memory(builder, (weft_value){plan->number, i});
+        *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = value.node, .target = target};
+        builder->refilled[value.node]++;
+        plan->operand_buffers[i] = carried->result;
+        WEFT_TRY(weft_lower_root(&builder->lowering, value.node, WEFT_LOWER_WHOLE, target, &step->lowered));
+    }
+    carried->initial = carried->result;
+    return NULL;
 }
 
 /* Decides which carried values are changed in place, and gives the others a second buffer. */
@@ -123,9 +156,7 @@ static weft_status *make_spares(region_plan *plan, variant_builder *body)
         carried->spare = carried->result;
         if (carried->updated) weft_builder_begin_updated(body, carried->current, carried->next);
         if (carried->in_place) {
-            if (!can_start_in_place(plan, i)) continue;
-            start_in_place(plan, i, carried->result);
-            carried->initial = carried->result;
+            WEFT_TRY(start_carried(plan, i));
         } else {
             const weft_type *type = &plan->node->types[i];
             WEFT_TRY(weft_builder_buffer(plan->builder, type, WEFT_BUFFER_TEMPORARY, &carried->spare));
