@@ -4,7 +4,8 @@
  * cotangents: those of carried values, and sums for what the body has from around it, which go on from those of the
  * uses after the loop. So it is the same for the sums whether a loop is one, or in segments. Each iteration computes
  * the body again from the values that were carried into it; these are stored by a second loop, which is the first one
- * again with a buffer for each of them. Only what the derivative reads is stored.
+ * again with a buffer for each of them. Only what the derivative reads is stored. Products are stored too, rather than
+ * computed again, where that takes longer and the memory is moderate.
  */
 #include <weft/region.h>
 #include <weft/shape.h>
@@ -87,6 +88,12 @@ weft_tensor weft_gradient_keep(weft_tensor rows, weft_tensor number, weft_tensor
     return weft_dynamic_update_slice(rows, row, WEFT_TENSORS(number), WEFT_INTS(0));
 }
 
+/* What is stored in buffer `k`. */
+static weft_tensor like_of(const weft_gradient_back *p, size_t k)
+{
+    return k < p->loop.carried ? p->loop.context->inputs.items[k] : p->body.results.items[k];
+}
+
 /* A carried value at a row of its buffer; without one, where nothing reads it, a value of its type that is no other. */
 static weft_tensor carried_at(const weft_gradient_back *p, size_t k, weft_tensor row)
 {
@@ -112,18 +119,36 @@ static weft_tensor *arguments_at(const weft_gradient_back *p, weft_tensor index,
     return made;
 }
 
+/* Puts what is stored of products, at row `row`, in their place: `values` are made again. */
+static weft_status *load_products(const weft_gradient_back *p, weft_tensors products, weft_tensor row, size_t count,
+                                  weft_tensor *values)
+{
+    weft_graph *graph = weft_graph_current(p->loop.context->graph);
+    weft_tensor *loaded = weft_gradient_allocate(p->loop.arena, products.count, sizeof *loaded);
+    if (loaded == NULL) return weft_status_out_of_memory();
+    if (!weft_trace_enter(graph, "grad", count, values)) return NULL;
+    for (size_t i = 0; i < products.count; i++) {
+        const weft_tensor like = products.items[i];
+        loaded[i] = weft_gradient_load(p->buffers[p->loop.carried + i], row, weft_tensor_shape(like));
+    }
+    if (weft_graph_error(weft_graph_root(graph)) != NULL) return NULL;
+    return weft_graph_repeat(graph, 0, products, (weft_tensors){products.count, loaded}, (weft_tensors){count, values},
+                             values);
+}
+
 /* The cotangents before the iteration from those after it: `next` from `carried`. */
-static weft_status *pull_body(const weft_gradient_back *p, weft_tensor *arguments, const weft_tensor *carried,
-                              weft_tensor *next)
+static weft_status *pull_body(const weft_gradient_back *p, weft_tensor *arguments, weft_tensor row,
+                              const weft_tensor *carried, weft_tensor *next)
 {
     const weft_gradient_loop *loop = &p->loop;
     size_t parameters = loop->body->parameters.count, count = 0, used = 0;
-    weft_tensor *results = weft_gradient_allocate(loop->arena, loop->carried, sizeof *results);
+    size_t products = p->body.results.count - loop->carried;
+    weft_tensor *results = weft_gradient_allocate(loop->arena, p->body.results.count, sizeof *results);
     weft_tensor *given = weft_gradient_allocate(loop->arena, loop->carried, sizeof *given);
     weft_tensor *wrt = weft_gradient_allocate(loop->arena, parameters, sizeof *wrt);
     weft_tensor *sums = weft_gradient_allocate(loop->arena, parameters, sizeof *sums);
     if (results == NULL || given == NULL || wrt == NULL || sums == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(weft_gradient_inline(loop->body, loop->arena, (weft_tensors){parameters, arguments}, results));
+    WEFT_TRY(weft_gradient_inline(&p->body, loop->arena, (weft_tensors){parameters, arguments}, results));
     for (size_t k = 0; k < loop->carried; k++) {
         if (!p->used[k]) continue;
         given[k] = carried[used++];
@@ -139,7 +164,8 @@ static weft_status *pull_body(const weft_gradient_back *p, weft_tensor *argument
                                 (weft_tensors){count, wrt}, sums, next));
     for (size_t i = 0; i < count; i++)
         if (next[i].graph == NULL) next[i] = weft_gradient_zeros(wrt[i]);
-    return NULL;
+    if (products == 0) return NULL;
+    return load_products(p, (weft_tensors){products, results + loop->carried}, row, count, next);
 }
 
 weft_status *weft_gradient_go_back(const weft_gradient_back *p, weft_tensor index, weft_tensor row,
@@ -147,7 +173,7 @@ weft_status *weft_gradient_go_back(const weft_gradient_back *p, weft_tensor inde
 {
     weft_tensor *arguments = arguments_at(p, index, row);
     if (weft_graph_error(weft_graph_root(p->loop.context->graph)) != NULL) return NULL;
-    return arguments == NULL ? weft_status_out_of_memory() : pull_body(p, arguments, carried, next);
+    return arguments == NULL ? weft_status_out_of_memory() : pull_body(p, arguments, row, carried, next);
 }
 
 weft_tensor weft_gradient_count_down(const weft_gradient_back *p, weft_tensor index)
@@ -167,23 +193,25 @@ static void trace_back(void *context, weft_tensor index, const weft_tensor *carr
 
 typedef struct store_fold {
     const weft_gradient_back *pull;
-    const bool *stored; /* by carried value */
+    const bool *stored; /* by carried value, then by product */
 } store_fold;
 
 static weft_status *store_body(const store_fold *s, weft_tensor index, const weft_tensor *carried, weft_tensor *next)
 {
     const weft_gradient_loop *loop = &s->pull->loop;
-    size_t parameters = loop->body->parameters.count, at = loop->carried;
+    size_t parameters = loop->body->parameters.count, at = loop->carried, count = s->pull->body.results.count;
     weft_tensor *arguments = weft_gradient_allocate(loop->arena, parameters, sizeof *arguments);
-    if (arguments == NULL) return weft_status_out_of_memory();
+    weft_tensor *results = weft_gradient_allocate(loop->arena, count, sizeof *results);
+    if (arguments == NULL || results == NULL) return weft_status_out_of_memory();
     arguments[0] = index;
     memcpy(arguments + 1, carried, loop->carried * sizeof *arguments);
     memcpy(arguments + 1 + loop->carried, loop->context->inputs.items + loop->carried,
            loop->captured * sizeof *arguments);
-    WEFT_TRY(weft_gradient_inline(loop->body, loop->arena, (weft_tensors){parameters, arguments}, next));
-    for (size_t k = 0; k < loop->carried; k++) {
+    WEFT_TRY(weft_gradient_inline(&s->pull->body, loop->arena, (weft_tensors){parameters, arguments}, results));
+    memcpy(next, results, loop->carried * sizeof *next);
+    for (size_t k = 0; k < count; k++) {
         if (!s->stored[k]) continue;
-        next[at] = weft_gradient_keep(carried[at], index, carried[k]);
+        next[at] = weft_gradient_keep(carried[at], index, k < loop->carried ? carried[k] : results[k]);
         at++;
     }
     return NULL;
@@ -200,30 +228,47 @@ static weft_status *store(const weft_gradient_back *p, const bool *stored, weft_
 {
     const weft_gradient_loop *loop = &p->loop;
     store_fold s = {p, stored};
-    size_t count = loop->carried;
-    weft_tensor *initial = weft_gradient_allocate(loop->arena, 2 * loop->carried, sizeof *initial);
-    weft_tensor *results = weft_gradient_allocate(loop->arena, 2 * loop->carried, sizeof *results);
+    size_t count = loop->carried, most = p->body.results.count;
+    weft_tensor *initial = weft_gradient_allocate(loop->arena, count + most, sizeof *initial);
+    weft_tensor *results = weft_gradient_allocate(loop->arena, count + most, sizeof *results);
     if (initial == NULL || results == NULL) return weft_status_out_of_memory();
     memcpy(initial, loop->context->inputs.items, loop->carried * sizeof *initial);
-    for (size_t k = 0; k < loop->carried; k++) {
+    for (size_t k = 0; k < most; k++) {
         weft_extent extents[WEFT_MAX_RANK + 1];
         if (!stored[k]) continue;
-        weft_shape shape = with_count(initial[k], loop->trips, extents);
-        initial[count++] = weft_zeros(initial[k].graph, weft_tensor_dtype(initial[k]), shape);
+        weft_tensor like = like_of(p, k);
+        initial[count++] =
+            weft_zeros(loop->context->graph, weft_tensor_dtype(like), with_count(like, loop->trips, extents));
     }
     if (count == loop->carried) return NULL;
     weft_fold(loop->trips, (weft_tensors){count, initial}, trace_store, &s, results);
-    for (size_t k = 0, at = loop->carried; k < loop->carried; k++)
+    for (size_t k = 0, at = loop->carried; k < most; k++)
         if (stored[k]) out_buffers[k] = results[at++];
     return NULL;
 }
 
 /* ---- the whole ---- */
 
+/* With few iterations stored at a time only what is carried is. */
+static weft_status *find_products(weft_gradient_back *p)
+{
+    const weft_gradient_loop *loop = &p->loop;
+    weft_tensor *results =
+        weft_gradient_allocate(loop->arena, loop->carried + loop->body->graph->node_count, sizeof *results);
+    size_t count = 0;
+    if (results == NULL) return weft_status_out_of_memory();
+    memcpy(results, loop->body->results.items, loop->carried * sizeof *results);
+    if (p->snapshots == 0) WEFT_TRY(weft_gradient_choose_products(loop, &count, results + loop->carried));
+    p->body = *loop->body;
+    p->body.results = (weft_tensors){loop->carried + count, results};
+    return NULL;
+}
+
 static weft_status *begin(weft_gradient_back *p, const weft_gradient_context *c, weft_arena *arena)
 {
     p->loop = weft_gradient_loop_of(c, arena);
-    size_t most = p->loop.carried + p->loop.captured;
+    WEFT_TRY(find_products(p));
+    size_t most = p->body.results.count + p->loop.captured;
     p->active = weft_gradient_allocate(arena, most, sizeof *p->active);
     p->used = weft_gradient_allocate(arena, most, sizeof *p->used);
     p->summed = weft_gradient_allocate(arena, most, sizeof *p->summed);
@@ -253,24 +298,25 @@ static void fill_initial(weft_gradient_back *p)
         if (p->summed[j]) p->initial[p->count++] = sum_before(p, p->loop.carried + j);
 }
 
-/* Stands for the values of carried value `k` until it is known whether they are stored. */
+/* Stands for buffer `k` until it is known whether it is needed. */
 static weft_tensor placeholder(const weft_gradient_back *p, size_t k)
 {
     weft_extent extents[WEFT_MAX_RANK + 1];
-    weft_tensor like = p->loop.context->inputs.items[k];
+    weft_tensor like = like_of(p, k);
     weft_shape shape = with_count(like, p->loop.trips, extents);
-    return weft_trace_barrier(WEFT_TENSORS(weft_zeros(like.graph, weft_tensor_dtype(like), shape)), false);
+    weft_tensor zeros = weft_zeros(p->loop.context->graph, weft_tensor_dtype(like), shape);
+    return weft_trace_barrier(WEFT_TENSORS(zeros), false);
 }
 
-/* Which carried value the operand stands for; `carried` for none. */
+/* Which buffer the operand stands for; their number for none. */
 static size_t placed(const weft_gradient_back *p, weft_tensor operand)
 {
     size_t k = 0;
-    while (k < p->loop.carried && p->buffers[k].node != operand.node) k++;
+    while (k < p->body.results.count && p->buffers[k].node != operand.node) k++;
     return k;
 }
 
-/* The operands and parameters of the loop back that its results need, in place of all; which values are stored. */
+/* The operands and parameters of the loop back that its results need, in place of all; which buffers are stored. */
 static weft_status *drop_unread(const weft_gradient_back *p, weft_tensors *inputs, weft_region *body, bool *out_stored)
 {
     weft_arena *arena = p->loop.arena;
@@ -282,9 +328,9 @@ static weft_status *drop_unread(const weft_gradient_back *p, weft_tensors *input
     size_t count = 0;
     parameters[0] = body->parameters.items[0];
     for (size_t i = 0; i < inputs->count; i++) {
-        size_t k = i < p->count ? p->loop.carried : placed(p, inputs->items[i]);
+        size_t k = i < p->count ? p->body.results.count : placed(p, inputs->items[i]);
         if (i >= p->count && !needed[1 + i]) continue;
-        if (k < p->loop.carried) out_stored[k] = true;
+        if (k < p->body.results.count) out_stored[k] = true;
         operands[count++] = inputs->items[i];
         parameters[count] = body->parameters.items[1 + i];
     }
@@ -304,8 +350,9 @@ static weft_status *fill_buffers(weft_gradient_back *p, weft_tensor *back)
     const weft_gradient_loop *loop = &p->loop;
     weft_node node = *weft_graph_node(back->graph, back->node);
     weft_attr attrs[3] = {node.attrs[0], node.attrs[1], node.attrs[2]};
-    bool *stored = weft_gradient_allocate(loop->arena, loop->carried, sizeof *stored);
-    weft_tensor *buffers = weft_gradient_allocate(loop->arena, loop->carried, sizeof *buffers);
+    size_t buffer_count = p->body.results.count;
+    bool *stored = weft_gradient_allocate(loop->arena, buffer_count, sizeof *stored);
+    weft_tensor *buffers = weft_gradient_allocate(loop->arena, buffer_count, sizeof *buffers);
     weft_tensor *inputs = weft_gradient_allocate(loop->arena, node.input_count, sizeof *inputs);
     if (stored == NULL || buffers == NULL || inputs == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < node.input_count; i++)
@@ -317,7 +364,7 @@ static weft_status *fill_buffers(weft_gradient_back *p, weft_tensor *back)
     memcpy(inputs, operands.items, operands.count * sizeof *inputs);
     for (size_t i = p->count; i < operands.count; i++) {
         size_t k = placed(p, inputs[i]);
-        if (k < loop->carried) inputs[i] = buffers[k];
+        if (k < buffer_count) inputs[i] = buffers[k];
     }
     *back = weft_graph_trace(back->graph, node.op, (weft_tensors){operands.count, inputs}, attrs);
     return NULL;
@@ -332,7 +379,7 @@ static weft_status *pull_in(weft_gradient_back *p, weft_tensor *out_values)
             return weft_status_create(c->graph->allocator, WEFT_UNSUPPORTED, "fold",
                                       "fold: carried value %zu has rank %d, and its values have no tensor", k,
                                       WEFT_MAX_RANK);
-    for (size_t k = 0; k < p->loop.carried; k++) p->buffers[k] = placeholder(p, k);
+    for (size_t k = 0; k < p->body.results.count; k++) p->buffers[k] = placeholder(p, k);
     fill_initial(p);
     if (p->count == 0) return NULL;
     weft_tensor back = weft_fold(p->loop.trips, (weft_tensors){p->count, p->initial}, trace_back, p, NULL);

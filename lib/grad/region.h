@@ -36,15 +36,21 @@ weft_status *weft_gradient_pull_fold_by(const weft_gradient_context *context, in
 
 typedef struct weft_gradient_back {
     weft_gradient_loop loop;
+    weft_region body; /* of the loop; behind its results those of products that are stored */
     int64_t snapshots;
     bool *active;            /* by carried value: it depends on what is needed */
     bool *used;              /* by carried value: it has a cotangent at some iteration */
     bool *summed;            /* by captured value: it is needed, and something used depends on it */
     const weft_tensor *sums; /* by operand: its cotangent so far, or none */
-    weft_tensor *buffers;    /* by carried value: those of several iterations, as rows */
+    weft_tensor *buffers;    /* by carried value, then by product: those of several iterations, as rows */
     weft_tensor *initial;    /* of the loop back: cotangents of used values, then sums */
     size_t count;
 } weft_gradient_back;
+
+/* Products of a body whose results are stored rather than computed again, which takes longer: at most a few times as
+ * many elements as are carried. They are not the same in every iteration. */
+weft_status *weft_gradient_choose_products(const weft_gradient_loop *loop, size_t *out_count,
+                                           weft_tensor *out_products) WEFT_MUST_USE;
 
 /* A row of a buffer, in `shape`; and the buffer with another row. */
 weft_tensor weft_gradient_load(weft_tensor rows, weft_tensor number, weft_shape shape);

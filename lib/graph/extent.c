@@ -44,6 +44,14 @@ weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent)
     return expr;
 }
 
+weft_expr weft_shape_elements(weft_graph *graph, weft_shape shape)
+{
+    weft_expr count = weft_expr_constant(graph->exprs, 1);
+    for (size_t i = 0; i < shape.rank; i++)
+        count = weft_expr_mul(graph->exprs, count, weft_extent_expr(graph, shape.extents[i]));
+    return count;
+}
+
 weft_extent weft_extent_from(weft_graph *graph, weft_expr expr)
 {
     int64_t value;

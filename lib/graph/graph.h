@@ -167,6 +167,8 @@ void weft_graph_set_trips(weft_graph *region, weft_extent trips);
 /* The expression of an extent in `graph`'s context; WEFT_EXPR_NONE (with a sticky error) for an invalid one or another
  * graph's. */
 weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent);
+/* The product of its extents. */
+weft_expr weft_shape_elements(weft_graph *graph, weft_shape shape);
 /* The extent of an expression of `graph`. Constants become extents without a graph. */
 weft_extent weft_extent_from(weft_graph *graph, weft_expr expr);
 /* {graph, NONE}, or without a graph the one constant that stands for it. */

@@ -72,10 +72,7 @@ static void classify(hoister *h)
 
 static weft_expr count_elements(const weft_graph *graph, const weft_type *type)
 {
-    weft_expr count = weft_expr_constant(graph->exprs, 1);
-    for (size_t i = 0; i < type->shape.rank; i++)
-        count = weft_expr_mul(graph->exprs, count, weft_extent_expr((weft_graph *)graph, type->shape.extents[i]));
-    return count;
+    return weft_shape_elements((weft_graph *)graph, type->shape);
 }
 
 /* Whether a captured value that the node is computed from is known to have as many elements. */

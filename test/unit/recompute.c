@@ -305,6 +305,72 @@ static void snapshots_compute_the_fewest(void **state)
     }
 }
 
+/* ---- products that are stored ---- */
+
+enum { WIDEST = 160, LINES = 24, TRIPS = 9 };
+
+/* Two products, of which the results are four times what is carried, and one more. */
+static void next_wide(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const scene *s = context;
+    (void)index;
+    weft_tensor x = weft_tanh(weft_matmul(carried[0], s->w));
+    weft_tensor both = weft_sigmoid(weft_matmul(x, weft_concat(WEFT_TENSORS(s->w, weft_neg(s->w), s->w), 1)));
+    weft_tensor parts[3];
+    weft_split(both, 1, 3, parts);
+    out_next[0] = weft_mul(weft_add(parts[0], parts[1]), weft_tanh(weft_matmul(parts[2], s->w)));
+}
+
+/* The gradient by the matrix, and how many products it takes. */
+static weft_array *differentiate_wide(int64_t width, bool by_snapshots, int64_t *out_count)
+{
+    static float data[2][WIDEST * WIDEST];
+    const weft_profile profile = {out_count, count_product};
+    const weft_policy policy = {.products = WEFT_PRODUCTS_LIBRARY};
+    weft_array *inputs[2], *result = NULL;
+    weft_program *program;
+    scene s = scene_create();
+    s.x = weft_input(s.graph, "wide", WEFT_F32, WEFT_SHAPE(LINES, width));
+    s.w = weft_input(s.graph, "square", WEFT_F32, WEFT_SHAPE(width, width));
+    weft_tensor y = by_snapshots
+                        ? weft_fold_with_snapshots(weft_extent_of(TRIPS), TRIPS, WEFT_TENSORS(s.x), next_wide, &s, NULL)
+                        : weft_fold(weft_extent_of(TRIPS), WEFT_TENSORS(s.x), next_wide, &s, NULL);
+    weft_tensor gradient = weft_grad(weft_reduce_sum(y, WEFT_INTS(0, 1), false), WEFT_TENSORS(s.w), NULL);
+    weft_test_ok(weft_compile(s.graph, WEFT_TENSORS(gradient), &policy, &program));
+    for (size_t i = 0; i < 2; i++) {
+        int64_t rows = strcmp(weft_program_input_name(program, i), "wide") == 0 ? LINES : width;
+        for (int64_t k = 0; k < rows * width; k++) data[i][k] = noise((size_t)(k + rows));
+        weft_test_ok(
+            weft_array_wrap(NULL, WEFT_F32, 2, (int64_t[]){rows, width}, NULL, data[i], NULL, NULL, &inputs[i]));
+    }
+    *out_count = 0;
+    weft_test_ok(weft_executor_run(
+        s.executor, program,
+        &(weft_run){.input_count = 2, .inputs = inputs, .output_count = 1, .outputs = &result, .profile = &profile}));
+    for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
+    weft_program_release(program);
+    scene_destroy(&s);
+    return result;
+}
+
+/* Each iteration computes three products, and twice as many when it is gone back through. The last one of these is more
+ * than is stored. Those of fewer terms are computed again. */
+static void products_are_stored(void **state)
+{
+    static const int64_t cases[][2] = {{WIDEST, 10}, {64, 12}}; /* terms, products of an iteration */
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t plain, snapshots, width = cases[i][0];
+        weft_array *found = differentiate_wide(width, false, &plain);
+        weft_array *expected = differentiate_wide(width, true, &snapshots);
+        assert_int_equal(plain, cases[i][1] * TRIPS);
+        assert_true(snapshots >= 12 * TRIPS - 3);
+        assert_memory_equal(weft_array_data(found), weft_array_data(expected), (size_t)(width * width) * sizeof(float));
+        weft_array_release(found);
+        weft_array_release(expected);
+    }
+}
+
 /* ---- snapshots: in other loops, and in derivatives of derivatives ---- */
 
 static void next_pair(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
@@ -574,6 +640,7 @@ int main(void)
         cmocka_unit_test(snapshots_change_no_bit),
         cmocka_unit_test(snapshots_take_a_sixtieth),
         cmocka_unit_test(snapshots_compute_the_fewest),
+        cmocka_unit_test(products_are_stored),
         cmocka_unit_test(snapshots_nest_and_have_hessians),
         cmocka_unit_test(snapshots_stay_in_forward_mode),
         cmocka_unit_test(snapshots_refuse),
