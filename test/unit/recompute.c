@@ -371,6 +371,35 @@ static void products_are_stored(void **state)
     }
 }
 
+static void next_rows(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const scene *s = context;
+    weft_tensor row = weft_dynamic_slice(s->x, WEFT_TENSORS(index), WEFT_INTS(0), WEFT_SHAPE(1));
+    out_next[0] = weft_dynamic_update_slice(carried[0], weft_sin(row), WEFT_TENSORS(index), WEFT_INTS(0));
+    out_next[1] = weft_dynamic_update_slice(carried[1], weft_cos(row), WEFT_TENSORS(index), WEFT_INTS(0));
+}
+
+/* What is stored begins as zeros, the same for all: there are none besides. */
+static void buffers_begin_where_they_are(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor zeros = weft_zeros(s.graph, WEFT_F32, WEFT_SHAPE(ROWS, WIDTH)), made[2];
+    weft_array *results[2] = {NULL};
+    weft_fold(weft_extent_of(ROWS - 1), WEFT_TENSORS(zeros, zeros), next_rows, &s, made);
+    assert_true(run(&s, (weft_tensors){2, made}, -1, results) < ROWS * WIDTH * sizeof(float));
+    for (size_t k = 0; k < 2; k++) {
+        const float *rows = weft_array_data(results[k]);
+        for (size_t i = 0; i < WIDTH; i++) {
+            double x = noise(i + 1);
+            assert_true(fabs(rows[i] - (k == 0 ? sin(x) : cos(x))) < 1e-6);
+            assert_true(rows[(ROWS - 1) * WIDTH + i] == 0);
+        }
+        weft_array_release(results[k]);
+    }
+    scene_destroy(&s);
+}
+
 /* ---- snapshots: in other loops, and in derivatives of derivatives ---- */
 
 static void next_pair(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
@@ -641,6 +670,7 @@ int main(void)
         cmocka_unit_test(snapshots_take_a_sixtieth),
         cmocka_unit_test(snapshots_compute_the_fewest),
         cmocka_unit_test(products_are_stored),
+        cmocka_unit_test(buffers_begin_where_they_are),
         cmocka_unit_test(snapshots_nest_and_have_hessians),
         cmocka_unit_test(snapshots_stay_in_forward_mode),
         cmocka_unit_test(snapshots_refuse),
