@@ -362,6 +362,16 @@ static weft_status *fill_families(compiler *c)
 
 /* ---- all of it ---- */
 
+static bool has_loops(const weft_graph *graph)
+{
+    bool found = false;
+    for (uint32_t n = 0; n < graph->node_count && !found; n++) {
+        weft_op_id id = weft_op_id_of(weft_graph_node(graph, n)->op);
+        found = id == WEFT_OP_fold || id == WEFT_OP_while;
+    }
+    return found;
+}
+
 static WEFT_PLAIN_FUNCTION(weft_status *, compile,
                            (compiler * c, weft_tensors outputs, const char *const *names, weft_tensors inputs),
                            (c, outputs, names, inputs))
@@ -373,6 +383,7 @@ static WEFT_PLAIN_FUNCTION(weft_status *, compile,
     WEFT_TRY(fill_symbols(c));
     WEFT_TRY(fill_interface(c));
     WEFT_TRY(fill_guards(c));
+    c->program->has_loops = has_loops(c->compiled->graph);
     WEFT_TRY(fill_families(c));
     const weft_graph *graph = c->compiled->graph;
     c->program->bytes =

@@ -23,7 +23,7 @@ weft_status *weft_variant_request_init(weft_variant_request *request, weft_execu
                                       .program = call->program,
                                       .layouts = layouts,
                                       .symbols = specialize ? symbols : NULL,
-                                      .is_limited = run->memory_limit != 0,
+                                      .is_limited = weft_call_is_limited(call),
                                       .code = executor->code,
                                       .cancelled = run->cancelled};
     return NULL;

@@ -12,7 +12,7 @@ typedef struct weft_variant_request {
     weft_program *program;
     const uint8_t *layouts; /* of the inputs, then of the outputs */
     const int64_t *symbols; /* values, for a specialised variant; NULL for a generic one */
-    bool is_limited;        /* the run has a memory limit */
+    bool is_limited;        /* weft_call_is_limited */
     weft_code_policy code;
     const volatile bool *cancelled;
 } weft_variant_request;

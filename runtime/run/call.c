@@ -155,8 +155,8 @@ static writer add_extents(writer w, const weft_call *call)
 }
 
 /*
- * serial, runtime, specialize and whether there is a limit, layouts | shapes, explicit extents | strides, limit. The
- * middle part decides the values of all symbols, so it belongs to the variant when that is specialised.
+ * serial, runtime, specialize and whether the variant is a limited one, layouts | shapes, explicit extents | strides,
+ * limit. The middle part decides the values of all symbols, so it belongs to the variant when that is specialised.
  */
 static void fill_key(weft_call_key *key, const weft_call *call)
 {
@@ -164,7 +164,7 @@ static void fill_key(weft_call_key *key, const weft_call *call)
     writer w = {key->words, 0};
     w = add(w, (int64_t)call->program->serial);
     w = add(w, (int64_t)(intptr_t)call->runtime);
-    w = add(w, run->specialize + 2 * (run->memory_limit != 0));
+    w = add(w, run->specialize + 2 * weft_call_is_limited(call));
     for (size_t i = 0; i < run->input_count; i++) w = add(w, weft_call_layout(run->inputs[i]));
     for (size_t i = 0; i < run->output_count; i++) w = add(w, weft_call_layout(run->outputs[i]));
     key->variant_count = (size_t)(w.at - key->words);
