@@ -167,9 +167,9 @@ static weft_status *plan_steps(variant_builder *builder)
     if (builder->fusion->changed) return NULL;
     builder->steps = weft_arena_allocate(builder->arena, step_bound(builder) * sizeof *builder->steps);
     uint32_t *order = weft_arena_allocate(builder->arena, (count + 1) * sizeof *order);
-    builder->refilled = weft_arena_allocate(builder->arena, (count + 1) * sizeof *builder->refilled);
-    if (builder->steps == NULL || order == NULL || builder->refilled == NULL) return weft_status_out_of_memory();
-    memset(builder->refilled, 0, (count + 1) * sizeof *builder->refilled);
+    builder->begun = weft_arena_allocate(builder->arena, (count + 1) * sizeof *builder->begun);
+    if (builder->steps == NULL || order == NULL || builder->begun == NULL) return weft_status_out_of_memory();
+    memset(builder->begun, 0, (count + 1) * sizeof *builder->begun);
     builder->lowering = (weft_lowering){.allocator = builder->request->allocator,
                                         .without_folders = builder->request->without_folders,
                                         .arena = &builder->variant->arena,

@@ -59,7 +59,7 @@ typedef struct variant_builder {
     uint32_t *first_memory;
     uint32_t *readers;           /* sort.c: for each node, once it is needed */
     const weft_kernel **kernels; /* of the root: of each step that was filled in */
-    uint32_t *refilled; /* region.c: for each node, uses that have it computed again where they change it */
+    uint32_t *begun; /* region.c: for each node, how many loops begin with it where they change it */
     planned_step *steps;
     uint32_t step_count;
     struct {
@@ -105,7 +105,9 @@ bool weft_builder_can_update(const variant_builder *builder, uint32_t read, uint
 void weft_builder_begin_updated(variant_builder *builder, uint32_t read, uint32_t written);
 /* Puts what was to be in one buffer into another, in regions too. */
 void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32_t to);
-/* Leaves out copies of what can be computed in the place that it is copied to. */
+/* Whether loops compute all that step `number` does where they need it. */
+bool weft_builder_is_begun(const variant_builder *builder, uint32_t number);
+/* Leaves out such steps, and copies of what can be computed in the place that it is copied to. */
 void weft_builder_drop_copies(variant_builder *builder);
 /* Whether the step reads the buffer. */
 bool weft_builder_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer);

@@ -250,6 +250,8 @@ void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32
 void weft_builder_drop_copies(variant_builder *builder)
 {
     if (weft_fusion_has_changed(builder->fusion)) return;
+    for (uint32_t s = builder->step_count; s-- > 0;)
+        if (weft_builder_is_begun(builder, s)) drop_step(builder, s);
     /* From the last one back, so that of a chain of updates all end up in the memory of the last. */
     for (uint32_t s = builder->step_count; s-- > 0;) {
         if (!builder->steps[s].copies || !can_move(builder, s)) continue;

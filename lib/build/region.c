@@ -99,8 +99,7 @@ static bool can_start_in_place(const region_plan *plan, uint32_t i)
 {
     const variant_builder *builder = plan->builder;
     weft_value value = plan->node->inputs[i];
-    if (builder->fusion->roles[value.node] <= WEFT_ROLE_LEAF) return false;
-    if (count_uses(builder, value) - builder->refilled[value.node] > 1) return false;
+    if (builder->fusion->roles[value.node] <= WEFT_ROLE_LEAF || count_uses(builder, value) > 1) return false;
     return builder->buffers[weft_builder_memory(builder, value)] == plan->operand_buffers[i];
 }
 
@@ -123,26 +122,62 @@ static bool is_uniform(const variant_builder *builder, weft_value value)
            weft_value_type(builder->graph, node->inputs[0])->shape.rank == 0;
 }
 
-/* Carried value `i`, which is changed in place, begins in its result: without a copy where that is possible. What
- * others read too is written once more where it is one number, as zeros are. */
-static weft_status *start_carried(region_plan *plan, uint32_t i)
+static bool is_same_extent(const region_plan *plan, weft_extent x, weft_extent y)
+{
+    weft_space *space = &plan->builder->space;
+    return weft_space_extent(space, x) == weft_space_extent(space, y);
+}
+
+/* Whether iteration n of a fold writes row n of carried value `i`, of as many rows, and nothing reads it. */
+static bool is_written_by_rows(const region_plan *plan, uint32_t i)
+{
+    const variant_builder *body = plan->step.parts[0];
+    const weft_compiled *compiled = body->compiled;
+    if (plan->step.region.control != WEFT_CONTROL_FOLD) return false;
+    const weft_node *update = weft_graph_node(body->graph, compiled->outputs[i].node);
+    uint32_t index = compiled->inputs[0], parameter = compiled->inputs[1 + i];
+    if (weft_op_id_of(update->op) != WEFT_OP_dynamic_update_slice || update->input_count != 3) return false;
+    if (update->attrs[0].ints.items[0] != 0 || update->inputs[2].node != index) return false;
+    if (update->inputs[0].node != parameter || count_uses(body, update->inputs[0]) > 1) return false;
+    weft_shape rows = update->types[0].shape, row = weft_value_type(body->graph, update->inputs[1])->shape;
+    if (!is_same_extent(plan, rows.extents[0], plan->node->attrs[0].extents.extents[0])) return false;
+    bool is_whole = is_same_extent(plan, row.extents[0], weft_extent_of(1));
+    for (size_t axis = 1; axis < rows.rank; axis++)
+        is_whole = is_whole && is_same_extent(plan, rows.extents[axis], row.extents[axis]);
+    return is_whole;
+}
+
+/* Carried value `i`, one number everywhere, is written in its result right before the loop, if it is ever read. */
+static weft_status *begin_uniform(region_plan *plan, uint32_t i)
 {
     variant_builder *builder = plan->builder;
+    uint32_t node = plan->node->inputs[i].node;
+    uint32_t target = weft_builder_memory(builder, (weft_value){plan->number, i});
+    builder->begun[node]++;
+    plan->operand_buffers[i] = plan->carried[i].result;
+    if (is_written_by_rows(plan, i)) return NULL;
+    planned_step *step = &builder->steps[builder->step_count++];
+    *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = node, .target = target};
+    return weft_lower_root(&builder->lowering, node, WEFT_LOWER_WHOLE, target, &step->lowered);
+}
+
+/* Carried value `i`, which is changed in place, begins in its result: without a copy where that is possible. */
+static weft_status *start_carried(region_plan *plan, uint32_t i)
+{
     weft_carried *carried = &plan->carried[i];
-    weft_value value = plan->node->inputs[i];
-    if (can_start_in_place(plan, i)) {
-        start_in_place(plan, i, carried->result);
-    } else {
-        if (!is_uniform(builder, value)) return NULL;
-        planned_step *step = &builder->steps[builder->step_count++];
-        uint32_t target = weft_builder_memory(builder, (weft_value){plan->number, i});
-        *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = value.node, .target = target};
-        builder->refilled[value.node]++;
-        plan->operand_buffers[i] = carried->result;
-        WEFT_TRY(weft_lower_root(&builder->lowering, value.node, WEFT_LOWER_WHOLE, target, &step->lowered));
-    }
+    if (is_uniform(plan->builder, plan->node->inputs[i])) WEFT_TRY(begin_uniform(plan, i));
+    else if (can_start_in_place(plan, i)) start_in_place(plan, i, carried->result);
+    else return NULL;
     carried->initial = carried->result;
     return NULL;
+}
+
+bool weft_builder_is_begun(const variant_builder *builder, uint32_t number)
+{
+    const planned_step *step = &builder->steps[number];
+    weft_value value = {step->node, 0};
+    if (step->kind != WEFT_STEP_KERNEL || step->target != builder->first_memory[step->node]) return false;
+    return builder->begun[step->node] > 0 && count_uses(builder, value) == builder->begun[step->node];
 }
 
 /* Decides which carried values are changed in place, and gives the others a second buffer. */
