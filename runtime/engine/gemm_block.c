@@ -85,14 +85,15 @@ static int64_t limit(const weft_gemm_block *block, bool left)
  * then read from fewer pages and cache sets for every vector. An operand across the vectors with adjacent terms is read
  * in a few streams, any other one a cache line for each term, of which it takes a part only. Lines whose distance is a
  * multiple of 512 bytes share few sets of L1, at a multiple of 4 KB of all caches; at more than 4 KB
- * each needs a TLB entry of its own. Measured on Zen 3; where a kernel asks for what it reads ahead of time, all of
- * this matters little (Sapphire Rapids). */
+ * each needs a TLB entry of its own. Measured on Zen 3, and on Sapphire Rapids for kernels that ask for what they read
+ * ahead of time, for which all of this matters less. */
 static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
     int64_t distance = llabs(side->terms->stride) * weft_gemm_side_element(side);
     if (!wide && side->terms->stride == 1) return side->complex ? INT64_MAX : 256;
-    if (wide && kernel->ahead && side->lines->stride == 1) return 192;
+    if (wide && kernel->ahead && side->lines->stride == 1)
+        return distance != 0 && distance % PAGE == 0 ? 32 : distance > PAGE ? 80 : 192;
     if (side->lines->stride != 1 || (distance != 0 && distance % PAGE == 0)) return 0;
     if (!wide) return 80;
     return (distance != 0 && distance % FEW_SETS == 0) || distance > PAGE ? 64 : 192;
