@@ -44,8 +44,8 @@ static LLVMValueRef multiply_by_inverse(weft_emitter *e, LLVMValueRef x, LLVMVal
 /*
  * The quick way: with 1 / y in two floats q is nearer to x / y than its neighbours are, x - q y is exact, and with
  * that taken times 1 / y, rounded to nearest, the sum is rounded as the quotient is (a theorem of Markstein's). Nothing
- * underflows where y is between these bounds and x is zero or at least 2^-102; where anything overflows, or x is
- * infinite, the result is NaN.
+ * that has to be exact underflows where y is between these bounds and x is zero or at least 2^-102; where anything
+ * overflows, or x is infinite, the result is NaN.
  */
 #define LEAST_DIVISOR 0x1p-100
 #define MOST_DIVISOR 0x1p+20

@@ -27,8 +27,8 @@ extern "C" {
  * the processor has, and on which products are left to it: large ones, as far as a variant knows their sizes. The bits
  * of these depend neither on layouts nor on threads. Such instructions are used where x86-64 has AMX for bf16 and the
  * system grants it (Linux), unless WEFT_ISA names a level; elsewhere, and in what is compiled ahead of time, products
- * of bf16 are those of GENERATED. The first such product asks Linux for them, which then refuses alternate stacks of
- * signals that have no room for the registers.
+ * of bf16 are those of GENERATED. The first program with such a product that is run asks Linux for them, which then
+ * refuses alternate stacks of signals that have no room for the registers.
  */
 typedef enum weft_product_policy {
     WEFT_PRODUCTS_GENERATED,

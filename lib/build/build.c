@@ -307,8 +307,8 @@ static weft_status *attempt_until_through(const attempts *a, weft_variant **out_
 static weft_status *fusion_init(const weft_build_request *request, weft_fixed fixed, weft_fusion *fusion)
 {
     const weft_program *program = request->program;
-    int64_t vector_bytes = request->machine != NULL ? request->machine->vector_bytes : 0; /* 0: it is not to run */
-    return weft_fusion_init(fusion, request->allocator, program->graph, program->policy.products, vector_bytes, fixed);
+    return weft_fusion_init(fusion, request->allocator, program->graph, program->policy.products,
+                            request->machine->vector_bytes, fixed);
 }
 
 static weft_status *fill_aliases(variant_builder *builder, const void *context)

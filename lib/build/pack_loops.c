@@ -181,7 +181,19 @@ static bool uses(const weft_variant *variant, size_t region, uint32_t buffer)
     return false;
 }
 
-/* Keeps the panels that are read in the region, and the matrix only if it still is. */
+/* Whether the buffer is packed by a step that will belong to the region. */
+static bool packs(const loop_packer *p, size_t region, uint32_t buffer)
+{
+    size_t nested = weft_step_nested(&p->builder->variant->steps[region]);
+    bool found = false;
+    for (size_t i = 0; i < p->count && !found; i++) {
+        size_t loop = p->packings[i].loop;
+        found = p->packings[i].buffer[0] == buffer && loop > region && loop - region <= nested;
+    }
+    return found;
+}
+
+/* Keeps the panels that are read in the region, and a matrix only if it still is, or is packed there. */
 static weft_status *list_buffers(const loop_packer *p, size_t number)
 {
     weft_variant *variant = p->builder->variant;
@@ -195,7 +207,8 @@ static weft_status *list_buffers(const loop_packer *p, size_t number)
         size_t k = 0;
         while (k < p->count && p->packings[k].buffer[0] != step->buffers[i]) k++;
         bool stays = k == p->count || i + step->written >= step->buffer_count;
-        if (stays || uses(variant, number, step->buffers[i])) buffers[count++] = step->buffers[i];
+        if (stays || uses(variant, number, step->buffers[i]) || packs(p, number, step->buffers[i]))
+            buffers[count++] = step->buffers[i];
     }
     step->buffers = buffers;
     step->buffer_count = count;

@@ -47,8 +47,8 @@ typedef struct weft_gradient_back {
     size_t count;
 } weft_gradient_back;
 
-/* Products of a body whose results are stored rather than computed again, which takes longer: at most a few times as
- * many elements as are carried. They are not the same in every iteration. */
+/* Products of a body whose results are stored, since computing them again takes longer: at most a few times as many
+ * elements as are carried. They are not the same in every iteration. */
 weft_status *weft_gradient_choose_products(const weft_gradient_loop *loop, size_t *out_count,
                                            weft_tensor *out_products) WEFT_MUST_USE;
 

@@ -124,14 +124,14 @@ static bool has_distant_columns(weft_space *space, const weft_node *dot)
  */
 static bool leaves_lanes(weft_space *space, const weft_node *dot, int64_t multiplications)
 {
-    enum { VECTOR_BYTES = 64, FEW_COLUMNS = 8, LARGE = 1 << 20 };
+    enum { VECTOR_BYTES = 64, FEW_COLUMNS = 4, LARGE = 1 << 20 };
     const double used = 0.9;
     size_t axis = weft_innermost_axis(space, dot->inputs[0]);
     if (space->vector_bytes < VECTOR_BYTES || axis == SIZE_MAX || !weft_dot_is_contracted(dot, 0, axis)) return false;
     int64_t columns = count_rows(space, dot, 1), lanes = VECTOR_BYTES / accumulator_size(dot), pair = 2 * lanes;
     if (columns <= FEW_COLUMNS) return true;
-    int64_t taken = (columns + pair - 1) / pair * pair;
-    return multiplications >= LARGE && columns > lanes && (double)columns < used * (double)taken;
+    double taken = (double)(columns / pair + (columns % pair != 0)) * (double)pair;
+    return multiplications >= LARGE && columns > lanes && (double)columns < used * taken;
 }
 
 /* Whether loops with lanes along B are faster than the library, which packs B. 16-bit floats are widened as it

@@ -255,7 +255,8 @@ static weft_status *expand_operation(const writer *w, const weft_inst *inst, wef
     case WEFT_SCALAR_add:
     case WEFT_SCALAR_sub: *out_id = join(w, by_parts(w, inst->op, a, b)); return NULL;
     case WEFT_SCALAR_mul: *out_id = join(w, multiply(w, a, b)); return NULL;
-    case WEFT_SCALAR_select: *out_id = join(w, choose_pair(w, inst->args[0], a, b)); return NULL;
+    case WEFT_SCALAR_select:
+    case WEFT_SCALAR_rarely: *out_id = join(w, choose_pair(w, inst->args[0], a, b)); return NULL;
     case WEFT_SCALAR_is_nan: *out_id = of_parts(w, inst->op, b, WEFT_SCALAR_or); return NULL;
     case WEFT_SCALAR_is_finite: *out_id = of_parts(w, inst->op, b, WEFT_SCALAR_and); return NULL;
     case WEFT_SCALAR_eq:

@@ -84,7 +84,7 @@ static weft_inst_id legalize_cast(weft_inst_list *list, const weft_inst *inst, w
 
 static weft_status *legalize(weft_inst_list *list, const weft_inst *inst, weft_inst_id *out_id)
 {
-    if (inst->arg_count == 0 || inst->op == WEFT_SCALAR_select || inst->op == WEFT_SCALAR_bitcast) return NULL;
+    if (inst->arg_count == 0 || weft_scalar_is_choice(inst->op) || inst->op == WEFT_SCALAR_bitcast) return NULL;
     weft_dtype from = list->items[inst->args[inst->arg_count - 1]].dtype;
     if (inst->op == WEFT_SCALAR_cast && (weft_dtype_is_float16(from) || weft_dtype_is_float16(inst->dtype))) {
         *out_id = legalize_cast(list, inst, from);

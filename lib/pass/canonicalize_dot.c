@@ -3,12 +3,11 @@
  * Puts every dot into the form that a matrix library wants: operands come as batch, free, contracted axes of a and
  * batch, contracted, free axes of b, so that one that has to be copied is copied into that order; and a dot whose
  * result is only wanted with the free axes of b in front is the dot of b and a, and so is one for loops that is wanted
- * with an axis of a last. A product of a matrix and a vector has
- * the vector first where a free axis of the matrix lies innermost, and last where a contracted one does: sums run
- * across or along what lies in memory then. Permutes of operands are read through. A dot of 16-bit floats is summed in
- * f32 anyhow: a small one becomes a dot of f32 between casts, unless all are the library's; any other one is left to
- * the backend. requires: nothing. maintains: values except for the order of sums, guards. breaks: nothing; no permute
- * it adds can be merged away.
+ * with an axis of a last. A product of a matrix and a vector has the vector first where a free axis of the matrix lies
+ * innermost, and last where a contracted one does: sums run across or along what lies in memory then. Permutes of
+ * operands are read through. A dot of 16-bit floats is summed in f32 anyhow: a small one becomes a dot of f32 between
+ * casts, unless all are the library's; any other one is left to the backend. requires: nothing. maintains: values
+ * except for the order of sums, guards. breaks: nothing; no permute it adds can be merged away.
  */
 #include <string.h>
 #include "lib/pass/pass.h"

@@ -362,12 +362,16 @@ static weft_status *fill_families(compiler *c)
 
 /* ---- all of it ---- */
 
+/* Also in branches. */
 static bool has_loops(const weft_graph *graph)
 {
     bool found = false;
     for (uint32_t n = 0; n < graph->node_count && !found; n++) {
-        weft_op_id id = weft_op_id_of(weft_graph_node(graph, n)->op);
+        const weft_node *node = weft_graph_node(graph, n);
+        weft_op_id id = weft_op_id_of(node->op);
         found = id == WEFT_OP_fold || id == WEFT_OP_while;
+        for (size_t i = 0; i < node->op->attr_count && !found; i++)
+            found = node->op->attrs[i].kind == WEFT_ATTR_REGION && has_loops(node->attrs[i].region.graph);
     }
     return found;
 }

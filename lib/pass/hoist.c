@@ -70,23 +70,18 @@ static void classify(hoister *h)
     }
 }
 
-static weft_expr count_elements(const weft_graph *graph, const weft_type *type)
-{
-    return weft_shape_elements((weft_graph *)graph, type->shape);
-}
-
 /* Whether a captured value that the node is computed from is known to have as many elements. */
 static bool is_covered(hoister *h, uint32_t number)
 {
-    const weft_graph *graph = h->body->graph;
-    weft_expr count = count_elements(graph, &weft_graph_node(graph, number)->types[0]);
+    weft_graph *graph = h->body->graph;
+    weft_expr count = weft_shape_elements(graph, weft_graph_node(graph, number)->types[0].shape);
     weft_value value = {number, 0};
     weft_graph_mark(graph, 1, &value, h->visited);
     bool found = false;
     for (size_t i = h->own; i < h->body->parameters.count && !found; i++) {
         weft_tensor parameter = h->body->parameters.items[i];
         if (!h->visited[parameter.node]) continue;
-        weft_expr captured = count_elements(graph, &weft_graph_node(graph, parameter.node)->types[0]);
+        weft_expr captured = weft_shape_elements(graph, weft_graph_node(graph, parameter.node)->types[0].shape);
         found = weft_expr_always_nonnegative(graph->exprs, weft_expr_sub(graph->exprs, captured, count));
     }
     return found;
@@ -96,12 +91,12 @@ static bool is_covered(hoister *h, uint32_t number)
 static bool is_moderate(hoister *h, uint32_t number)
 {
     enum { FEW_TIMES = 4 };
-    const weft_graph *graph = h->body->graph;
-    weft_expr count = count_elements(graph, &weft_graph_node(graph, number)->types[0]);
+    weft_graph *graph = h->body->graph;
+    weft_expr count = weft_shape_elements(graph, weft_graph_node(graph, number)->types[0].shape);
     weft_expr all = weft_expr_constant(graph->exprs, 0);
     for (size_t i = 1; i < h->body->parameters.count; i++) {
         const weft_node *parameter = weft_graph_node(graph, h->body->parameters.items[i].node);
-        all = weft_expr_add(graph->exprs, all, count_elements(graph, &parameter->types[0]));
+        all = weft_expr_add(graph->exprs, all, weft_shape_elements(graph, parameter->types[0].shape));
     }
     weft_expr most = weft_expr_mul(graph->exprs, all, weft_expr_constant(graph->exprs, FEW_TIMES));
     return weft_expr_always_nonnegative(graph->exprs, weft_expr_sub(graph->exprs, most, count));

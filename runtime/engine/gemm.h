@@ -12,7 +12,8 @@
  * number gives two. The order of products in generated loops too (lib/lower/numerics.c). */
 #define WEFT_GEMM_TERMS 256
 
-/* What products of one dtype are computed with, on one ISA level. Bits are the same with all levels. */
+/* What products of one dtype are computed with, on one ISA level. Bits are the same with all levels, and other ones
+ * beyond them. */
 typedef struct weft_gemm_engine {
     const struct weft_gemm_kernel *kernel;   /* of real numbers */
     const struct weft_gemm_numbers *numbers; /* how elements become these */
@@ -34,7 +35,8 @@ extern const weft_gemm_engine weft_gemm_amx_engine_bf16;
 /* Of an ISA level; NULL for a dtype without products. Static. */
 const weft_gemm_engine *weft_gemm_engine_find(weft_isa level, weft_dtype dtype);
 
-/* The same for WEFT_PRODUCTS_FAST: by instructions that this process has and other bits, or those of the level. */
+/* The same for WEFT_PRODUCTS_FAST: by instructions that this process has and other bits, whatever the level, or that of
+ * the level. */
 const weft_gemm_engine *weft_gemm_engine_find_fast(weft_isa level, weft_dtype dtype);
 
 /* f16, bf16, f32, f64, c64, c128. */

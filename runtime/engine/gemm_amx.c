@@ -185,23 +185,28 @@ typedef struct work {
     int64_t row_sums;                    /* from one panel of rows to the next; 0: they are those of one */
 } work;
 
-/* Bytes of memory; `w` becomes the places in it. Where one panel of rows reads columns, fewer are packed, which are
- * nearer. */
+/* Bytes of memory; `w` becomes the places in it, if there is any. Where one panel of rows reads columns, fewer are
+ * packed, which are nearer. */
 static size_t plan(work *w, const weft_gemm_block *block, char *memory)
 {
     int64_t row_panels = count_of(block->left.count, LINES);
     bool is_packed = block->right.panels != NULL;
-    *w = (work){.block = block, .panels = count_of(least(block->right.count, COLUMNS), LINES), .right = memory};
+    *w = (work){.block = block, .panels = count_of(least(block->right.count, COLUMNS), LINES)};
     w->most = row_panels > 1 ? PACKED_TERMS : PACKED_TERMS / 2;
     int64_t steps = count_of(least(block->terms, w->most), TILE_TERMS);
-    w->left = w->right + (is_packed ? 0 : w->panels * steps * STEP_BYTES);
-    w->gathered = w->left + least(steps, TERMS / TILE_TERMS) * STEP_BYTES;
+    int64_t left = is_packed ? 0 : w->panels * steps * STEP_BYTES;
+    int64_t gathered = left + least(steps, TERMS / TILE_TERMS) * STEP_BYTES;
     bool gathers = !is_direct(&block->left) || !(is_packed || is_direct(&block->right));
-    char *sums = w->gathered + (gathers ? steps * STEP_BYTES : 0);
-    w->sums = (float *)sums;
-    if (block->terms <= TERMS) return (size_t)(sums - memory);
+    int64_t sums = gathered + (gathers ? steps * STEP_BYTES : 0);
+    if (memory != NULL) {
+        w->right = memory;
+        w->left = memory + left;
+        w->gathered = memory + gathered;
+        w->sums = (float *)(memory + sums);
+    }
+    if (block->terms <= TERMS) return (size_t)sums;
     w->row_sums = block->terms > w->most ? w->panels * SUMS : 0;
-    return (size_t)(sums - memory) + (size_t)(w->panels * SUMS + (row_panels - 1) * w->row_sums) * sizeof(float);
+    return (size_t)sums + (size_t)(w->panels * SUMS + (row_panels - 1) * w->row_sums) * sizeof(float);
 }
 
 static size_t bytes(const weft_gemm_block *block)

@@ -284,7 +284,7 @@ struct weft_build_request {
     const int64_t *specialized;
     bool is_limited;                 /* its runs have a memory limit: no step takes memory only to be faster */
     const weft_machine *machine;     /* that code is scheduled for */
-    weft_isa level;                  /* of the engines that constants are packed for */
+    weft_isa level;                  /* of the engines that operands are packed for */
     weft_pool *pool;                 /* the executor's */
     weft_cache *kernels;             /* the executor's: weft_kernel_code by canonical text and target */
     weft_store *store;               /* the executor's: optimised objects on disk, by target and text; NULL: none */

@@ -132,6 +132,36 @@ static weft_tensor fold(source *s, weft_fold_body inner)
     return weft_fold(weft_extent_of(s->trips), WEFT_TENSORS(s->x), inner, s, NULL);
 }
 
+static void folded(void *context, weft_tensor *out_results)
+{
+    const choice *c = context;
+    weft_fold(weft_extent_of(c->source->inner), WEFT_TENSORS(c->from), body, c->source, out_results);
+}
+
+static weft_tensor fold_in_branch(source *s, weft_fold_body inner)
+{
+    (void)inner;
+    choice c = {s, s->x};
+    weft_tensor most = weft_reduce_max(s->x, WEFT_INTS(0, 1), false);
+    return weft_cond(weft_lt(most, weft_full_like(most, 100)), 1, folded, negated, &c, NULL);
+}
+
+/* What follows the branch would take the memory of the matrix. */
+static void branching(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    choice c = {context, carried[0]};
+    weft_tensor y = weft_cond(weft_lt(index, weft_scalar(index.graph, WEFT_I64, 3)), 1, folded, negated, &c, NULL);
+    out_next[0] = product(y, product(transposed(y), y));
+}
+
+static weft_tensor fold_of_branches(source *s, weft_fold_body inner)
+{
+    source own = *s;
+    (void)inner;
+    own.w = weft_tanh(s->w); /* nothing else reads it */
+    return weft_fold(weft_extent_of(s->trips), WEFT_TENSORS(s->x), branching, &own, NULL);
+}
+
 static weft_tensor fold_both(source *s, weft_fold_body inner)
 {
     return weft_fold(weft_extent_of(s->trips), WEFT_TENSORS(s->x, s->w), inner, s, NULL);
@@ -178,6 +208,8 @@ static const struct {
     {"a matrix of the outer loop", fold_both, nested_changing, 3, 9, 1, false},
     {"few of the inner loop", fold_both, nested_changing, 9, 3, 0, false},
     {"in a branch", fold, chosen, 10, 0, 0, false},
+    {"a loop in a branch", fold_in_branch, NULL, 0, 10, 1, false},
+    {"a loop in a branch of a loop", fold_of_branches, NULL, 4, 10, 1, false},
     {"while", loop_while, NULL, 10, 0, 1, true},
 };
 enum { CASES = sizeof cases / sizeof *cases };
