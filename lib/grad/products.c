@@ -23,11 +23,12 @@ static bool is_long(weft_graph *graph, const weft_node *node)
     return terms >= LEAST_TERMS;
 }
 
-/* Marks what is not the same in every iteration. */
+/* Marks what is computed from what is carried. The rest is what a loop is there to have in parts: slices of a
+ * contraction, whose memory is limited. */
 static void mark_varying(const weft_gradient_loop *loop, bool *varies)
 {
     const weft_graph *graph = loop->body->graph;
-    for (size_t i = 0; i < loop->body->parameters.count - loop->captured; i++)
+    for (size_t i = 1; i < loop->body->parameters.count - loop->captured; i++)
         varies[loop->body->parameters.items[i].node] = true;
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const weft_node *node = weft_graph_node(graph, n);

@@ -48,7 +48,7 @@ typedef struct weft_gradient_back {
 } weft_gradient_back;
 
 /* Products of a body whose results are stored, since computing them again takes longer: at most a few times as many
- * elements as are carried. They are not the same in every iteration. */
+ * elements as are carried. They are computed from carried values. */
 weft_status *weft_gradient_choose_products(const weft_gradient_loop *loop, size_t *out_count,
                                            weft_tensor *out_products) WEFT_MUST_USE;
 
