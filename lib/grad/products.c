@@ -25,14 +25,14 @@ static bool is_long(weft_graph *graph, const weft_node *node)
 
 /* Marks what is computed from what is carried. The rest is what a loop is there to have in parts: slices of a
  * contraction, whose memory is limited. */
-static void mark_varying(const weft_gradient_loop *loop, bool *varies)
+static void mark_dependent(const weft_gradient_loop *loop, bool *depends)
 {
     const weft_graph *graph = loop->body->graph;
     for (size_t i = 1; i < loop->body->parameters.count - loop->captured; i++)
-        varies[loop->body->parameters.items[i].node] = true;
+        depends[loop->body->parameters.items[i].node] = true;
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const weft_node *node = weft_graph_node(graph, n);
-        for (uint32_t i = 0; i < node->input_count; i++) varies[n] = varies[n] || varies[node->inputs[i].node];
+        for (uint32_t i = 0; i < node->input_count; i++) depends[n] = depends[n] || depends[node->inputs[i].node];
     }
 }
 
@@ -51,19 +51,19 @@ weft_status *weft_gradient_choose_products(const weft_gradient_loop *loop, size_
 {
     weft_graph *graph = loop->body->graph;
     weft_expr_context *x = graph->exprs;
-    bool *varies = weft_gradient_allocate(loop->arena, graph->node_count, sizeof *varies);
+    bool *depends = weft_gradient_allocate(loop->arena, graph->node_count, sizeof *depends);
     uint8_t *live = weft_gradient_allocate(loop->arena, graph->node_count, sizeof *live);
     weft_expr left = weft_expr_constant(x, 0);
-    if (varies == NULL || live == NULL) return weft_status_out_of_memory();
+    if (depends == NULL || live == NULL) return weft_status_out_of_memory();
     WEFT_TRY(mark_live(loop, live));
-    mark_varying(loop, varies);
+    mark_dependent(loop, depends);
     for (size_t k = 0; k < loop->carried; k++)
         left = weft_expr_add(x, left, weft_shape_elements(graph, weft_tensor_shape(loop->context->inputs.items[k])));
     left = weft_expr_mul(x, left, weft_expr_constant(x, FEW_TIMES));
     *out_count = 0;
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const weft_node *node = weft_graph_node(graph, n);
-        bool may_be = live[n] && varies[n] && weft_op_id_of(node->op) == WEFT_OP_dot;
+        bool may_be = live[n] && depends[n] && weft_op_id_of(node->op) == WEFT_OP_dot;
         if (!may_be || node->types[0].shape.rank == WEFT_MAX_RANK || !is_long(graph, node)) continue;
         weft_expr rest = weft_expr_sub(x, left, weft_shape_elements(graph, node->types[0].shape));
         if (!weft_expr_always_nonnegative(x, rest)) continue;
