@@ -49,7 +49,8 @@ weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body bo
  * of derivatives (gradient.h) stores what is carried into each segment and into each iteration of one of them, instead
  * of all, and so computes every iteration once more: of 10,000 iterations in segments of 100 it stores 200. Of each
  * iteration of that one segment it stores products of carried values, too, up to four times as many elements as are
- * carried. A length of 0 stands for the square root of a constant number of iterations, rounded up, and for 64 otherwise.
+ * carried. A length of 0 stands for the square root of a constant number of iterations, rounded up, and for 64
+ * otherwise.
  */
 weft_tensor weft_fold_in_segments(weft_extent trips, weft_extent length, weft_tensors initial, weft_fold_body body,
                                   void *context, weft_tensor *out_results);
