@@ -188,10 +188,24 @@ static weft_tensor pull_side(const weft_gradient_context *c, size_t side)
     return weft_permute(made, (weft_ints){rank, order});
 }
 
+/* Whether an operand is an input, in any order of axes. */
+static bool is_parameter(weft_tensor x)
+{
+    const weft_node *node = weft_graph_node(x.graph, x.node);
+    while (weft_op_id_of(node->op) == WEFT_OP_permute || weft_op_id_of(node->op) == WEFT_OP_reshape)
+        node = weft_graph_node(x.graph, node->inputs[0].node);
+    return weft_op_id_of(node->op) == WEFT_OP_input;
+}
+
+/* That of an input comes first, since steps are in the order in which they are traced: no step needs it, and the memory
+ * of the other operand is free after it, before the cotangent of that takes as much. */
 static weft_status *vjp_dot(const weft_gradient_context *c, weft_tensor *out_values)
 {
-    for (size_t side = 0; side < 2; side++)
+    size_t first = is_parameter(c->inputs.items[1]) ? 1 : 0;
+    for (size_t i = 0; i < 2; i++) {
+        size_t side = first ^ i;
         if (c->needs[side]) out_values[side] = pull_side(c, side);
+    }
     return NULL;
 }
 

@@ -242,6 +242,10 @@ static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
             fusion->materialized[weft_graph_node(graph, n)->inputs[0].node] = 1;
             settled = false;
         }
+        if (role == WEFT_ROLE_KERNEL && shared[n] && weft_fusion_stores_repeated(fusion, n)) {
+            role = WEFT_ROLE_INLINE;
+            settled = false;
+        }
         fusion->roles[n] = (uint8_t)role;
         bool own = weft_role_has_memory((uint8_t)role);
         pass_root(fusion, n, own, !own && shared[n], shared);

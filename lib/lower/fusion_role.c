@@ -3,8 +3,6 @@
 #include "lib/lower/fusion_rules.h"
 #include "lib/lower/product.h"
 
-/* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
-#define CHEAP_TO_REPEAT 16u
 /* A product of more multiplications, with sums of more terms, is computed in tiles that fill the registers. */
 #define LARGE_STAGE (16 * 16 * 16)
 #define LARGE_STAGE_TERMS 8
@@ -161,5 +159,5 @@ weft_role weft_fusion_role_of(const weft_fusion *fusion, uint32_t n, uint32_t ro
     }
     if (is_repeated(fusion, n)) return WEFT_ROLE_KERNEL;
     if (is_second_product(fusion, n, root)) return WEFT_ROLE_KERNEL;
-    return shared && fusion->weights[n] > CHEAP_TO_REPEAT ? WEFT_ROLE_KERNEL : WEFT_ROLE_INLINE;
+    return shared && fusion->weights[n] > WEFT_FUSION_CHEAP_TO_REPEAT ? WEFT_ROLE_KERNEL : WEFT_ROLE_INLINE;
 }

@@ -11,6 +11,8 @@
 
 /* A transcendental function in operations. */
 #define WEFT_FUSION_FUNCTION_WEIGHT 12u
+/* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
+#define WEFT_FUSION_CHEAP_TO_REPEAT 16u
 
 /* What is computed from a node: a product, through whatever is in between; an elementwise op, at once. */
 enum { WEFT_FUSION_READ_BY_PRODUCT = 1, WEFT_FUSION_READ_BY_ELEMENTWISE = 2 };
@@ -36,6 +38,9 @@ uint32_t weft_fusion_kernel_weight(const weft_fusion *fusion, uint32_t node);
 /* From the first node to the last: the cost of recomputing each, memory for those that would make a kernel too large,
  * and which follow stages. */
 void weft_fusion_weigh(weft_fusion *fusion, const uint8_t *live);
+/* Whether an elementwise value that several kernels read would be stored only because values that it repeats are costly:
+ * then it stores those, which have fewer elements. */
+bool weft_fusion_stores_repeated(const weft_fusion *fusion, uint32_t node);
 
 /* ---- who computes it (fusion_role.c) ---- */
 

@@ -114,6 +114,38 @@ uint32_t weft_fusion_kernel_weight(const weft_fusion *fusion, uint32_t n)
     return weight;
 }
 
+/* The operand of a broadcast that repeats what takes more than a read, node + 1; or 0. */
+static uint32_t costly_repeated(const weft_fusion *fusion, const weft_node *node)
+{
+    if (weft_op_id_of(node->op) != WEFT_OP_broadcast) return 0;
+    uint32_t operand = node->inputs[0].node;
+    const weft_node *source = weft_graph_node(fusion->compiled->graph, operand);
+    bool is_costly = source->op->op_class == WEFT_CLASS_ELEMENTWISE && fusion->weights[operand] > 1;
+    return is_costly && source->types[0].shape.rank > 0 ? operand + 1 : 0;
+}
+
+/* What an element costs where costly values that it repeats are stored, which `store` does; or more than `most`. */
+static uint32_t weigh_rest(const weft_fusion *fusion, uint32_t n, uint32_t most, bool store)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
+    uint32_t weight = fusion->weights[n] <= 1 ? fusion->weights[n] : own_weight(node);
+    uint32_t repeated = costly_repeated(fusion, node);
+    if (repeated != 0 && store) fusion->materialized[repeated - 1] = 1;
+    if (repeated != 0 || fusion->weights[n] <= 1) return weight;
+    for (uint32_t i = 0; i < node->input_count && weight <= most; i++)
+        weight += weigh_rest(fusion, node->inputs[i].node, most, store);
+    return weight;
+}
+
+bool weft_fusion_stores_repeated(const weft_fusion *fusion, uint32_t n)
+{
+    bool is_elementwise = weft_graph_node(fusion->compiled->graph, n)->op->op_class == WEFT_CLASS_ELEMENTWISE;
+    if (!is_elementwise || fusion->materialized[n]) return false;
+    if (weigh_rest(fusion, n, WEFT_FUSION_CHEAP_TO_REPEAT, false) > WEFT_FUSION_CHEAP_TO_REPEAT) return false;
+    weigh_rest(fusion, n, WEFT_FUSION_CHEAP_TO_REPEAT, true);
+    return true;
+}
+
 void weft_fusion_weigh(weft_fusion *fusion, const uint8_t *live)
 {
     const weft_graph *graph = fusion->compiled->graph;

@@ -144,6 +144,46 @@ static void checkpoints_nest_and_differentiate_twice(void **state)
     scene_destroy(&s);
 }
 
+/* ---- what derivatives keep ---- */
+
+/* The peak of the gradients of the sum of squares of `y`, in arrays of the size of x. */
+static double peak_of_gradients(scene *s, weft_tensor y)
+{
+    weft_tensor gradients[2];
+    weft_array *results[2];
+    weft_grad(weft_reduce_sum(weft_mul(y, y), WEFT_INTS(0, 1), false), WEFT_TENSORS(s->x, s->w), gradients);
+    size_t peak = run(s, (weft_tensors){2, gradients}, -1, results);
+    for (int i = 0; i < 2; i++) {
+        assert_true(isfinite(((float *)weft_array_data(results[i]))[0]));
+        weft_array_release(results[i]);
+    }
+    return (double)peak / (ROWS * WIDTH * sizeof(float));
+}
+
+/* The rows that the product reads, and its result; of what the norm computed before its scale, a number for each row.
+ */
+static void norms_keep_a_number_for_each_row(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor scale = weft_reduce_sum(s.w, WEFT_INTS(0), false);
+    weft_tensor rows = weft_layer_norm(s.x, -1, &(weft_norm_options){.scale = scale});
+    double peak = peak_of_gradients(&s, weft_matmul(rows, s.w));
+    assert_true(peak > 2 && peak < 2.5);
+    scene_destroy(&s);
+}
+
+/* What the second product reads is over before its cotangent is there, which is computed from that of the product. */
+static void gradients_by_inputs_come_first(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor hidden = weft_gelu(weft_matmul(s.x, s.w));
+    double peak = peak_of_gradients(&s, weft_matmul(hidden, s.w));
+    assert_true(peak > 4 && peak < 4.5);
+    scene_destroy(&s);
+}
+
 /* ---- loops in segments, and with few iterations stored ---- */
 
 typedef enum loop_kind {
@@ -666,6 +706,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checkpoints_change_no_bit_and_take_less),
         cmocka_unit_test(checkpoints_nest_and_differentiate_twice),
+        cmocka_unit_test(norms_keep_a_number_for_each_row),
+        cmocka_unit_test(gradients_by_inputs_come_first),
         cmocka_unit_test(segments_change_no_bit),
         cmocka_unit_test(segments_take_a_twentieth),
         cmocka_unit_test(snapshots_change_no_bit),
