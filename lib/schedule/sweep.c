@@ -421,10 +421,8 @@ weft_status *weft_kernel_sweep(weft_kernel *kernel, uint32_t width, int64_t chun
 
 int64_t weft_kernel_find_sweep(const weft_kernel *kernel, const weft_machine *machine)
 {
-    enum { MOST_VECTOR_BYTES = 32 };
     int64_t extent, columns, chunks = machine->threads;
-    if (machine->vector_bytes > MOST_VECTOR_BYTES || weft_kernel_sweep_refusal(kernel, FEWEST_COLUMNS) != NULL)
-        return 0;
+    if (weft_kernel_sweep_refusal(kernel, FEWEST_COLUMNS) != NULL) return 0;
     if (!weft_expr_is_constant(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &columns)) return 0;
     if (columns < FEWEST_COLUMNS || !reads_far_rows(kernel, machine)) return 0;
     for (uint32_t r = 0; r + 1 < kernel->range_count; r++)
