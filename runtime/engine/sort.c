@@ -192,7 +192,9 @@ typedef struct sorter {
     const weft_key_sort *vectors;
     weft_key_take *take; /* of adjacent elements; NULL: one by one */
     weft_key_put *put;
-    weft_key_skip *skip; /* NULL: nothing is passed over */
+    int64_t take_step, put_step; /* from one element of a row to the next where it is taken and put: call's, or 1 where
+                                  * rows side by side are transposed */
+    weft_key_skip *skip;         /* NULL: nothing is passed over */
     int64_t row_count, part_count, part_bytes;
     int64_t together; /* rows that are sorted at a time */
     bool is_direct;   /* from elements to elements, without a row of keys between */
@@ -240,7 +242,7 @@ static bool take_row(const sorter *s, const char *in, void *keys)
 {
     const key_form form = {s->method, s->call->positions};
     const weft_key_map map = s->map;
-    int64_t step = s->call->in_step * (int64_t)map.size;
+    int64_t step = s->take_step * (int64_t)map.size;
     uint64_t lost = 0;
     if (s->take != NULL) return s->take(&s->map, in, s->call->length, keys);
     for (int64_t i = 0; i < s->call->length; i++) {
@@ -253,7 +255,7 @@ static bool take_row(const sorter *s, const char *in, void *keys)
 
 static void put_positions(const sorter *s, const void *keys, char *out)
 {
-    int64_t step = s->call->out_step * (int64_t)sizeof(int64_t);
+    int64_t step = s->put_step * (int64_t)sizeof(int64_t);
     for (int64_t i = 0; i < s->wanted; i++) store(out + i * step, sizeof(int64_t), (uint64_t)get_position(s, keys, i));
 }
 
@@ -302,15 +304,26 @@ static void put_lost(const sorter *s, int64_t nans, const char *in, char *out)
 static void put_elements(const sorter *s, const void *keys, char *out)
 {
     size_t size = s->map.size;
-    int64_t step = s->call->out_step * (int64_t)size;
+    int64_t step = s->put_step * (int64_t)size;
     for (int64_t i = 0; i < s->wanted; i++) store(out + i * step, size, weft_key_bits64(&s->map, get_key(s, keys, i)));
 }
 
-static void put_row(const sorter *s, const void *keys, const char *in, char *out, bool lost)
+/* Bytes of what is put for a key. */
+static size_t put_size(const sorter *s)
+{
+    return s->call->positions ? sizeof(int64_t) : s->map.size;
+}
+
+static void put_keys(const sorter *s, const void *keys, char *out)
 {
     if (s->put != NULL) s->put(&s->map, keys, s->wanted, out);
     else if (s->call->positions) put_positions(s, keys, out);
     else put_elements(s, keys, out);
+}
+
+static void put_row(const sorter *s, const void *keys, const char *in, char *out, bool lost)
+{
+    put_keys(s, keys, out);
     if (lost && !s->call->positions) put_lost(s, count_nans(s, keys), in, out);
 }
 
@@ -422,49 +435,85 @@ static int64_t pitch(const sorter *s)
     return s->call->length * (int64_t)key_bytes[s->method] + LINE;
 }
 
-/* Whether a key does not give its element back. */
-INLINE bool take_across(const sorter *s, const char *in, int64_t count, char *keys, size_t size, key_form form)
+/* Elements that lie side by side in the array, to or from a place in each of `count` rows. */
+INLINE void read_line(const char *line, int64_t count, char *rows, int64_t next, size_t size)
 {
-    const weft_key_map map = s->map;
-    const int64_t length = s->call->length, step = s->call->in_step * (int64_t)size, next = pitch(s);
-    uint64_t lost = 0;
-    for (int64_t i = 0; i < length; i++)
-        for (int64_t r = 0; r < count; r++) {
-            uint64_t bits = load(in + i * step + r * (int64_t)size, size);
-            lost |= weft_key_loses64(&map, bits);
-            set_key(form, keys + r * next, i, weft_key_of64(&map, bits), i);
-        }
-    return lost != 0;
+    for (int64_t r = 0; r < count; r++) memcpy(rows + r * next, line + r * (int64_t)size, size);
 }
 
-static void put_across(const sorter *s, const char *keys, int64_t count, char *out)
+INLINE void write_line(char *line, int64_t count, const char *rows, int64_t next, size_t size)
 {
-    const int64_t step = s->call->out_step, next = pitch(s), size = (int64_t)s->map.size;
-    for (int64_t i = 0; i < s->wanted; i++)
-        for (int64_t r = 0; r < count; r++) {
-            int64_t at = i * step + r;
-            if (s->call->positions) store(out + at * 8, 8, (uint64_t)get_position(s, keys + r * next, i));
-            else store(out + at * size, s->map.size, weft_key_bits64(&s->map, get_key(s, keys + r * next, i)));
-        }
+    for (int64_t r = 0; r < count; r++) memcpy(line + r * (int64_t)size, rows + r * next, size);
+}
+
+/* Rows of adjacent elements in `keys`, out of the array and into it: mostly a whole line of the cache of them. */
+INLINE void gather(const sorter *s, const char *in, int64_t count, char *keys, size_t size)
+{
+    const int64_t whole = LINE / (int64_t)size, next = pitch(s);
+    for (int64_t i = 0; i < s->call->length; i++, in += s->call->in_step * (int64_t)size, keys += size) {
+        if (count == whole) read_line(in, whole, keys, next, size);
+        else read_line(in, count, keys, next, size);
+    }
+}
+
+INLINE void spread(const sorter *s, const char *keys, int64_t count, char *out, size_t size)
+{
+    const int64_t whole = LINE / (int64_t)size, next = pitch(s);
+    for (int64_t i = 0; i < s->wanted; i++, out += s->call->out_step * (int64_t)size, keys += size) {
+        if (count == whole) write_line(out, whole, keys, next, size);
+        else write_line(out, count, keys, next, size);
+    }
+}
+
+static void gather_across(const sorter *s, const char *in, int64_t count, char *keys)
+{
+    switch (s->map.size) {
+    case 1: gather(s, in, count, keys, 1); return;
+    case 2: gather(s, in, count, keys, 2); return;
+    case 4: gather(s, in, count, keys, 4); return;
+    default: gather(s, in, count, keys, 8);
+    }
+}
+
+static void spread_across(const sorter *s, const char *keys, int64_t count, char *out)
+{
+    switch (put_size(s)) {
+    case 1: spread(s, keys, count, out, 1); return;
+    case 2: spread(s, keys, count, out, 2); return;
+    case 4: spread(s, keys, count, out, 4); return;
+    default: spread(s, keys, count, out, 8);
+    }
+}
+
+/* Sorts adjacent elements where they are, with room for as many keys in `other`. How many of them are NaNs, or -1 when
+ * cancelled. */
+static int64_t sort_in_place(const sorter *s, char *row, char *other, bool *lost)
+{
+    memcpy(other, row, (size_t)s->call->length * s->map.size);
+    *lost |= take_row(s, other, row);
+    const char *sorted = sort_keys(s, row, other, s->call->length);
+    if (sorted == NULL) return -1;
+    int64_t nans = s->call->positions ? 0 : count_nans(s, sorted);
+    char *elements = sorted == row ? other : row;
+    put_keys(s, sorted, elements);
+    if (elements == other) memcpy(row, other, (size_t)s->wanted * put_size(s));
+    return nans;
 }
 
 /* False when cancelled. */
 static bool sort_across(const sorter *s, const char *in, int64_t count, char *keys, char *out)
 {
-    const key_form form = {s->method, s->call->positions};
     const int64_t next = pitch(s), size = (int64_t)s->map.size;
-    char *other = keys + s->together * next;
-    bool is_plain = s->method == VECTORS_32 && size == 4;
-    bool lost = is_plain ? take_across(s, in, count, keys, 4, (key_form){VECTORS_32, false})
-                         : take_across(s, in, count, keys, s->map.size, form);
+    int64_t nans[LINE];
+    bool lost = false;
+    gather_across(s, in, count, keys);
     for (int64_t r = 0; r < count; r++) {
-        const void *sorted = sort_keys(s, keys + r * next, other, s->call->length);
-        if (sorted == NULL) return false;
-        if (sorted == other) memcpy(keys + r * next, other, (size_t)(next - LINE));
+        nans[r] = sort_in_place(s, keys + r * next, keys + s->together * next, &lost);
+        if (nans[r] < 0) return false;
     }
-    put_across(s, keys, count, out);
+    spread_across(s, keys, count, out);
     for (int64_t r = 0; lost && !s->call->positions && r < count; r++)
-        put_lost(s, count_nans(s, keys + r * next), in + r * size, out + r * size);
+        put_lost(s, nans[r], in + r * size, out + r * size);
     return true;
 }
 
@@ -477,8 +526,7 @@ static const char *in_row(const sorter *s, int64_t row)
 
 static char *out_row(const sorter *s, int64_t row)
 {
-    int64_t size = (int64_t)(s->call->positions ? sizeof(int64_t) : s->map.size);
-    return s->out + row_offset(s->call, s->call->out_strides, row) * size;
+    return s->out + row_offset(s->call, s->call->out_strides, row) * (int64_t)put_size(s);
 }
 
 static void sort_short_rows(const sorter *s, int64_t first, int64_t count, char *keys)
@@ -591,6 +639,8 @@ static void choose_method(sorter *s, size_t cache_bytes)
     bool has_vectors = s->method == VECTORS_32 || s->method == VECTORS_64;
     s->together = has_vectors && call->length <= WEFT_KEY_SHORT ? SHORT_ROWS : 1;
     s->room = call->length;
+    s->take_step = call->in_step;
+    s->put_step = call->out_step;
     s->take = has_vectors && call->in_step == 1 ? s->vectors->take : NULL;
     s->put = has_vectors && call->out_step == 1 ? s->vectors->put : NULL;
     s->skip = s->vectors != NULL && call->in_step == 1 ? s->vectors->skip : NULL;
@@ -605,6 +655,10 @@ static void choose_method(sorter *s, size_t cache_bytes)
                    (s->vectors->sort_row32 != NULL || s->vectors->sort_row64 != NULL);
     s->together = rows_across(s, cache_bytes);
     s->is_across = s->together > 1;
+    if (!s->is_across) return;
+    s->take_step = s->put_step = 1;
+    s->take = has_vectors ? s->vectors->take : NULL;
+    s->put = has_vectors ? s->vectors->put : NULL;
 }
 
 /* Of one part. */
