@@ -128,8 +128,23 @@ static bool is_same_extent(const region_plan *plan, weft_extent x, weft_extent y
     return weft_space_extent(space, x) == weft_space_extent(space, y);
 }
 
-/* Whether iteration n of a fold writes row n of carried value `i`, of as many rows, and nothing reads it. */
-static bool is_written_by_rows(const region_plan *plan, uint32_t i)
+/* What the index is multiplied by to give `place`; 0: it is something else. */
+static int64_t factor_of(const variant_builder *body, uint32_t index, uint32_t place)
+{
+    const weft_node *node = weft_graph_node(body->graph, place);
+    if (place == index) return 1;
+    if (weft_op_id_of(node->op) != WEFT_OP_mul) return 0;
+    size_t side = node->inputs[0].node == index ? 1 : 0;
+    const weft_node *factor = weft_graph_node(body->graph, node->inputs[side].node);
+    if (node->inputs[1 - side].node != index || weft_op_id_of(factor->op) != WEFT_OP_constant) return 0;
+    int64_t value;
+    memcpy(&value, factor->attrs[2].data, sizeof value);
+    return value;
+}
+
+/* Whether iteration n of a fold writes block n of carried value `i`, of as many blocks, and nothing reads it. Blocks
+ * are the value cut along its outermost axis of more than one element. */
+static bool is_written_by_blocks(const region_plan *plan, uint32_t i)
 {
     const variant_builder *body = plan->step.parts[0];
     const weft_compiled *compiled = body->compiled;
@@ -137,14 +152,20 @@ static bool is_written_by_rows(const region_plan *plan, uint32_t i)
     const weft_node *update = weft_graph_node(body->graph, compiled->outputs[i].node);
     uint32_t index = compiled->inputs[0], parameter = compiled->inputs[1 + i];
     if (weft_op_id_of(update->op) != WEFT_OP_dynamic_update_slice || update->input_count != 3) return false;
-    if (update->attrs[0].ints.items[0] != 0 || update->inputs[2].node != index) return false;
     if (update->inputs[0].node != parameter || count_uses(body, update->inputs[0]) > 1) return false;
-    weft_shape rows = update->types[0].shape, row = weft_value_type(body->graph, update->inputs[1])->shape;
-    if (!is_same_extent(plan, rows.extents[0], plan->node->attrs[0].extents.extents[0])) return false;
-    bool is_whole = is_same_extent(plan, row.extents[0], weft_extent_of(1));
-    for (size_t axis = 1; axis < rows.rank; axis++)
-        is_whole = is_whole && is_same_extent(plan, rows.extents[axis], row.extents[axis]);
-    return is_whole;
+    weft_shape whole = update->types[0].shape, block = weft_value_type(body->graph, update->inputs[1])->shape;
+    size_t cut = (size_t)update->attrs[0].ints.items[0];
+    int64_t size = factor_of(body, index, update->inputs[2].node);
+    if (size < 1 || !is_same_extent(plan, block.extents[cut], weft_extent_of(size))) return false;
+    weft_space *space = &plan->builder->space;
+    weft_expr trips = weft_space_extent(space, plan->node->attrs[0].extents.extents[0]);
+    weft_expr rows = weft_expr_mul(space->exprs, trips, weft_expr_constant(space->exprs, size));
+    bool is_written = weft_space_extent(space, whole.extents[cut]) == rows;
+    for (size_t axis = 0; axis < whole.rank; axis++) {
+        weft_extent along = axis < cut ? weft_extent_of(1) : block.extents[axis];
+        is_written = is_written && (axis == cut || is_same_extent(plan, whole.extents[axis], along));
+    }
+    return is_written;
 }
 
 /* Carried value `i`, one number everywhere, is written in its result right before the loop, if it is ever read. */
@@ -155,7 +176,7 @@ static weft_status *begin_uniform(region_plan *plan, uint32_t i)
     uint32_t target = weft_builder_memory(builder, (weft_value){plan->number, i});
     builder->begun[node]++;
     plan->operand_buffers[i] = plan->carried[i].result;
-    if (is_written_by_rows(plan, i)) return NULL;
+    if (is_written_by_blocks(plan, i)) return NULL;
     planned_step *step = &builder->steps[builder->step_count++];
     *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = node, .target = target};
     return weft_lower_root(&builder->lowering, node, WEFT_LOWER_WHOLE, target, &step->lowered);

@@ -13,7 +13,7 @@
 #include "lib/grad/grad.h"
 
 enum {
-    SCORES = 1 << 19,     /* of a block, where extents are known */
+    SCORES = 1 << 18,     /* of a block, where extents are known */
     FEW_SCORES = 1 << 14, /* that do not pay for a loop */
     FEW_ROWS = 64,        /* of a block, at least */
     ROWS = 128,           /* of a block, where the number of keys is not known */
@@ -294,13 +294,15 @@ static weft_extent blocks_along(const batches *b, size_t axis)
 
 static void fill_corner(const batches *b, weft_tensor index, corner *out)
 {
+    size_t outermost = 0;
+    while (outermost + 1 < b->axes && weft_extent_is_value(blocks_along(b, outermost), 1)) outermost++;
     out->count = 0;
-    for (size_t axis = b->axes; axis-- > 0;) {
+    for (size_t axis = b->axes; axis-- > outermost;) {
         weft_extent along = blocks_along(b, axis);
         int64_t size = axis + 1 == b->axes ? b->size : 1;
         if (weft_extent_is_value(along, 1)) continue;
-        weft_tensor start = axis == 0 ? index : weft_remainder(index, weft_extent_like(index, along));
-        index = axis == 0 ? index : weft_div(index, weft_extent_like(index, along));
+        weft_tensor start = axis == outermost ? index : weft_remainder(index, weft_extent_like(index, along));
+        index = axis == outermost ? index : weft_div(index, weft_extent_like(index, along));
         out->axes[out->count] = (int64_t)axis;
         out->starts[out->count] = weft_mul(start, weft_scalar_like(start, (double)size));
         out->sizes[out->count++] = weft_extent_of(size);
