@@ -18,9 +18,15 @@ static weft_tensor times(weft_tensor x, double factor)
     return weft_mul(x, number(x, factor));
 }
 
+static bool is_complex(weft_tensor x)
+{
+    return weft_dtype_info_of(weft_tensor_dtype(x))->kind == WEFT_KIND_COMPLEX;
+}
+
+/* An imaginary zero keeps its sign, which says on which side of a branch cut x is. */
 static weft_tensor plus(weft_tensor x, double term)
 {
-    return weft_add(x, number(x, term));
+    return is_complex(x) ? weft_sub(x, number(x, -term)) : weft_add(x, number(x, term));
 }
 
 static weft_tensor over(double value, weft_tensor x)
@@ -31,12 +37,8 @@ static weft_tensor over(double value, weft_tensor x)
 /* 1 - x^2 without cancellation. */
 static weft_tensor one_less_square(weft_tensor x)
 {
-    return weft_mul(weft_sub(number(x, 1), x), plus(x, 1));
-}
-
-static bool is_complex(weft_tensor x)
-{
-    return weft_dtype_info_of(weft_tensor_dtype(x))->kind == WEFT_KIND_COMPLEX;
+    weft_tensor one_less = is_complex(x) ? weft_neg(plus(x, -1)) : weft_sub(number(x, 1), x);
+    return weft_mul(one_less, plus(x, 1));
 }
 
 /* ---- slopes: of op(x, ..) = y by operand `i` ---- */
