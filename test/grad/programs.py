@@ -48,7 +48,7 @@ def check(options, seed):
         return "no floats"
     if done.returncode == FAILED and re.search("out of range|must equal|must be at most|is outside", done.stderr):
         return "drawn data do not fit"
-    if all("nan" in line for line in re.findall("wrong: .*", done.stdout)) and "are wrong" in done.stderr:
+    if all("nan" in line for line in re.findall("wrong: .*", done.stdout)) and re.search("(is|are) wrong", done.stderr):
         return "NaN beside a branch not taken"
     print(f"{seed}: {done.stdout}{done.stderr}", end="")
     return "wrong"

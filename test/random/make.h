@@ -157,4 +157,5 @@ MAKE(perceptron);
 MAKE(outer_reduction);
 MAKE(repeated_heads);
 MAKE(updated_tables);
+MAKE(slope);
 #endif

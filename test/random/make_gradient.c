@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Derivatives of short formulas over what a program has. */
+/* Derivatives of short formulas over what a program has, and of what it computes. */
+#include "lib/graph/graph.h"
 #include "test/random/make.h"
 
 #define UNUSED (void)g, (void)call
@@ -74,4 +75,46 @@ MAKE(custom_gradient)
     const weft_gradient_rule rule = {.vjp = pull_product};
     weft_tensor made = weft_custom_gradient(WEFT_TENSORS(x, x), 1, product, NULL, &rule, NULL);
     return draw_chance(g, 2) ? made : weft_grad(total(g, made), WEFT_TENSORS(x), NULL);
+}
+
+/* ---- of any values ---- */
+
+static bool is_inexact(weft_tensor x)
+{
+    return (DRAW_INEXACT & (1u << weft_tensor_dtype(x))) != 0;
+}
+
+/* One of the inexact values that y is computed from, or y. */
+static weft_tensor draw_origin(generator *g, weft_tensor y)
+{
+    for (bool goes_on = true; goes_on;) {
+        const weft_node *node = weft_graph_node(y.graph, y.node);
+        weft_tensor found = y;
+        for (size_t i = 0, count = 0; i < node->input_count; i++) {
+            weft_tensor input = {y.graph, node->inputs[i].node, node->inputs[i].output};
+            if (is_inexact(input) && draw_chance(g, ++count)) found = input;
+        }
+        goes_on = found.node != y.node && !draw_chance(g, 6);
+        y = found;
+    }
+    return y;
+}
+
+static weft_tensor pull_from(weft_tensor y, weft_tensor x)
+{
+    return weft_vjp(WEFT_TENSORS(y), WEFT_TENSORS(weft_cos(y)), WEFT_TENSORS(x), NULL);
+}
+
+static weft_tensor push_to(weft_tensor y, weft_tensor x)
+{
+    return weft_jvp(WEFT_TENSORS(y), WEFT_TENSORS(x), WEFT_TENSORS(weft_cos(x)), NULL);
+}
+
+MAKE(slope)
+{
+    (void)call;
+    weft_tensor origin = draw_origin(g, x);
+    weft_tensor first = draw_chance(g, 3) ? push_to(x, origin) : pull_from(x, origin);
+    if (!weft_tensor_is_valid(first) || draw_chance(g, 2)) return first;
+    return draw_chance(g, 2) ? push_to(first, origin) : pull_from(first, origin);
 }
