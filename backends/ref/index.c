@@ -3,6 +3,7 @@
 #include "backends/ref/ref.h"
 #include <inttypes.h>
 #include <string.h>
+#include "lib/graph/indexing.h"
 
 static bool contains(weft_ints list, size_t value)
 {
@@ -112,6 +113,17 @@ weft_status *weft_reference_scatter(const weft_reference_call *call)
 
 /* ---- dynamic slices ---- */
 
+static weft_status *start_error(const weft_reference_call *call, int64_t start, int64_t axis, int64_t last)
+{
+    static const weft_op_def loop = {.name = WEFT_BOUND_OP};
+    weft_reference_call of_loop = *call;
+    of_loop.op = &loop;
+    if (weft_indexing_is_bound(call->graph, weft_graph_node(call->graph, call->node)))
+        return weft_reference_error(&of_loop, WEFT_DATA_ERROR, WEFT_BOUND_SENTENCE);
+    return weft_reference_error(call, WEFT_DATA_ERROR,
+                                "start %" PRId64 " on axis %" PRId64 " is outside [0, %" PRId64 "]", start, axis, last);
+}
+
 /* The part of `view` of the shape `sizes` that begins at the starts. */
 static weft_status *part_of(const weft_reference_call *call, size_t first, const weft_view *view, const int64_t *sizes,
                             weft_view *out_part)
@@ -121,10 +133,7 @@ static weft_status *part_of(const weft_reference_call *call, size_t first, const
     for (size_t i = 0; i < axes.count; i++) {
         int64_t axis = axes.items[i], start = integer_at(&call->inputs[first + i], NULL);
         int64_t last = view->shape[axis] - sizes[axis];
-        if (start < 0 || start > last)
-            return weft_reference_error(call, WEFT_DATA_ERROR,
-                                        "start %" PRId64 " on axis %" PRId64 " is outside [0, %" PRId64 "]", start,
-                                        axis, last);
+        if (start < 0 || start > last) return start_error(call, start, axis, last);
         from[axis] = start;
     }
     *out_part = *view;

@@ -173,7 +173,8 @@ static void maybe_go_on(void *context, weft_tensor index, const weft_tensor *car
     weft_cond(w->condition(w->context, carried), w->count, go_on, stay, w, out_next);
 }
 
-/* `x`, which is an error of the run where `again` is true: then there is no element of that number. */
+/* `x`, which is an error of the run where `again` is true: then there is no element of that number. The error says what
+ * it means (weft_indexing_is_bound). */
 static weft_tensor ended(weft_tensor x, weft_tensor again)
 {
     weft_shape shape = weft_tensor_shape(x);

@@ -376,9 +376,8 @@ static weft_status *pull_in(weft_gradient_back *p, weft_tensor *out_values)
     size_t at = 0;
     for (size_t k = 0; k < p->loop.carried; k++)
         if (weft_tensor_rank(c->inputs.items[k]) == WEFT_MAX_RANK)
-            return weft_status_create(c->graph->allocator, WEFT_UNSUPPORTED, "fold",
-                                      "fold: carried value %zu has rank %d, and its values have no tensor", k,
-                                      WEFT_MAX_RANK);
+            return weft_gradient_refuse(c, "fold", "carried value %zu has rank %d, and its values have no tensor", k,
+                                        WEFT_MAX_RANK);
     for (size_t k = 0; k < p->body.results.count; k++) p->buffers[k] = placeholder(p, k);
     fill_initial(p);
     if (p->count == 0) return NULL;

@@ -72,6 +72,9 @@ weft_tensor weft_gradient_add(weft_tensor a, weft_tensor b);
 weft_tensor weft_gradient_conj(weft_tensor x);
 /* g d of a cotangent or tangent and a slope, 0 where g is 0 and d is not finite. */
 weft_tensor weft_gradient_scale(weft_tensor g, weft_tensor d);
+/* UNSUPPORTED by `function`: the sentence, and where what has no derivative was traced. */
+weft_status *weft_gradient_refuse(const weft_gradient_context *context, const char *function, const char *format, ...)
+    WEFT_FORMAT(3, 4) WEFT_MUST_USE;
 /* Of cotangents of `inputs` by weft_gradient_pull, where one that is there twice has the whole twice: the first keeps
  * it. */
 void weft_gradient_drop_repeated(weft_tensors inputs, weft_tensor *out_values);

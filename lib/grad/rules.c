@@ -2,6 +2,8 @@
 /* Finding rules, and what they share. */
 #include <weft/elementwise.h>
 #include <weft/shape.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include "lib/composite/composite.h"
 #include "lib/grad/grad.h"
 #include "lib/trace/trace.h"
@@ -34,6 +36,21 @@ weft_tensor weft_gradient_scale(weft_tensor g, weft_tensor d)
 {
     weft_tensor product = weft_select(find_dead(g, d), zero_like(g), weft_mul(g, d));
     return weft_composite_as(WEFT_COMPOSED_scale, WEFT_TENSORS(g, d), NULL, product);
+}
+
+weft_status *weft_gradient_refuse(const weft_gradient_context *context, const char *function, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    weft_location location = weft_graph_root(context->graph)->location;
+    const weft_allocator *allocator = context->graph->allocator;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (location.file == NULL)
+        return weft_status_create(allocator, WEFT_UNSUPPORTED, function, "%s: %s", function, text);
+    return weft_status_create(allocator, WEFT_UNSUPPORTED, function, "%s: %s (%s:%d)", function, text, location.file,
+                              location.line);
 }
 
 weft_tensor weft_gradient_zeros(weft_tensor like)

@@ -248,9 +248,9 @@ static weft_status *push(const weft_gradient_context *c, weft_tensor *out_values
 static weft_status *pull_back(const weft_gradient_context *c, weft_tensor *out_values)
 {
     (void)out_values;
-    return weft_status_create(c->graph->allocator, WEFT_UNSUPPORTED, "fold_with_snapshots",
-                              "fold_with_snapshots: what it computes in reverse mode has no derivative in reverse mode "
-                              "itself; use weft_fold_in_segments, or forward mode over reverse mode, as weft_hvp does");
+    return weft_gradient_refuse(c, "fold_with_snapshots",
+                                "what it computes in reverse mode has no derivative in reverse mode itself; use "
+                                "weft_fold_in_segments, or forward mode over reverse mode, as weft_hvp does");
 }
 
 static const weft_gradient_row rows[] = {

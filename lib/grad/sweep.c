@@ -334,15 +334,9 @@ static weft_status *check_value(const weft_sweep_site *site, bool reverse, size_
 
 static weft_status *no_rule(const weft_sweep_site *site, bool reverse)
 {
-    const weft_allocator *allocator = site->context.graph->allocator;
-    const char *name = site->context.op->name, *mode = reverse ? "reverse" : "forward";
-    const char *reason = site->reason == NULL ? "" : site->reason, *file = site->location.file;
-    const char *colon = site->reason == NULL ? "" : ": ";
-    if (file == NULL)
-        return weft_status_create(allocator, WEFT_UNSUPPORTED, name, "%s: the op has no derivative in %s mode%s%s",
-                                  name, mode, colon, reason);
-    return weft_status_create(allocator, WEFT_UNSUPPORTED, name, "%s: the op has no derivative in %s mode%s%s (%s:%d)",
-                              name, mode, colon, reason, file, site->location.line);
+    const char *reason = site->reason == NULL ? "" : site->reason, *colon = site->reason == NULL ? "" : ": ";
+    return weft_gradient_refuse(&site->context, site->context.op->name, "the op has no derivative in %s mode%s%s",
+                                reverse ? "reverse" : "forward", colon, reason);
 }
 
 void weft_gradient_drop_repeated(weft_tensors inputs, weft_tensor *out_values)
@@ -390,6 +384,8 @@ weft_status *weft_sweep_apply(weft_sweep *sweep, weft_sweep_site *site, bool rev
         if (!reverse && !weft_gradient_has(weft_tensor_dtype(like.items[i]))) out_values[i] = WEFT_NO_TENSOR;
         if (out_values[i].graph != NULL) status = check_value(site, reverse, i, like.items[i], &out_values[i]);
     }
+    /* What was traced is there because of that op, whatever call differentiates it. */
+    if (site->location.file != NULL) weft_graph_locate(weft_graph_current(sweep->root), site->location);
     sweep->root->location = before;
     return status;
 }

@@ -28,6 +28,15 @@ uint32_t weft_indexing_first(weft_op_id op);
  */
 bool weft_indexing_updates(weft_op_id op);
 
+/*
+ * Whether a dynamic slice or update is there for the error of the run alone, which comes where its start, a truth
+ * value, is true: its only axis has one element. weft_while_at_most ends so, and what the error says is that its
+ * condition still holds.
+ */
+bool weft_indexing_is_bound(const weft_graph *graph, const weft_node *node);
+#define WEFT_BOUND_OP "while_at_most"
+#define WEFT_BOUND_SENTENCE "the condition still holds after as many iterations as there may be"
+
 /* How a scatter combines an element with an update: by an elementwise op whose first operand is the element. */
 #define WEFT_SCATTER_MODE_COUNT 5
 const char *weft_scatter_mode_name(size_t mode);

@@ -108,12 +108,13 @@ static void add_start(lowerer *low, indexed_read *p, size_t axis, weft_inst_id s
     weft_expr last = weft_expr_sub(x, weft_space_extent(&low->space, data_shape(low, p).extents[axis]),
                                    weft_space_extent(&low->space, size));
     static const char text[] = "start %%" PRId64 " on axis %%" PRId64 " is outside [0, %%" PRId64 "]";
-    add_index_value(
-        low, p, axis, start,
-        (weft_inst){.op = WEFT_SCALAR_within,
-                    .number = weft_lowerer_site(low, p->node, sentence(low, p->node->op->name, text, 0), last),
-                    .index = weft_expr_add(x, last, weft_expr_constant(x, 1)),
-                    .position = weft_expr_constant(x, (int64_t)axis)});
+    bool is_bound = weft_indexing_is_bound(low->graph, p->node);
+    const char *said = is_bound ? WEFT_BOUND_OP ": " WEFT_BOUND_SENTENCE : sentence(low, p->node->op->name, text, 0);
+    add_index_value(low, p, axis, start,
+                    (weft_inst){.op = WEFT_SCALAR_within,
+                                .number = weft_lowerer_site(low, p->node, said, last),
+                                .index = weft_expr_add(x, last, weft_expr_constant(x, 1)),
+                                .position = weft_expr_constant(x, (int64_t)axis)});
 }
 
 /* ---- both ---- */

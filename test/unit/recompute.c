@@ -3,6 +3,7 @@
  * rules of their own, and whole Jacobians. */
 #include "test/support.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <weft/weft.h>
 
@@ -503,17 +504,27 @@ static void snapshots_stay_in_forward_mode(void **state)
     assert_true(values[0] == values[1] && values[0] != 0);
 }
 
+/* Whether the message names that line of this file. */
+static bool names_line(const char *message, int line)
+{
+    char place[64];
+    snprintf(place, sizeof place, "recompute.c:%d)", line);
+    return strstr(message, place) != NULL;
+}
+
 static void snapshots_refuse(void **state)
 {
     (void)state;
     scene s = scene_create();
     weft_tensor x = weft_scalar(s.graph, WEFT_F64, 0.7);
+    const int line = __LINE__ + 1;
     weft_tensor y = weft_fold_with_snapshots(weft_extent_of(9), 2, WEFT_TENSORS(x), next_small, NULL, NULL);
     weft_tensor slope = weft_grad(y, WEFT_TENSORS(x), NULL);
     weft_grad(slope, WEFT_TENSORS(x), NULL);
     const weft_status *error = weft_graph_error(s.graph);
     assert_int_equal(weft_status_code(error), WEFT_UNSUPPORTED);
     assert_non_null(strstr(weft_status_message(error), "fold_with_snapshots: what it computes in reverse mode has no"));
+    assert_true(names_line(weft_status_message(error), line));
     weft_graph_clear_error(s.graph);
     weft_fold_with_snapshots(weft_extent_of(9), 0, WEFT_TENSORS(x), next_small, NULL, NULL);
     error = weft_graph_error(s.graph);
@@ -548,13 +559,36 @@ static void bounded_loops_have_gradients(void **state)
     run(&s, (weft_tensors){2, outputs}, -1, results);
     assert_true(*(float *)weft_array_data(results[0]) == 192 && *(float *)weft_array_data(results[1]) == 64);
     for (int i = 0; i < 2; i++) weft_array_release(results[i]);
-    weft_tensor cut = weft_while_at_most(weft_extent_of(2), WEFT_TENSORS(x), is_short, twice, NULL, NULL);
+    scene_destroy(&s);
+}
+
+static void says_what_is_exceeded(weft_executor *executor, const char *runtime, weft_tensors outputs, int line)
+{
     weft_program *program;
-    weft_test_ok(weft_compile(s.graph, WEFT_TENSORS(weft_grad(cut, WEFT_TENSORS(x), NULL), cut), NULL, &program));
+    weft_test_ok(weft_compile(outputs.items[0].graph, outputs, NULL, &program));
     weft_array *none[2] = {NULL, NULL};
-    weft_test_fails(weft_executor_run(s.executor, program, &(weft_run){.output_count = 2, .outputs = none}),
-                    WEFT_DATA_ERROR, "");
+    const weft_run run = {.runtime = runtime, .output_count = outputs.count, .outputs = none};
+    weft_status *status = weft_executor_run(executor, program, &run);
+    assert_true(names_line(weft_status_message(status), line));
+    weft_test_fails(status, WEFT_DATA_ERROR,
+                    "while_at_most: the condition still holds after as many iterations as there may be (");
     weft_program_release(program);
+}
+
+static void bounds_that_are_exceeded_are_named(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor x = weft_scalar(s.graph, WEFT_F64, 3);
+    const int line = __LINE__ + 1;
+    weft_tensor cut = weft_while_at_most(weft_extent_of(2), WEFT_TENSORS(x), is_short, twice, NULL, NULL);
+    weft_tensor slope = weft_grad(cut, WEFT_TENSORS(x), NULL);
+    static const char *const runtimes[] = {"llvm", "ref"};
+    for (int i = 0; i < 2; i++) {
+        says_what_is_exceeded(s.executor, runtimes[i], WEFT_TENSORS(cut), line);
+        says_what_is_exceeded(s.executor, runtimes[i], WEFT_TENSORS(slope), line);
+        says_what_is_exceeded(s.executor, runtimes[i], WEFT_TENSORS(slope, cut), line);
+    }
     scene_destroy(&s);
 }
 
@@ -719,6 +753,7 @@ int main(void)
         cmocka_unit_test(snapshots_stay_in_forward_mode),
         cmocka_unit_test(snapshots_refuse),
         cmocka_unit_test(bounded_loops_have_gradients),
+        cmocka_unit_test(bounds_that_are_exceeded_are_named),
         cmocka_unit_test(custom_rules_are_used),
         cmocka_unit_test(rules_reach_where_ops_do_not),
         cmocka_unit_test(operands_may_be_there_twice),
