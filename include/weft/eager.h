@@ -166,7 +166,7 @@ void weft_eager_tape_end(weft_eager *eager);
  */
 void weft_eager_gradient(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays,
                          weft_eager_array **out_gradients);
-/* The same, called at `file` and `line`, for errors; `file` may be NULL. */
+/* The same, called at `file` and `line`, for errors; `file` may be NULL, and lives as long as what is recorded. */
 void weft_eager_gradient_located(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays,
                                  weft_eager_array **out_gradients, const char *file, int line);
 #ifndef WEFT_NO_LOCATIONS
@@ -191,7 +191,7 @@ typedef struct weft_eager_function {
     const void *options;
     size_t options_size;
     size_t result_count; /* 0: 1 */
-    const char *file;    /* of the caller, for errors; NULL: not known */
+    const char *file;    /* of the caller, for errors; lives as long as what is recorded; NULL: not known */
     int line;
 } weft_eager_function;
 
@@ -444,8 +444,8 @@ typedef struct weft_eager_argument {
 /* Any tracing function; converted back to its own type before it is called. */
 typedef void (*weft_eager_any)(void);
 
-/* What weft_eager_apply calls. Errors name the function, and `file` and `line` if `file` is not NULL. Arguments of the
- * wrong number or kind are INVALID_ARGUMENT where there is a context to record it. */
+/* What weft_eager_apply calls. Errors name the function, and `file` and `line` if `file` is not NULL; it lives as long
+ * as what is recorded. Arguments of the wrong number or kind are INVALID_ARGUMENT where there is a context to record it. */
 weft_eager_array *weft_eager_apply_arguments(const char *name, weft_eager_signature signature, weft_eager_any function,
                                              size_t count, const weft_eager_argument *arguments, const char *file,
                                              int line);

@@ -126,14 +126,16 @@ static weft_status *bound_depth(weft_eager *eager, size_t count, weft_eager_arra
     return status;
 }
 
-static weft_status *call_entry(weft_eager *eager, weft_eager_entry *entry, weft_eager_arrays operands,
-                               weft_eager_array **out_results)
+static weft_status *call_entry(weft_eager *eager, weft_eager_entry *entry, const weft_eager_function *function,
+                               weft_eager_arrays operands, weft_eager_array **out_results)
 {
     bool made;
     eager->counters.calls++;
     WEFT_TRY(make_views(eager, entry, operands, out_results, &made));
     if (made) return NULL;
     WEFT_TRY(weft_eager_node_create(eager, entry, operands, out_results));
+    out_results[0]->node->file = function->file;
+    out_results[0]->node->line = function->line;
     return bound_depth(eager, entry->function.result_count, out_results);
 }
 
@@ -143,7 +145,7 @@ weft_status *weft_eager_call_with(weft_eager *eager, const weft_eager_function *
     weft_eager_entry *entry;
     WEFT_TRY(check(eager, function, operands));
     WEFT_TRY(weft_eager_entry_acquire(eager, function, operands, part_count, parts, &entry));
-    return call_entry(eager, entry, operands, out_results);
+    return call_entry(eager, entry, function, operands, out_results);
 }
 
 static weft_status *check_function(const weft_eager *eager, const weft_eager_function *function,

@@ -154,8 +154,9 @@ weft_status *weft_eager_compute(weft_eager *eager, weft_eager_arrays arrays)
     weft_eager_program *program;
     WEFT_TRY(record_all(eager, arrays));
     if (eager->record.nodes.count == 0) return NULL;
-    WEFT_TRY(weft_eager_program_acquire(eager, &program));
-    return run_with_room(eager, program);
+    weft_status *status = weft_eager_program_acquire(eager, &program);
+    if (status == NULL) status = run_with_room(eager, program);
+    return status == NULL ? NULL : weft_eager_name_calls(eager, status);
 }
 
 /* ---- asked for ---- */

@@ -78,6 +78,8 @@ typedef struct weft_eager_node {
     uint64_t epoch;            /* of the last walk that met it */
     size_t index;              /* in that walk */
     size_t at;                 /* operands it has seen of this node */
+    const char *file;          /* where it was called; NULL: not known */
+    int line;
     weft_eager_array *items[]; /* operands, then results; those that are gone are NULL */
 } weft_eager_node;
 

@@ -90,7 +90,8 @@ static weft_status *trace_and_compile(weft_eager *eager, weft_eager_program *pro
                                 .words = words,
                                 .leaves = leaves,
                                 .wanted_count = record->wanted.count,
-                                .wanted = words + record->words.count - 1 - record->wanted.count};
+                                .wanted = words + record->words.count - 1 - record->wanted.count,
+                                .names_calls = true};
     make_leaves(eager, general, graph, leaves);
     WEFT_TRY(weft_eager_replay_run(eager->allocator, &replay, graph, wanted));
     WEFT_TRY(weft_compile(graph, (weft_tensors){replay.wanted_count, wanted}, eager->policy, &program->program));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a value depends on, as numbers. */
 #include "lib/eager/record.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- lists ---- */
@@ -144,6 +145,41 @@ weft_status *weft_eager_walk_code(weft_eager *eager, weft_eager_array *array)
 
 /* ---- traced again ---- */
 
+/*
+ * Programs serve calls of one kind wherever they are made. So a location in them is the number of the call among those
+ * of the record, and what takes its place in an error comes from the record that is run.
+ */
+#define CALL "<call>"
+
+static void print_places(const weft_eager *eager, const char *message, weft_bytes *text)
+{
+    static const char mark[] = " (" CALL ":";
+    weft_eager_node *const *nodes = eager->record.nodes.items;
+    for (const char *begin; (begin = strstr(message, mark)) != NULL;) {
+        char *end;
+        size_t number = (size_t)strtoul(begin + sizeof mark - 1, &end, 10);
+        const weft_eager_node *node = number < eager->record.nodes.count ? nodes[number] : NULL;
+        weft_bytes_print(text, "%.*s", (int)(begin - message), message);
+        if (node != NULL && node->file != NULL) weft_bytes_print(text, " (%s:%d)", node->file, node->line);
+        message = *end == ')' ? end + 1 : end;
+    }
+    weft_bytes_print(text, "%s", message);
+}
+
+weft_status *weft_eager_name_calls(const weft_eager *eager, weft_status *status)
+{
+    weft_bytes text;
+    if (strstr(weft_status_message(status), CALL) == NULL) return status;
+    weft_bytes_init(&text, eager->allocator);
+    print_places(eager, weft_status_message(status), &text);
+    weft_code code = weft_status_code(status);
+    weft_status *placed = weft_status_create(eager->allocator, code, weft_status_where(status), "%s", text.data);
+    bool made = !text.failed && weft_status_code(placed) == code;
+    weft_bytes_finish(&text);
+    weft_status_destroy(made ? status : placed);
+    return made ? placed : status;
+}
+
 const uint64_t *weft_eager_replay_end(const weft_eager_replay *replay)
 {
     const uint64_t *at = replay->words;
@@ -195,6 +231,7 @@ static weft_status *trace_calls(const weft_allocator *allocator, const weft_eage
         bool well = weft_eager_entry_trace(entry, graph, operands, tensors + firsts[i]);
         weft_free(allocator, operands, size);
         if (!well) return trace_fault(allocator, entry, graph);
+        if (replay->names_calls) weft_tensor_locate(tensors[firsts[i]], NULL, CALL, (int)i);
     }
     return NULL;
 }

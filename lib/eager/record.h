@@ -38,7 +38,10 @@ typedef struct weft_eager_replay {
     const weft_tensor *leaves; /* as many as the codes have */
     size_t wanted_count;
     const uint64_t *wanted;
+    bool names_calls; /* nodes that have no location get one that stands for their call */
 } weft_eager_replay;
+/* The error, with the places of the calls of the last walk for the locations that stand for them. Takes `status`. */
+weft_status *weft_eager_name_calls(const weft_eager *eager, weft_status *status) WEFT_MUST_USE;
 /* What comes after the words of its calls. */
 const uint64_t *weft_eager_replay_end(const weft_eager_replay *replay);
 weft_status *weft_eager_replay_run(const weft_allocator *allocator, const weft_eager_replay *replay, weft_graph *graph,

@@ -131,7 +131,12 @@ static weft_status *record_loss(weft_eager *eager, weft_eager_array *loss, weft_
     return NULL;
 }
 
-static weft_status *call_gradient(weft_eager *eager, size_t count, weft_eager_entry **parts,
+typedef struct caller {
+    const char *file;
+    int line;
+} caller;
+
+static weft_status *call_gradient(weft_eager *eager, size_t count, weft_eager_entry **parts, caller at,
                                   weft_eager_array **out_gradients)
 {
     const weft_eager_record *record = &eager->record;
@@ -141,7 +146,9 @@ static weft_status *call_gradient(weft_eager *eager, size_t count, weft_eager_en
                                     .trace = trace_gradient,
                                     .options = record->words.items,
                                     .options_size = record->words.count * sizeof(uint64_t),
-                                    .result_count = count};
+                                    .result_count = count,
+                                    .file = at.file,
+                                    .line = at.line};
     weft_eager_arrays operands = {record->leaves.count, record->leaves.items};
     return weft_eager_call_with(eager, &function, operands, record->nodes.count, parts, out_gradients);
 }
@@ -174,7 +181,7 @@ static weft_status *check(weft_eager *eager, weft_eager_array *loss, weft_eager_
     return NULL;
 }
 
-static weft_status *make_gradients(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays,
+static weft_status *make_gradients(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays, caller at,
                                    weft_eager_array **out_gradients)
 {
     WEFT_TRY(check(eager, loss, arrays));
@@ -182,7 +189,7 @@ static weft_status *make_gradients(weft_eager *eager, weft_eager_array *loss, we
     size_t size = eager->record.nodes.count * sizeof(weft_eager_entry *);
     weft_eager_entry **parts = weft_allocate(eager->allocator, size);
     if (parts == NULL) return weft_status_out_of_memory();
-    weft_status *status = call_gradient(eager, arrays.count, parts, out_gradients);
+    weft_status *status = call_gradient(eager, arrays.count, parts, at, out_gradients);
     weft_free(eager->allocator, parts, size);
     return status;
 }
@@ -205,7 +212,7 @@ void weft_eager_gradient_located(weft_eager *eager, weft_eager_array *loss, weft
     if (status == NULL) {
         for (size_t i = 0; i < arrays.count; i++) out_gradients[i] = NULL;
         if (!are_there(loss, arrays)) return;
-        status = make_gradients(eager, loss, arrays, out_gradients);
+        status = make_gradients(eager, loss, arrays, (caller){file, line}, out_gradients);
         for (size_t i = 0; status != NULL && i < arrays.count; i++) out_gradients[i] = NULL;
     }
     if (status != NULL) weft_eager_fail(eager, status, file, line);

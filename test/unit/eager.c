@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays that are recorded: what they compute, what is computed when, what is kept. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <weft/weft.h>
 #include "test/unit/eager_fixture.h"
@@ -190,6 +191,29 @@ static void errors_of_runs_come_with_the_value(void **state)
     weft_eager_release(x);
     weft_eager_release(y);
     weft_eager_release(zero);
+}
+
+/* The program is that of both calls. */
+static void errors_of_runs_name_the_call(void **state)
+{
+    (void)state;
+    weft_array *value;
+    weft_eager_array *x = weft_eager_copy(eager, WEFT_I32, WEFT_INTS(2), (int32_t[]){6, 7});
+    weft_eager_array *y = weft_eager_copy(eager, WEFT_I32, WEFT_INTS(2), (int32_t[]){2, 0});
+    const int line = __LINE__ + 1;
+    weft_eager_array *first = weft_eager_apply(weft_div, x, y);
+    weft_eager_array *second = weft_eager_apply(weft_div, x, y);
+    weft_eager_array *both[] = {weft_eager_apply(weft_neg, first), weft_eager_apply(weft_neg, second)};
+    weft_eager_release(first);
+    weft_eager_release(second);
+    for (int i = 0; i < 2; i++) {
+        char place[64];
+        snprintf(place, sizeof place, "by 0 at position 1 (%s:%d)", __FILE__, line + i);
+        weft_test_fails(weft_eager_value(eager, both[i], &value), WEFT_DATA_ERROR, place);
+        weft_eager_release(both[i]);
+    }
+    weft_eager_release(x);
+    weft_eager_release(y);
 }
 
 /* ---- when ---- */
@@ -843,6 +867,7 @@ int main(int argc, char **argv)
         IN_FIXTURE(errors_come_at_once_and_wait),
         IN_FIXTURE(arrays_of_another_context),
         IN_FIXTURE(errors_of_runs_come_with_the_value),
+        IN_FIXTURE(errors_of_runs_name_the_call),
         IN_FIXTURE(structures_are_compiled_once),
         IN_FIXTURE(what_is_held_is_not_computed_again),
         IN_FIXTURE(several_values_of_one_program),
