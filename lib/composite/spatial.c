@@ -100,18 +100,24 @@ weft_extent weft_spatial_spread_extent(weft_extent extent, int64_t stride)
     return weft_extent_max(last, weft_extent_of(0));
 }
 
+weft_tensor weft_spatial_pad_after(weft_tensor x, size_t axis, weft_extent count)
+{
+    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
+    size_t rank = weft_tensor_rank(x);
+    for (size_t i = 0; i < rank; i++) {
+        low[i] = weft_extent_of(0);
+        high[i] = i == axis ? count : weft_extent_of(0);
+    }
+    return weft_pad(x, weft_scalar_like(x, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
+}
+
 weft_tensor weft_spatial_spread(weft_tensor x, size_t axis, int64_t stride)
 {
-    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK], extent = weft_tensor_extent(x, (int64_t)axis);
+    weft_extent extent = weft_tensor_extent(x, (int64_t)axis);
     if (stride == 1 || !weft_tensor_is_valid(x)) return x;
     weft_extent apart[] = {extent, weft_extent_of(1)};
     weft_tensor column = weft_composite_unravel(x, axis, 2, apart);
-    size_t rank = weft_tensor_rank(column);
-    for (size_t i = 0; i < rank; i++) {
-        low[i] = weft_extent_of(0);
-        high[i] = weft_extent_of(i == axis + 1 ? stride - 1 : 0);
-    }
-    weft_tensor padded = weft_pad(column, weft_scalar_like(x, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
+    weft_tensor padded = weft_spatial_pad_after(column, axis + 1, weft_extent_of(stride - 1));
     return weft_narrow(weft_composite_ravel(padded, axis, axis + 2), (int64_t)axis, weft_extent_of(0),
                        weft_spatial_spread_extent(extent, stride));
 }

@@ -33,6 +33,8 @@ weft_tensor weft_spatial_windows_first(weft_tensor x, const weft_extent *sizes, 
 /* The sum of each window of `sizes`, with zeros for padding and for `more` after each axis: linear, with a rule of its
  * own. Floats and complex numbers. */
 weft_tensor weft_spatial_sum(weft_tensor x, const int64_t *sizes, const weft_spatial *spatial, const weft_extent *more);
+/* `x` with so many zeros after the elements of `axis`, not below 0. */
+weft_tensor weft_spatial_pad_after(weft_tensor x, size_t axis, weft_extent count);
 /* `x` with stride - 1 zeros between neighbours along `axis`; the extent that the axis has then. */
 weft_tensor weft_spatial_spread(weft_tensor x, size_t axis, int64_t stride);
 weft_extent weft_spatial_spread_extent(weft_extent extent, int64_t stride);

@@ -6,7 +6,7 @@
  */
 #include <inttypes.h>
 #include <weft/shape.h>
-#include "lib/composite/composite.h"
+#include "lib/composite/spatial.h"
 
 /* x [.., windows, .., size] with its last axis in front of `axis`. */
 static weft_tensor put_last_first(weft_tensor x, size_t axis)
@@ -25,18 +25,6 @@ static weft_tensor add_rows(weft_tensor rows, size_t along, size_t axis, int64_t
     return weft_reduce_sum(sheared, WEFT_INTS((int64_t)along), false);
 }
 
-/* x with zeros after the elements of `axis`. */
-static weft_tensor pad_after(weft_tensor x, size_t axis, weft_extent count)
-{
-    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
-    size_t rank = weft_tensor_rank(x);
-    for (size_t i = 0; i < rank; i++) {
-        low[i] = weft_extent_of(0);
-        high[i] = i == axis ? count : weft_extent_of(0);
-    }
-    return weft_pad(x, weft_scalar_like(x, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
-}
-
 /*
  * Rows [.., size, windows, ..] from `axis` on, in blocks of `stride` elements, of which windows begin at the first:
  * position m * stride + r of window w is element r of block w + m. So blocks have rows of their own for each r. Where
@@ -48,20 +36,12 @@ static weft_tensor add_blocks(weft_tensor rows, size_t axis, weft_extent extent,
     weft_extent size = weft_tensor_extent(rows, at), length = weft_extent_of(stride);
     weft_extent parts = weft_extent_ceil_div(size, stride), blocks = weft_extent_ceil_div(extent, stride);
     weft_extent split[] = {parts, length};
-    weft_tensor whole = pad_after(rows, axis, weft_extent_sub(weft_extent_times(parts, stride), size));
+    weft_tensor whole = weft_spatial_pad_after(rows, axis, weft_extent_sub(weft_extent_times(parts, stride), size));
     weft_tensor sums;
     if (weft_extent_is_value(parts, 1)) sums = weft_shear(whole, at + 1, at, 0, blocks);
     else sums = add_rows(weft_composite_unravel(whole, axis, 2, split), axis, axis + 2, 1, blocks);
     weft_tensor joined = weft_composite_ravel(weft_transpose(sums, at, at + 1), axis, axis + 2);
     return weft_narrow(joined, at, weft_extent_of(0), extent);
-}
-
-/* x with stride - 1 zeros after each element of `axis`. */
-static weft_tensor spread(weft_tensor x, size_t axis, int64_t stride)
-{
-    weft_extent apart[] = {weft_tensor_extent(x, (int64_t)axis), weft_extent_of(1)};
-    weft_tensor column = weft_composite_unravel(x, axis, 2, apart);
-    return weft_composite_ravel(pad_after(column, axis + 1, weft_extent_of(stride - 1)), axis, axis + 2);
 }
 
 static bool check_steps(weft_tensor x, int64_t stride, int64_t dilation)
@@ -105,7 +85,7 @@ static weft_tensor add_windows(weft_tensor x, size_t row, weft_extent extent, in
     weft_tensor rows = put_last_first(x, row);
     if (stride == 1 && !is_one) return add_rows(rows, row, row + 1, dilation, extent);
     if (dilation == 1) return add_blocks(rows, row, extent, stride);
-    return add_rows(spread(rows, row + 1, stride), row, row + 1, dilation, extent);
+    return add_rows(weft_spatial_spread(rows, row + 1, stride), row, row + 1, dilation, extent);
 }
 
 /* Whether the axes after `axis`, except for the last one, are known to have few elements, like windows along axes
