@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/grad/sweep.h"
 #include <string.h>
+#include "lib/grad/region.h"
 #include "lib/trace/trace.h"
 
 void *weft_sweep_allocate(weft_sweep *sweep, size_t count, size_t size)
@@ -107,22 +108,48 @@ static void mark_captures(const weft_sweep_level *level)
     }
 }
 
-static void mark_nodes(weft_sweep_level *level)
+/* Of a loop that has no derivative in reverse mode, only what depends on what is active: the rest may be used. */
+static weft_status *find_dependent(weft_sweep *sweep, const weft_sweep_level *level, const weft_node *node,
+                                   bool **out_dependent)
 {
-    for (uint32_t n = 0; n < level->node_count; n++) {
-        const weft_node *node = weft_graph_node(level->graph, n);
-        bool active = (any_active(level, node) && !is_zero(node->op)) || any_operand_active(level, node->composed);
-        for (uint32_t k = 0; k < node->output_count && active; k++)
-            level->active[level->first[n] + k] |= weft_gradient_has(node->types[k].dtype);
-    }
+    const weft_gradient_context context = {.op = node->op,
+                                           .attrs = node->attrs,
+                                           .inputs = {node->input_count, NULL},
+                                           .outputs = {node->output_count, NULL}};
+    const weft_gradient_loop loop = weft_gradient_loop_of(&context, &sweep->arena);
+    bool *active = weft_sweep_allocate(sweep, node->input_count, sizeof *active);
+    *out_dependent = weft_sweep_allocate(sweep, node->output_count, sizeof **out_dependent);
+    if (active == NULL || *out_dependent == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < node->input_count; i++)
+        active[i] = level->active[weft_sweep_value(level, node->inputs[i])];
+    return weft_gradient_loop_active(&loop, active, *out_dependent);
 }
 
-static void mark_active(weft_sweep_level *level)
+static weft_status *mark_node(weft_sweep *sweep, weft_sweep_level *level, uint32_t n)
 {
-    if (level == NULL) return;
-    mark_active(level->outer);
+    const weft_node *node = weft_graph_node(level->graph, n);
+    bool active = (any_active(level, node) && !is_zero(node->op)) || any_operand_active(level, node->composed);
+    if (!active) return NULL;
+    bool *dependent = NULL;
+    if (weft_op_id_of(node->op) == WEFT_OP_while) WEFT_TRY(find_dependent(sweep, level, node, &dependent));
+    for (uint32_t k = 0; k < node->output_count; k++)
+        level->active[level->first[n] + k] |=
+            (dependent == NULL || dependent[k]) && weft_gradient_has(node->types[k].dtype);
+    return NULL;
+}
+
+static weft_status *mark_nodes(weft_sweep *sweep, weft_sweep_level *level)
+{
+    for (uint32_t n = 0; n < level->node_count; n++) WEFT_TRY(mark_node(sweep, level, n));
+    return NULL;
+}
+
+static weft_status *mark_active(weft_sweep *sweep, weft_sweep_level *level)
+{
+    if (level == NULL) return NULL;
+    WEFT_TRY(mark_active(sweep, level->outer));
     if (level->outer != NULL) mark_captures(level);
-    mark_nodes(level);
+    return mark_nodes(sweep, level);
 }
 
 weft_status *weft_sweep_reach(const weft_region *region, const bool *from, bool *out_reached)
@@ -133,7 +160,7 @@ weft_status *weft_sweep_reach(const weft_region *region, const bool *from, bool 
     weft_status *status = number_values(&sweep, &level);
     for (size_t i = 0; i < region->parameters.count && status == NULL; i++)
         level.active[level.first[region->parameters.items[i].node]] = from[i];
-    if (status == NULL) mark_nodes(&level);
+    if (status == NULL) status = mark_nodes(&sweep, &level);
     for (size_t i = 0; i < region->results.count && status == NULL; i++) {
         weft_tensor result = region->results.items[i];
         out_reached[i] = level.active[level.first[result.node] + result.output];
@@ -191,8 +218,7 @@ weft_status *weft_sweep_begin(weft_sweep *sweep, weft_tensors outputs, weft_tens
     WEFT_TRY(enter_outputs(sweep, graph, outputs));
     WEFT_TRY(add_levels(sweep, graph));
     WEFT_TRY(hold(sweep));
-    mark_active(sweep->inner);
-    return NULL;
+    return mark_active(sweep, sweep->inner);
 }
 
 void weft_sweep_finish(weft_sweep *sweep)

@@ -504,6 +504,71 @@ static void snapshots_stay_in_forward_mode(void **state)
     assert_true(values[0] == values[1] && values[0] != 0);
 }
 
+typedef struct swayed {
+    weft_tensor x, carried; /* around the loop, and in the iteration that is traced */
+} swayed;
+
+static void multiply(void *context, weft_tensor *out_results)
+{
+    const swayed *s = context;
+    out_results[0] = weft_mul(s->carried, s->x);
+}
+
+static void sway(void *context, weft_tensor *out_results)
+{
+    const swayed *s = context;
+    out_results[0] = weft_sin(s->carried);
+}
+
+static void multiply_or_sway(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    swayed *s = context;
+    s->carried = carried[0];
+    weft_cond(weft_lt(index, 3), 1, multiply, sway, s, out_next);
+}
+
+/* What a branch is given does not all depend on the tangent. */
+static void tangents_with_snapshots_are_pulled_through_branches(void **state)
+{
+    (void)state;
+    float values[2];
+    for (int i = 0; i < 2; i++) {
+        scene s = scene_create();
+        weft_tensor x = weft_scalar(s.graph, WEFT_F64, 0.7), t = weft_scalar(s.graph, WEFT_F64, 1.5), tangent;
+        swayed context = {.x = x};
+        weft_tensor y = loop_over((loop_way){i == 0 ? LOOP_PLAIN : LOOP_SNAPSHOTS, 2}, weft_extent_of(9),
+                                  WEFT_TENSORS(x), multiply_or_sway, &context);
+        weft_jvp(WEFT_TENSORS(y), WEFT_TENSORS(x), WEFT_TENSORS(t), &tangent);
+        values[i] = value_of(&s, weft_cast(weft_grad(tangent, WEFT_TENSORS(t), NULL), WEFT_F32));
+        scene_destroy(&s);
+    }
+    assert_true(values[0] == values[1] && values[0] != 0);
+}
+
+static weft_tensor is_below_eight(void *context, const weft_tensor *carried)
+{
+    (void)context;
+    return weft_lt(carried[1], 8);
+}
+
+static void double_both(void *context, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    for (int k = 0; k < 2; k++) out_next[k] = weft_mul(carried[k], 2);
+}
+
+static void parts_of_searches_may_be_used(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor x = weft_scalar(s.graph, WEFT_F64, 0.7), one = weft_scalar(s.graph, WEFT_F64, 1), found[2];
+    weft_while(WEFT_TENSORS(x, one), is_below_eight, double_both, NULL, found);
+    assert_true(value_of(&s, weft_cast(weft_grad(weft_mul(found[1], x), WEFT_TENSORS(x), NULL), WEFT_F32)) == 8);
+    weft_grad(weft_mul(found[0], x), WEFT_TENSORS(x), NULL);
+    assert_int_equal(weft_status_code(weft_graph_error(s.graph)), WEFT_UNSUPPORTED);
+    scene_destroy(&s);
+}
+
 /* Whether the message names that line of this file. */
 static bool names_line(const char *message, int line)
 {
@@ -751,6 +816,8 @@ int main(void)
         cmocka_unit_test(buffers_begin_where_they_are),
         cmocka_unit_test(snapshots_nest_and_have_hessians),
         cmocka_unit_test(snapshots_stay_in_forward_mode),
+        cmocka_unit_test(tangents_with_snapshots_are_pulled_through_branches),
+        cmocka_unit_test(parts_of_searches_may_be_used),
         cmocka_unit_test(snapshots_refuse),
         cmocka_unit_test(bounded_loops_have_gradients),
         cmocka_unit_test(bounds_that_are_exceeded_are_named),
