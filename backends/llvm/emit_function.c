@@ -39,12 +39,7 @@ static void begin_loop(body *b, size_t count, const LLVMValueRef *initial, LLVMV
 /* Leaves the loop where `more` holds in no lane; otherwise the block that follows. */
 static void leave_unless(body *b, LLVMValueRef more)
 {
-    LLVMTypeRef bits = LLVMIntTypeInContext(b->e->context, b->width);
-    LLVMValueRef any = more;
-    if (b->width > 1) {
-        any = LLVMBuildBitCast(b->builder, more, bits, "");
-        any = LLVMBuildICmp(b->builder, LLVMIntNE, any, LLVMConstNull(bits), "");
-    }
+    LLVMValueRef any = weft_any_lane(b->e, more);
     LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(b->e->context, b->function, "");
     LLVMBuildCondBr(b->builder, any, next, b->done);
     LLVMPositionBuilderAtEnd(b->builder, next);

@@ -173,10 +173,7 @@ static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitt
     LLVMValueRef position =
         width == 1 ? weft_index_emit(e, inst->position, part) : weft_index_lanes(e, inst->position, part);
     weft_scope_move(e, scope->level);
-    LLVMTypeRef bits_type = LLVMIntTypeInContext(e->context, width);
-    LLVMValueRef bits = width == 1 ? bad : LLVMBuildBitCast(e->builder, bad, bits_type, "");
-    LLVMValueRef any = width == 1 ? bad : LLVMBuildICmp(e->builder, LLVMIntNE, bits, LLVMConstNull(bits_type), "");
-    weft_branch_open(e, scope->level, any);
+    weft_branch_open(e, scope->level, weft_any_lane(e, bad));
     if (width > 1) {
         LLVMValueRef lane = lowest_lane(e, inst, bad, position, width);
         position = LLVMBuildExtractElement(e->builder, position, lane, "");
@@ -300,17 +297,15 @@ static void emit_tree(weft_emitter *e, weft_inst_id id)
 }
 
 /* Whether the condition holds in any lane that is valid. */
-static LLVMValueRef any_lane(weft_emitter *e, const rare_group *group, weft_inst_id condition)
+static LLVMValueRef any_valid(weft_emitter *e, const rare_group *group, weft_inst_id condition)
 {
-    uint32_t parts = group->varying ? e->lane.parts : 1, width = group->varying ? e->lane.width : 1;
+    uint32_t parts = group->varying ? e->lane.parts : 1;
     LLVMValueRef any = weft_value_part(e, &e->values[condition], 0, group->varying);
     weft_scope_move(e, group->level);
     for (uint32_t part = 1; part < parts; part++)
         any = LLVMBuildOr(e->builder, any, weft_value_part(e, &e->values[condition], part, group->varying), "");
-    if (width == 1) return any;
-    if (e->lane.mask != NULL) any = LLVMBuildAnd(e->builder, any, e->lane.mask, "");
-    LLVMTypeRef bits = LLVMIntTypeInContext(e->context, width);
-    return LLVMBuildICmp(e->builder, LLVMIntNE, LLVMBuildBitCast(e->builder, any, bits, ""), LLVMConstNull(bits), "");
+    if (group->varying && e->lane.mask != NULL) any = LLVMBuildAnd(e->builder, any, e->lane.mask, "");
+    return weft_any_lane(e, any);
 }
 
 /* What the branch gave where it was run, and the third operand where it was not. */
@@ -335,7 +330,7 @@ static void emit_rarely(weft_emitter *e, weft_inst_id first)
     /* Vectors of what is one scalar belong in front of the branch. */
     for (weft_inst_id id = first; id < first + group.count; id++)
         weft_value_part(e, &e->values[e->kernel->insts[id].args[2]], 0, group.varying);
-    weft_detour_open(e, group.level, any_lane(e, &group, e->kernel->insts[first].args[0]), &detour);
+    weft_detour_open(e, group.level, any_valid(e, &group, e->kernel->insts[first].args[0]), &detour);
     e->detours = true;
     for (weft_inst_id id = first; id < first + group.count; id++) {
         emit_tree(e, e->kernel->insts[id].args[1]);

@@ -112,12 +112,6 @@ static LLVMValueRef size_of(weft_emitter *e, LLVMValueRef x)
     return LLVMBuildAdd(e->builder, twice, LLVMConstAllOnes(type), "");
 }
 
-static LLVMValueRef any_of(weft_emitter *e, LLVMValueRef lanes)
-{
-    LLVMTypeRef bits = LLVMIntTypeInContext(e->context, e->lane.width);
-    return LLVMBuildICmp(e->builder, LLVMIntNE, LLVMBuildBitCast(e->builder, lanes, bits, ""), LLVMConstNull(bits), "");
-}
-
 /* Whether the quick way is none for some x, found from all parts at once: the sum of quotients is NaN if one is. */
 static LLVMValueRef fails(weft_emitter *e, weft_emitted *x, const weft_emitted *quotients)
 {
@@ -131,7 +125,7 @@ static LLVMValueRef fails(weft_emitter *e, weft_emitted *x, const weft_emitted *
     LLVMValueRef limit = weft_int_like(type, 2 * (int64_t)LEAST_DIVIDEND - 1);
     LLVMValueRef tiny = LLVMBuildICmp(e->builder, LLVMIntULT, least, limit, "");
     LLVMValueRef undefined = LLVMBuildFCmp(e->builder, LLVMRealUNO, sum, sum, "");
-    return any_of(e, LLVMBuildOr(e->builder, tiny, undefined, ""));
+    return weft_any_lane(e, LLVMBuildOr(e->builder, tiny, undefined, ""));
 }
 
 void weft_quotients_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value)

@@ -75,10 +75,8 @@ LLVMValueRef weft_lookup_emit(weft_emitter *e, uint32_t level, const weft_inst *
     if (width == 1 || !table->reads_first) return look_up(e, table, inst->number, rows, width);
     LLVMValueRef values[2] = {weft_splat(e, LLVMConstReal(e->f64, table->data[inst->number]), width)};
     LLVMBasicBlockRef blocks[2] = {LLVMGetInsertBlock(e->builder)};
-    LLVMTypeRef bits = LLVMIntTypeInContext(e->context, width);
     LLVMValueRef others = LLVMBuildICmp(e->builder, LLVMIntNE, rows, LLVMConstNull(shaped), "");
-    LLVMValueRef any = LLVMBuildBitCast(e->builder, others, bits, "");
-    weft_branch_open(e, level, LLVMBuildICmp(e->builder, LLVMIntNE, any, LLVMConstNull(bits), ""));
+    weft_branch_open(e, level, weft_any_lane(e, others));
     values[1] = look_up(e, table, inst->number, rows, width);
     blocks[1] = LLVMGetInsertBlock(e->builder);
     weft_branch_close(e, level);

@@ -149,6 +149,13 @@ LLVMValueRef weft_repeat_lanes(weft_emitter *e, LLVMValueRef vector, uint32_t ti
                                   LLVMConstVector(numbers, count), "");
 }
 
+LLVMValueRef weft_any_lane(weft_emitter *e, LLVMValueRef lanes)
+{
+    if (!is_vector(LLVMTypeOf(lanes))) return lanes;
+    LLVMTypeRef bits = LLVMIntTypeInContext(e->context, LLVMGetVectorSize(LLVMTypeOf(lanes)));
+    return LLVMBuildICmp(e->builder, LLVMIntNE, LLVMBuildBitCast(e->builder, lanes, bits, ""), LLVMConstNull(bits), "");
+}
+
 LLVMValueRef weft_from_memory(weft_emitter *e, weft_dtype dtype, LLVMValueRef value)
 {
     if (dtype != WEFT_BOOL) return value;
