@@ -24,9 +24,10 @@ typedef struct weft_key_row {
     weft_key_put *put; /* NULL: keys stay keys */
     const char *elements;
     char *out; /* moves on as elements are put */
+    int64_t count; /* of elements */
     const volatile bool *cancelled;
-    bool lost;        /* whether a key did not give its element back */
-    int64_t greatest; /* of the keys that were put: those of NaNs, if there are any */
+    bool lost;    /* whether a key did not give its element back */
+    int64_t nans; /* which are left out, as if the row ended before them */
 } weft_key_row;
 
 /* For elements of one size on one ISA level. What there is none of is NULL. */
@@ -41,10 +42,13 @@ typedef struct weft_key_sort {
     weft_key_take *take;
     weft_key_put *put;
     weft_key_skip *skip;
-    /* Sorts `count` elements; the first `wanted` are put. `keys` and `other` have room for as many. False when
-     * cancelled: some may have been put. */
-    bool (*sort_row32)(weft_key_row *row, int32_t *keys, int32_t *other, int64_t count, int64_t wanted);
-    bool (*sort_row64)(weft_key_row *row, int64_t *keys, int64_t *other, int64_t count, int64_t wanted);
+    /* Sorts a row; of the first `wanted` elements those that are no NaNs are put. `keys` and `other` have room for as
+     * many. False when cancelled: some may have been put. */
+    bool (*sort_row32)(weft_key_row *row, int32_t *keys, int32_t *other, int64_t wanted);
+    bool (*sort_row64)(weft_key_row *row, int64_t *keys, int64_t *other, int64_t wanted);
+    /* The first `count` elements of a row with that key (of weft_key_of64), as they follow each other; there are as
+     * many. */
+    void (*put_equal)(const weft_key_row *row, uint64_t key, int64_t count, void *to);
 } weft_key_sort;
 
 enum { WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16, WEFT_KEY_LONG = 1 << 15 };

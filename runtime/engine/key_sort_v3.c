@@ -114,6 +114,7 @@ static inline void halve32(__m256i *a, __m256i *b, uint32_t distance)
 #define COMPRESS compress32
 #define STORE_OTHERS(p, v, m) STORE((p)-LANES, compress32(v, m))
 #define COUNT __builtin_popcount
+#define WHOLE_ROWS 0
 #define PREFETCH(p) ((void)(p))
 #include "runtime/engine/key_sort_vector.h"
 
@@ -177,6 +178,7 @@ static inline void halve64(__m256i *a, __m256i *b, uint32_t distance)
 #define COMPRESS compress64
 #define STORE_OTHERS(p, v, m) STORE((p)-LANES, compress64(v, m))
 #define COUNT __builtin_popcount
+#define WHOLE_ROWS 0
 #define PREFETCH(p) ((void)(p))
 #include "runtime/engine/key_sort_vector.h"
 

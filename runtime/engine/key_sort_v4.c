@@ -32,6 +32,7 @@
 #define HALVE halve32
 #define FINISH finish32
 #define BELOW _mm512_cmplt_epi32_mask
+#define EQUAL _mm512_cmpeq_epi32_mask
 #define ZIP_LOW(a, b)                                                                                                  \
     _mm512_permutex2var_epi32(a, _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0), b)
 #define ZIP_HIGH(a, b)                                                                                                 \
@@ -42,6 +43,7 @@
 #define STORE_OTHERS(p, v, m)                                                                                          \
     _mm512_mask_storeu_epi32((p)-LANES + COUNT(m), (__mmask16)(0xffff >> COUNT(m)), COMPRESS(v, (__mmask16) ~(m)))
 #define COUNT(m) __builtin_popcount(m)
+#define WHOLE_ROWS 1
 #define PREFETCH(p) _mm_prefetch(p, _MM_HINT_T0)
 
 static inline __m512i halve_one32(__m512i v, uint32_t d)
@@ -112,6 +114,7 @@ static inline __attribute__((always_inline)) bool finish32(__m512i *a, __m512i *
 #define HALVE halve64
 #define FINISH finish64
 #define BELOW _mm512_cmplt_epi64_mask
+#define EQUAL _mm512_cmpeq_epi64_mask
 #define ZIP_LOW(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), b)
 #define ZIP_HIGH(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b)
 #define TURN_LOW(a, b, first) ZIP_LOW(a, b)
@@ -119,6 +122,7 @@ static inline __attribute__((always_inline)) bool finish32(__m512i *a, __m512i *
 #define COMPRESS compress64
 #define STORE_OTHERS(p, v, m) STORE((p)-LANES, compress64(v, m))
 #define COUNT(m) __builtin_popcount(m)
+#define WHOLE_ROWS 1
 #define PREFETCH(p) _mm_prefetch(p, _MM_HINT_T0)
 
 /* The others after those of m: one permutation serves both where the instruction would take two. */

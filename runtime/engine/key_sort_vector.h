@@ -20,6 +20,8 @@
  *     COMPRESS(v, m), COUNT(m) the lanes of m moved to the front; their number
  *     STORE_OTHERS(p, v, m)    the lanes that are not of m, before p
  *     PREFETCH(p)              what is stored to next, if that pays
+ *     WHOLE_ROWS               1 for functions from elements to elements, which take FIRST(n), the first `n` lanes, and
+ *                              EQUAL(v, w), the lanes where they are equal
  *
  * A network sorts a matrix of `rows` registers: first its columns, without a shuffle (Batcher's odd-even merge sort),
  * then neighbouring columns are merged (his bitonic merge: one of both is reversed, and halves are exchanged at ever
@@ -200,17 +202,18 @@ static void NAME(merge_blocks)(KEY *keys, int64_t half, int64_t blocks)
     for (KEY *block = keys; block < end; block += BLOCK) NAME(finish_block)(block);
 }
 
-/* Sorted keys of a row: put where its elements follow, or moved home. */
-INLINE void NAME(deliver)(weft_key_row *row, const KEY *keys, KEY *home, int64_t count)
+/* Sorted keys of a row: put where its elements follow. */
+INLINE void NAME(put_keys)(weft_key_row *row, const KEY *keys, int64_t count)
 {
-    if (row->put == NULL) {
-        if (keys != home) memcpy(home, keys, (size_t)count * sizeof *home);
-        return;
-    }
     row->put(row->map, keys, count, row->out);
     row->out += (size_t)count * row->map->size;
-    const KEY greatest = (KEY)(row->map->mask ^ ((uint64_t)KEY_MAX + 1));
-    for (; count > 0 && keys[count - 1] == greatest; count--) row->greatest++;
+}
+
+/* The same, or moved home. */
+INLINE void NAME(deliver)(weft_key_row *row, const KEY *keys, KEY *home, int64_t count)
+{
+    if (row->put != NULL) NAME(put_keys)(row, keys, count);
+    else if (keys != home) memcpy(home, keys, (size_t)count * sizeof *home);
 }
 
 /* As many keys as BLOCKS networks take, at most, of which the first `wanted` are delivered. Not inlined: what calls it
@@ -326,7 +329,8 @@ static int64_t NAME(partition)(const KEY *keys, KEY *to, int64_t count, KEY pivo
     return room.low - to;
 }
 
-/* The median of a sample, or its first eighth where few keys are wanted, so that the first pass leaves few. */
+/* The median of a sample, or its first eighth where few keys are wanted, so that the first pass leaves few. Where that
+ * is the least key of the sample too, the next one above, so that what equals it is parted from all others. */
 static KEY NAME(pivot)(const KEY *keys, int64_t count, bool few)
 {
     enum { SAMPLE = 4 * LANES, SHORT = 64 * LANES };
@@ -334,7 +338,8 @@ static KEY NAME(pivot)(const KEY *keys, int64_t count, bool few)
     int64_t size = count < SHORT ? SAMPLE / 2 : SAMPLE, step = count / size;
     for (int64_t i = 0; i < size; i++) sample[i] = keys[i * step + step / 2];
     NAME(sort_block)(sample, sample, size);
-    return sample[few ? size / 8 : size / 2];
+    KEY chosen = sample[few ? size / 8 : size / 2];
+    return chosen == sample[0] && chosen != KEY_MAX ? chosen + 1 : chosen;
 }
 
 /* Half the way from the least key to the greatest, which differ; *least where they do not. */
@@ -425,56 +430,176 @@ static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, con
 
 /* ---- rows, from elements to elements ---- */
 
-/* Three keys that part a row into quarters, by a sample. */
-INLINE void NAME(quarters)(const weft_key_row *row, int64_t count, KEY *pivots)
+#if WHOLE_ROWS
+/* The key of NaNs, the greatest there is. */
+INLINE KEY NAME(nan)(const weft_key_row *row)
 {
-    KEY sample[BLOCK];
-    int64_t step = count / BLOCK;
+    return (KEY)(row->map->mask ^ ((uint64_t)KEY_MAX + 1));
+}
+
+/* Moves what is no NaN from `keys` to `to`; returns how many these are. */
+INLINE int64_t NAME(leave_nans)(weft_key_row *row, const KEY *keys, KEY *to, int64_t count)
+{
+    int64_t numbers = NAME(partition)(keys, to, count, NAME(nan)(row));
+    row->nans += count - numbers;
+    return numbers;
+}
+
+/* BLOCK keys of a row, sorted. */
+INLINE void NAME(take_sample)(const weft_key_row *row, KEY *sample)
+{
+    int64_t step = row->count / BLOCK;
     for (int64_t i = 0; i < BLOCK; i++)
         (void)row->take(row->map, row->elements + (size_t)(i * step + step / 2) * row->map->size, 1, &sample[i]);
     NAME(sort_block)(sample, sample, BLOCK);
-    for (int64_t q = 0; q < 3; q++) pivots[q] = sample[(q + 1) * BLOCK / 4];
+}
+
+/* Three keys that part a row into quarters without its NaNs. */
+INLINE void NAME(quarters)(const weft_key_row *row, const KEY *sample, KEY *pivots)
+{
+    int64_t numbers = BLOCK;
+    while (row->map->infinity != 0 && numbers > 1 && sample[numbers - 1] == NAME(nan)(row)) numbers--;
+    for (int64_t q = 0; q < 3; q++) pivots[q] = sample[(q + 1) * numbers / 4];
+}
+
+enum { NAME(SOME) = 64 * LANES, NAME(KINDS) = 16 };
+
+/* The different keys of a sample, or 0 where these are many. */
+static int64_t NAME(find_kinds)(const KEY *sample, KEY *kinds)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < BLOCK; i++) {
+        if (i > 0 && sample[i] == sample[i - 1]) continue;
+        if (count == NAME(KINDS)) return 0;
+        kinds[count++] = sample[i];
+    }
+    return count;
+}
+
+/* Adds how many keys are equal to each of four. */
+static void NAME(count_four)(const KEY *keys, int64_t count, const KEY *kinds, int64_t *counts)
+{
+    int64_t found[4] = {0}, i = 0;
+    VECTOR wanted[4];
+    UNROLL for (int64_t k = 0; k < 4; k++) wanted[k] = SPLAT(kinds[k]);
+    for (; i + LANES <= count; i += LANES) {
+        VECTOR v = LOAD(keys + i);
+        UNROLL for (int64_t k = 0; k < 4; k++) found[k] += COUNT(EQUAL(v, wanted[k]));
+    }
+    for (; i < count; i++)
+        for (int64_t k = 0; k < 4; k++) found[k] += keys[i] == kinds[k];
+    for (int64_t k = 0; k < 4; k++) counts[k] += found[k];
+}
+
+/* How many elements of a row are of each kind; false where there are other ones. */
+static bool NAME(count_kinds)(weft_key_row *row, const KEY *kinds, int64_t kind_count, int64_t *counts)
+{
+    KEY keys[NAME(SOME)];
+    for (int64_t i = 0, some; i < row->count; i += some) {
+        some = row->count - i < NAME(SOME) ? row->count - i : NAME(SOME);
+        if (weft_is_cancelled(row->cancelled)) return false;
+        row->lost |= row->take(row->map, row->elements + (size_t)i * row->map->size, some, keys);
+        int64_t known = 0;
+        for (int64_t k = 0; k < kind_count; k += 4) NAME(count_four)(keys, some, kinds + k, counts + k);
+        for (int64_t k = 0; k < kind_count; k++) known += counts[k];
+        if (known < i + some) return false;
+    }
+    return true;
+}
+
+/* A row of few different keys is not sorted but counted; false where it is none. */
+static bool NAME(sort_kinds)(weft_key_row *row, const KEY *sample, int64_t wanted)
+{
+    KEY kinds[NAME(KINDS)] = {0}, equal[NAME(SOME)];
+    int64_t counts[NAME(KINDS)] = {0}, kind_count = NAME(find_kinds)(sample, kinds);
+    if (kind_count == 0 || !NAME(count_kinds)(row, kinds, kind_count, counts)) return false;
+    for (int64_t k = 0; k < kind_count; k++) {
+        if (row->map->infinity != 0 && kinds[k] == NAME(nan)(row)) {
+            row->nans = counts[k];
+            break;
+        }
+        int64_t rest = counts[k] < wanted ? counts[k] : wanted;
+        wanted -= rest;
+        for (int64_t i = 0; i < NAME(SOME) && i < rest; i++) equal[i] = kinds[k];
+        for (int64_t some; rest > 0; rest -= some) {
+            some = rest < NAME(SOME) ? rest : NAME(SOME);
+            NAME(put_keys)(row, equal, some);
+        }
+    }
+    return true;
 }
 
 /*
  * Keys are made of the elements a chunk at a time, and dealt by quarters to the ends of two rooms, so that memory is
  * gone through once for both. What is left of one room has space for any part of the other.
  */
-static bool NAME(sort_quarters)(weft_key_row *row, KEY *keys, KEY *other, int64_t count, int64_t wanted)
+static bool NAME(sort_quarters)(weft_key_row *row, const KEY *sample, KEY *keys, KEY *other, int64_t wanted)
 {
-    enum { SOME = 64 * LANES };
-    KEY chunk[SOME], halves[SOME], pivots[3];
-    const int64_t size = (int64_t)row->map->size;
+    enum { SOME = NAME(SOME) };
+    KEY taken[SOME], halves[SOME], numbers[SOME], pivots[3];
+    int64_t count = row->count, size = (int64_t)row->map->size;
     NAME(room) lower = {keys, keys + count}, upper = {other, other + count};
-    NAME(quarters)(row, count, pivots);
+    NAME(quarters)(row, sample, pivots);
     for (int64_t i = 0; i < count; i += SOME) {
         int64_t some = count - i < SOME ? count - i : SOME;
         if (weft_is_cancelled(row->cancelled)) return false;
         const char *next = row->elements + (i + some) * size;
-        row->lost |= row->take(row->map, next - some * size, some, chunk);
+        const KEY *chunk = taken;
+        bool lost = row->take(row->map, next - some * size, some, taken);
         for (int64_t byte = 0; byte < SOME * size; byte += 64) PREFETCH(next + byte);
+        if (lost) chunk = numbers, some = NAME(leave_nans)(row, taken, numbers, some);
+        row->lost |= lost;
         int64_t low = NAME(partition)(chunk, halves, some, pivots[1]);
         NAME(part)(&lower, halves, low, pivots[0]);
         NAME(part)(&upper, halves + low, some - low, pivots[2]);
     }
     int64_t low = lower.low - keys, half = low + keys + count - lower.high, high = half + upper.low - other;
+    count -= row->nans;
     return NAME(quicksort)(row, keys, upper.low, false, low, wanted, false) &&
            NAME(quicksort)(row, lower.high, upper.low, false, half - low, wanted - low, false) &&
            NAME(quicksort)(row, other, keys, false, high - half, wanted - half, false) &&
            NAME(quicksort)(row, upper.high, keys, false, count - high, wanted - high, false);
 }
 
-static inline bool NAME(sort_row)(weft_key_row *row, KEY *keys, KEY *other, int64_t count, int64_t wanted)
+static bool NAME(sort_row)(weft_key_row *row, KEY *keys, KEY *other, int64_t wanted)
 {
-    int64_t some = count < WEFT_KEY_LONG ? count : BLOCK;
+    int64_t count = row->count, some = count < WEFT_KEY_LONG ? count : BLOCK;
     row->lost = row->take(row->map, row->elements, some, keys);
     if (count >= WEFT_KEY_LONG) {
-        if (!NAME(is_ordered)(keys, some, true) && !NAME(is_ordered)(keys, some, false))
-            return NAME(sort_quarters)(row, keys, other, count, wanted);
+        if (!NAME(is_ordered)(keys, some, true) && !NAME(is_ordered)(keys, some, false)) {
+            KEY sample[BLOCK];
+            NAME(take_sample)(row, sample);
+            return NAME(sort_kinds)(row, sample, wanted) || NAME(sort_quarters)(row, sample, keys, other, wanted);
+        }
         row->lost |= row->take(row->map, row->elements + (size_t)some * row->map->size, count - some, keys + some);
     }
-    return NAME(sort_keys)(row, keys, other, count, wanted);
+    if (!row->lost) return NAME(sort_keys)(row, keys, other, count, wanted);
+    return NAME(sort_keys)(row, other, keys, NAME(leave_nans)(row, keys, other, count), wanted);
 }
+
+/* Of elements as wide as keys the first `count` ones with that key, in order. */
+static void NAME(put_equal)(const weft_key_row *row, uint64_t key, int64_t count, void *to)
+{
+    enum { SOME = NAME(SOME) };
+    KEY keys[SOME], *next = to;
+    const KEY *from = (const KEY *)row->elements;
+    VECTOR wanted = SPLAT((KEY)(key ^ ((uint64_t)KEY_MAX + 1)));
+    for (int64_t i = 0, some; count > 0; i += some) {
+        some = row->count - i < SOME ? row->count - i : SOME;
+        (void)row->take(row->map, from + i, some, keys);
+        for (int64_t k = 0; k < some && count > 0; k += LANES) {
+            int64_t lanes = some - k < LANES ? some - k : LANES;
+            MASK equal = EQUAL(LOAD_SOME(keys + k, lanes), wanted) & FIRST(lanes);
+            int64_t found = COUNT(equal), put = found < count ? found : count;
+            VECTOR v = COMPRESS(LOAD_SOME(from + i + k, lanes), equal);
+            if (count >= LANES) STORE(next, v);
+            else if (put > 0) STORE_SOME(next, v, put);
+            next += put;
+            count -= put;
+        }
+    }
+}
+#endif
 
 #undef INLINE
 #undef UNROLL
@@ -499,6 +624,8 @@ static inline bool NAME(sort_row)(weft_key_row *row, KEY *keys, KEY *other, int6
 #undef MIN
 #undef GREATER
 #undef BELOW
+#undef EQUAL
+#undef WHOLE_ROWS
 #undef ZIP_LOW
 #undef ZIP_HIGH
 #undef TURN_LOW

@@ -285,6 +285,11 @@ static void put_equal(const sorter *s, uint64_t key, int64_t first, int64_t last
 {
     const weft_key_map map = s->map;
     const int64_t step = s->call->in_step * (int64_t)map.size, out_step = s->call->out_step * (int64_t)map.size;
+    if (s->is_direct && s->vectors->put_equal != NULL) {
+        const weft_key_row row = {.map = &map, .take = s->take, .elements = in, .count = s->call->length};
+        s->vectors->put_equal(&row, key, last - first, out + first * out_step);
+        return;
+    }
     for (; first < last; in += step) {
         uint64_t bits = load(in, map.size);
         store(out + first * out_step, map.size, bits);
@@ -544,11 +549,11 @@ static bool sort_directly(const sorter *s, const char *in, char *out, char *keys
 {
     const int64_t length = s->call->length;
     char *other = keys + length * (int64_t)key_bytes[s->method];
-    weft_key_row row = {&s->map, s->take, s->put, in, out, s->cancelled, false, 0};
-    bool done = s->method == VECTORS_32
-                    ? s->vectors->sort_row32(&row, (int32_t *)keys, (int32_t *)other, length, s->wanted)
-                    : s->vectors->sort_row64(&row, (int64_t *)keys, (int64_t *)other, length, s->wanted);
-    if (done && row.lost) put_lost(s, row.greatest, in, out);
+    weft_key_row row = {&s->map, s->take, s->put, in, out, length, s->cancelled, false, 0};
+    bool done = s->method == VECTORS_32 ? s->vectors->sort_row32(&row, (int32_t *)keys, (int32_t *)other, s->wanted)
+                                        : s->vectors->sort_row64(&row, (int64_t *)keys, (int64_t *)other, s->wanted);
+    int64_t numbers = length - row.nans;
+    if (done && row.lost) put_lost(s, numbers < s->wanted ? s->wanted - numbers : 0, in, out);
     return done;
 }
 

@@ -54,6 +54,22 @@ static long double value_of(weft_dtype dtype, const void *element)
  */
 static int64_t sample;
 
+/* Where it is not 0: elements have so many values, except for the last one. */
+static uint64_t kinds;
+
+/* Zeros of both signs, NaNs of many kinds, the greatest number and others. */
+static uint64_t bits_of_kind(uint64_t kind, size_t size)
+{
+    unsigned bits = 8 * (unsigned)size;
+    switch (kind) {
+    case 0: return 0;
+    case 1: return UINT64_C(1) << (bits - 1);
+    case 2: return UINT64_MAX << (bits - 12) | random_bits() % 8;
+    case 3: return UINT64_MAX >> 1 >> (64 - bits);
+    default: return kind << (bits - 10);
+    }
+}
+
 /* Bytes of any pattern, but often of few values, among them zeros of both signs, infinities and NaNs. */
 static void fill(weft_dtype dtype, int64_t count, char *data)
 {
@@ -62,6 +78,7 @@ static void fill(weft_dtype dtype, int64_t count, char *data)
         uint64_t bits = random_bits();
         if (dtype == WEFT_BOOL) bits &= bits >> 8;
         else if (sample > 0) bits = (i % (count / sample) == count / sample / 2 ? 0 : 1 << 14) + bits % (1 << 14);
+        else if (kinds > 0) bits = i == count - 1 ? bits : bits_of_kind(bits % kinds, size);
         else if (bits % 4 == 0) bits = random_bits() % 2 << (8 * size - 1) | random_bits() % 3;
         else if (bits % 5 == 0) bits = UINT64_MAX << (8 * size - 4 - random_bits() % (size > 1 ? 12 : 4));
         memcpy(data + (size_t)i * size, &bits, size);
@@ -257,6 +274,20 @@ static void samples_that_mislead(void **unused)
     weft_pool_destroy(pool);
 }
 
+static void elements_of_few_values(void **unused)
+{
+    static const int64_t lengths[] = {5000, 32768, 40001};
+    (void)unused;
+    weft_pool *pool;
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 1, &pool));
+    for (kinds = 1; kinds <= 64; kinds *= 2)
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+            for (size_t d = 2; d < sizeof dtypes / sizeof *dtypes; d++)
+                check(pool, dtypes[d], 1, lengths[l], false, l % 2 != 0);
+    kinds = 0;
+    weft_pool_destroy(pool);
+}
+
 static void no_rows(void **unused)
 {
     (void)unused;
@@ -334,7 +365,10 @@ int main(int argc, char **argv)
     if (argc > 1) sparsity = strtoul(argv[1], NULL, 10);
     if (sparsity == 0) return 2;
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_every_dtype_and_length),
-                                       cmocka_unit_test(samples_that_mislead), cmocka_unit_test(no_rows),
-                                       cmocka_unit_test(cancelled), cmocka_unit_test(scratch_that_cannot_be_counted)};
+                                       cmocka_unit_test(samples_that_mislead),
+                                       cmocka_unit_test(elements_of_few_values),
+                                       cmocka_unit_test(no_rows),
+                                       cmocka_unit_test(cancelled),
+                                       cmocka_unit_test(scratch_that_cannot_be_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
