@@ -373,6 +373,8 @@ static const weft_suite_program programs[] = {
     {"sorting", "sort 1M, u8", "u8 1048576 below 256", sort_0, 0},
     {"sorting", "sort 1M, i64", "i64 1048576 below 1000000000", sort_0, 0},
     {"sorting", "sort of the sorted", "f32 1048576 rising", sort_0, 0},
+    {"sorting", "sort 1M, few values", "f32 1048576 below 16", sort_0, 0},
+    {"sorting", "sort 1M, half NaN", "f32 1048576 partial", sort_0, 0},
     {"sorting", "argsort of rows", "f32 1024x1024", argsort_1, 0},
     {"sorting", "10 largest of 1M", "f32 1048576", top_10, 0},
     {"sorting", "8 largest of rows of 64", "f32 4096x64", top_8, 0},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "suite.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 
 enum { ARRAYS = SUITE_INPUTS + 1, WORD = 16 };
 
-typedef enum content { SIGNED, BELOW, POSITIVE, RISING } content;
+typedef enum content { SIGNED, BELOW, POSITIVE, RISING, PARTIAL } content;
 
 typedef struct type {
     weft_dtype dtype;
@@ -39,6 +40,7 @@ static bool read_content(type *t, const char *text)
     if (strcmp(word, "below") == 0) t->content = BELOW;
     else if (strcmp(word, "positive") == 0) t->content = POSITIVE;
     else if (strcmp(word, "rising") == 0) t->content = RISING;
+    else if (strcmp(word, "partial") == 0) t->content = PARTIAL;
     else return strcmp(word, "times") == 0;
     return true;
 }
@@ -79,6 +81,7 @@ static double value_of(const type *t, size_t i, double random)
     switch (t->content) {
     case BELOW: return (double)(int64_t)(random * t->number);
     case POSITIVE: return 1 - random;
+    case PARTIAL: return random < 0.5 ? (double)NAN : random;
     case RISING: return ((double)i + random) / (double)t->count;
     default: return (2 * random - 1) * t->number;
     }

@@ -9,8 +9,8 @@ enum { SUITE_INPUTS = 6 };
 typedef struct weft_suite_program {
     const char *family, *name;
     /* Types, separated by ";": a dtype, extents, and what the elements are: nothing for numbers of [-1, 1), "below N"
-     * for whole numbers from 0, "times N" for [-N, N), "positive" for (0, 1], "rising" for sorted ones. "f32 8x3 times
-     * 4". */
+     * for whole numbers from 0, "times N" for [-N, N), "positive" for (0, 1], "rising" for sorted ones, "partial" for
+     * (0, 1) with NaN for half of them. "f32 8x3 times 4". */
     const char *inputs;
     weft_tensor (*trace)(const weft_tensor *inputs); /* NULL: `name` is the text of an einsum */
     double flops;                                    /* of products; 0: bytes are the floor */

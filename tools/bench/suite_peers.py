@@ -347,7 +347,8 @@ WAYS = {
     },
     "sorting": {
         "sort 64k": SORT_0, "sort 1M": SORT_0, "sort of columns": SORT_0, "sort 1M, u8": SORT_0, "sort 1M, i64": SORT_0,
-        "sort of the sorted": SORT_0, "sort of rows": SORT_1, "sort of rows of 16": SORT_1,
+        "sort 1M, few values": SORT_0, "sort 1M, half NaN": SORT_0, "sort of the sorted": SORT_0,
+        "sort of rows": SORT_1, "sort of rows of 16": SORT_1,
         "argsort of rows": Ways(lambda n, x: n.argsort(x, 1, stable=True),
                                 torch=lambda n, x: n.sort(x, dim=1, stable=True)[1]),
         "10 largest of 1M": Ways(numpy=lambda n, x: -n.sort(n.partition(-x, 9)[:10]), jax=lambda n, x: lax().top_k(x, 10)[0],
