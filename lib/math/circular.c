@@ -66,32 +66,19 @@ static single_turns find_turns(const writer *n, weft_inst_id operand)
     return (single_turns){x, first, look_up(w, WEFT_TABLE_single_turns, 1, row)};
 }
 
-static reduced reduce_single(const writer *n, weft_inst_id operand)
-{
-    writer wide = widened(n), *w = &wide;
-    single_turns turns = find_turns(n, operand);
-    weft_inst_id magic = real(w, 0x1.8p52), shifted = add(w, fma3(w, turns.x, turns.factor, turns.first), magic);
-    weft_inst_id left = fma3(w, turns.x, turns.factor, sub(w, turns.first, sub(w, shifted, magic)));
-    weft_inst_id r = times(w, left, 0x1.921fb54442d18p+0), high = given(n, WEFT_SCALAR_cast, WEFT_F32, r);
-    weft_inst_id lack = given(n, WEFT_SCALAR_cast, WEFT_F32, sub(w, widen(w, high), r));
-    return (reduced){high, lack, given(n, WEFT_SCALAR_cast, n->format->integer, as_integer(w, shifted))};
-}
-
 /*
- * The sine or cosine of a large float: from the nearest zero, which is an even or odd number of quarter turns away, it
- * is the sine of what is left, or minus that. A double next to 1.5 2^53 rounds to even numbers.
+ * The sine or cosine of a large float, as a double: from the nearest zero, which is an even or odd number of quarter
+ * turns away, it is the sine of what is left, or minus that. A double next to 1.5 2^53 rounds to even numbers.
  */
-static weft_inst_id far_wave(const writer *n, weft_inst_id operand, bool is_cosine)
+static weft_inst_id far_wave(const writer *w, single_turns turns, bool is_cosine)
 {
-    writer wide = widened(n), *w = &wide;
-    single_turns turns = find_turns(n, operand);
     weft_inst_id magic = real(w, 0x1.8p53),
                  shifted = add(w, is_cosine ? plus(w, turns.first, 1.0) : turns.first, magic);
     weft_inst_id left = sub(w, turns.first, sub(w, shifted, magic));
     weft_inst_id t = fma3(w, turns.x, turns.factor, is_cosine ? plus(w, left, 1.0) : left);
     weft_inst_id wave = mul(w, t, polynomial(w, mul(w, t, t), single_half_turn, HALF_TURN_TERMS));
     weft_inst_id sign = shift_left(w, as_integer(w, shifted), 63);
-    return narrow(w, as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, wave), sign)));
+    return as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, wave), sign));
 }
 
 /* x minus the nearest multiple of four */
@@ -138,10 +125,11 @@ static weft_inst_id is_far(const writer *w, weft_inst_id x)
     return unary(w, WEFT_SCALAR_not, usual);
 }
 
+/* Of doubles. */
 static reduced reduce(const writer *w, weft_inst_id x)
 {
     weft_inst_id rare = is_far(w, x);
-    reduced near = reduce_near(w, x), far = (is_short(w) ? reduce_single : reduce_double)(w, x);
+    reduced near = reduce_near(w, x), far = reduce_double(w, x);
     reduced chosen = {.high = rarely(w, rare, far.high, near.high)};
     chosen.lack = rarely(w, rare, far.lack, near.lack);
     chosen.turns = rarely(w, rare, far.turns, near.turns);
@@ -209,7 +197,9 @@ static weft_inst_id wave(const writer *w, weft_inst_id x, bool is_cosine)
     weft_inst_id result = sine_of(w, parts);
     if (!is_short(w)) return one_nan(w, result);
     weft_inst_id rare = is_far(w, x);
-    return rarely(w, rare, far_wave(w, x, is_cosine), result);
+    writer wide = widened(w);
+    weft_inst_id far = far_wave(&wide, find_turns(w, x), is_cosine);
+    return rarely(w, rare, narrow(&wide, far), result);
 }
 
 weft_inst_id weft_math_sin(const writer *w, const weft_inst_id *x)
@@ -240,32 +230,30 @@ static weft_inst_id tan_of_double(const writer *w, weft_inst_id x, reduced parts
 }
 
 /*
- * With t = 2 tan(r/2) = high - lack the tangent is t / (1 - t^2 / 4), or minus the inverse of that after an odd number
- * of quarter turns. The quotient is taken with what it leaves.
+ * The tangent t = high - lack of what is left, or -1 / t after an odd number of quarter turns, with what the quotient
+ * leaves.
  */
 static weft_inst_id tan_of_single(const writer *w, reduced r)
 {
-    weft_inst_id z = mul(w, r.high, r.high), cube = mul(w, r.high, z), one = real(w, 1.0), odd = is_odd(w, r.turns);
-    weft_inst_id less_change = subtract_product(w, cube, polynomial(w, z, single_tangent, TANGENT_TERMS), r.lack);
-    difference t = {.high = sub(w, r.high, less_change)}, d;
+    weft_inst_id z = mul(w, r.high, r.high), cube = mul(w, r.high, z);
+    /* With the derivative 1 + t^2, nearly; and what z lacks, which matters where z is large. */
+    weft_inst_id lack = fma3(w, times(w, r.lack, 1.5), z, r.lack), square = multiply_subtract(w, r.high, r.high, z);
+    lack = subtract_product(w, square, times(w, r.high, 0.6), lack);
+    weft_inst_id less_change = subtract_product(w, cube, polynomial(w, z, single_tangent, TANGENT_TERMS), lack);
+    difference t = {.high = sub(w, r.high, less_change)};
     t.lack = sub(w, less_change, sub(w, r.high, t.high));
-    weft_inst_id quarter = times(w, t.high, -0.25), half = times(w, t.high, -0.5);
-    d.high = fma3(w, quarter, t.high, one);
-    d.lack = subtract_product(w, quarter, t.high, sub(w, d.high, one));
-    d.lack = fma3(w, half, t.lack, d.lack);
-    difference over = {.high = choose(w, odd, d.high, t.high)}, under;
-    over.lack = choose(w, odd, d.lack, t.lack);
-    under.high = choose(w, odd, t.high, d.high);
-    under.lack = choose(w, odd, t.lack, d.lack);
-    weft_inst_id inverse = quotient(w, one, under.high), first = mul(w, over.high, inverse);
-    weft_inst_id more = multiply_subtract(w, first, under.high, over.high);
-    more = add(w, subtract_product(w, first, under.lack, more), over.lack);
-    weft_inst_id result = subtract_product(w, more, inverse, first);
-    return choose(w, odd, minus(w, result), result);
+    weft_inst_id inverse = quotient(w, real(w, -1.0), t.high), left = fma3(w, inverse, t.high, real(w, 1.0));
+    left = subtract_product(w, inverse, t.lack, left);
+    return choose(w, is_odd(w, r.turns), fma3(w, inverse, left, inverse), t.high);
 }
 
 weft_inst_id weft_math_tan(const writer *w, const weft_inst_id *x)
 {
-    reduced parts = reduce(w, x[0]);
-    return one_nan(w, is_short(w) ? tan_of_single(w, parts) : tan_of_double(w, x[0], parts));
+    if (!is_short(w)) return one_nan(w, tan_of_double(w, x[0], reduce(w, x[0])));
+    weft_inst_id result = tan_of_single(w, reduce_near(w, x[0])), rare = is_far(w, x[0]);
+    writer wide = widened(w);
+    single_turns turns = find_turns(w, x[0]);
+    weft_inst_id sine = far_wave(&wide, turns, false);
+    weft_inst_id far = quotient(&wide, sine, far_wave(&wide, turns, true));
+    return rarely(w, rare, narrow(&wide, far), result);
 }

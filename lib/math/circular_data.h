@@ -25,6 +25,7 @@ static const double double_cos[] = {0x1.5555555555555p-5,   -0x1.6c16c16c1696p-1
 static const double single_half_turn[] = {0x1.921fb54405b0ep+0,  -0x1.4abbce43ec85ap-1, 0x1.466bbca30e7c7p-4,
                                           -0x1.32d079e21ff6ep-8, 0x1.4ff8c76b019b7p-13, -0x1.c9c3cb9c182f7p-19};
 
-/* (2 tan(r/2) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats: error 2^-28.8. */
-static const double single_tangent[] = {0x1.555538p-4, 0x1.111f2p-7, 0x1.b5f03cp-11, 0x1.a3b6eep-14};
+/* (tan(r) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats: error 2^-29.3. */
+static const double single_tangent[] = {0x1.555562p-2, 0x1.110d1cp-3,   0x1.baf014p-5, 0x1.5bde5ap-6,
+                                        0x1.67549cp-7, -0x1.3ef598p-14, 0x1.242d62p-8};
 #endif

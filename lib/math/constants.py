@@ -234,9 +234,8 @@ def write_circular():
         "(cos(r) - 1 + r^2 / 2) / r^4 over r^2, |r| <= 0.786")
     fit(out, "single", "half_turn", root(lambda t: sin(pi / 2 * t) / t), 0, mpf("1.063") ** 2, 6,
         root(lambda t: t / sin(pi / 2 * t)), "sin(t pi/2) / t over t^2, |t| <= 1.063")
-    fit(out, "single", "tangent", root(lambda r: (2 * tan(r / 2) / r - 1) / r ** 2), SMALL, wide, 4,
-        lambda z: z * sqrt(z) / (2 * tan(sqrt(z) / 2)),
-        "(2 tan(r/2) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats", rounded)
+    fit(out, "single", "tangent", root(lambda r: (tan(r) / r - 1) / r ** 2), SMALL, wide, 7,
+        lambda z: z * sqrt(z) / tan(sqrt(z)), "(tan(r) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats", rounded)
     out.write()
 
 
