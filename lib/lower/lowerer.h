@@ -29,6 +29,12 @@ typedef struct data_index {
     uint32_t source; /* the node that is read there */
 } data_index;
 
+/* An axis that is walked as two ranges; inner 0: none. */
+typedef struct axis_cut {
+    uint32_t axis;
+    int64_t inner; /* elements of the second range */
+} axis_cut;
+
 typedef struct lowerer {
     weft_lowering *lowering;
     const weft_graph *graph;
@@ -41,8 +47,11 @@ typedef struct lowerer {
     weft_value value;                   /* whose axes the kernel runs over: of the root */
     uint32_t owner;                     /* the node whose kernel it is: the root, or what the root is an operand of */
     weft_expr variables[WEFT_MAX_RANK]; /* of the root's axes; constant 0 where the extent is one */
-    uint64_t outer;                     /* axes whose ranges are outer */
-    bool outer_fixed;                   /* by the root's own reduction or the first stage found */
+    uint32_t axis_count;                /* of those: one more than the root has where an axis is cut */
+    axis_cut cut, wanted_cut;           /* the one of its axes that is two ranges, and one that should be */
+    bool may_cut;
+    uint64_t outer;   /* axes whose ranges are outer */
+    bool outer_fixed; /* by the root's own reduction or the first stage found */
     stage_plan *stages, **last_stage;
     weft_map values;          /* point -> instruction + 1, of the stage being made */
     data_index *data_indices; /* of that stage */
