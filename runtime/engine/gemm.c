@@ -248,10 +248,16 @@ static void clear(const weft_gemm_block *block)
 
 static void run_range(const struct grid *grid, int64_t begin, int64_t end, char *memory)
 {
+    const char *left = NULL, *right = NULL;
     for (int64_t t = begin; t < end; t++) {
         int64_t place = t % (grid->rows * grid->columns);
         weft_gemm_block block =
             find_block(grid, t / (grid->rows * grid->columns), place / grid->columns, place % grid->columns);
+        bool is_one = grid->rows * grid->columns == 1;
+        block.left_kept = is_one && block.left.data == left;
+        block.right_kept = is_one && block.right.data == right;
+        left = block.left.data;
+        right = block.right.data;
         if (block.left.count <= 0 || block.right.count <= 0) continue;
         if (block.terms == 0) clear(&block);
         else grid->numbers->run(&block, memory);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/engine/gemm_panels.h"
 #include "runtime/engine/gemm_rows.h"
+#include "runtime/engine/vector.h"
 
 /*
  * The terms are cut into blocks of fixed length, whose sums are added to C one after the other; rows and columns are
@@ -115,7 +116,7 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
 /* Rows or columns [first, first + count) of a matrix, and the terms from `term` on. */
 struct part {
     const weft_gemm_side *side;
-    bool wide, packs, masked;
+    bool wide, packs, masked, kept;
     int64_t width; /* of a panel, in numbers */
     int64_t bytes; /* of a packed panel */
     int64_t first, count, term;
@@ -150,14 +151,17 @@ static struct part plan(const weft_gemm_block *block, bool left, char *memory)
     bool wide = left == block->kernel->by_columns;
     int64_t width = panel_width(block, left, wide);
     int64_t panels = most_panels(block, side, width, limit(block, left));
+    int64_t count = panels * panel_count(side, width);
+    bool is_whole = count >= side->count && block->terms <= most_terms(block);
     return (struct part){.side = side,
+                         .kept = is_whole && (left ? block->left_kept : block->right_kept),
                          .wide = wide,
                          .masked = block->kernel->masked,
                          .packs =
                              weft_gemm_packs(block->kernel, side, block->terms, wide, other->count, block->cache_bytes),
                          .width = width,
                          .bytes = panel_bytes(block, width),
-                         .count = panels * panel_count(side, width),
+                         .count = count,
                          .memory = memory};
 }
 
@@ -261,7 +265,7 @@ static int64_t packed_from(const struct part *part)
 static void pack(const struct part *part, int64_t terms)
 {
     int64_t from = packed_from(part);
-    if (from < part->count && part->side->panels == NULL)
+    if (from < part->count && part->side->panels == NULL && !part->kept)
         weft_gemm_pack(part->side, part->first + from, part->count - from, part->term, terms, part->width, part->memory,
                        part->bytes);
 }
@@ -288,56 +292,141 @@ struct tile {
     int64_t i, j;  /* its first row of the left operand, and column of the right one */
 };
 
-/* From C to the buffer, or back; extents and strides with the inner loop second. Inlined with a constant size. */
-static inline __attribute__((always_inline)) void move(char *c, const int64_t *strides, char *buffer,
-                                                       const int64_t *pitches, const int64_t *extents, bool store,
-                                                       size_t size)
+/* Adds numbers of `size` bytes that are adjacent. */
+static inline __attribute__((always_inline)) void add_run(char *c, const char *sums, size_t bytes, size_t size)
 {
-    bool adjacent = strides[1] == (int64_t)size && pitches[1] == (int64_t)size;
-    for (int64_t j = 0; j < extents[0]; j++) {
-        char *of_c = c + j * strides[0], *of_buffer = buffer + j * pitches[0];
-        if (adjacent) memcpy(store ? of_c : of_buffer, store ? of_buffer : of_c, (size_t)extents[1] * size);
-        else
-            for (int64_t i = 0; i < extents[1]; i++, of_c += strides[1], of_buffer += pitches[1])
-                memcpy(store ? of_c : of_buffer, store ? of_buffer : of_c, size);
+    typedef float floats __attribute__((vector_size(16)));
+    typedef double doubles __attribute__((vector_size(16)));
+    size_t i = 0;
+    for (; i + 16 <= bytes; i += 16) {
+        floats x, y;
+        memcpy(&x, c + i, sizeof x);
+        memcpy(&y, sums + i, sizeof y);
+        x = size == sizeof(float) ? x + y : (floats)((doubles)x + (doubles)y);
+        memcpy(c + i, &x, sizeof x);
     }
+    for (; i < bytes; i += size) {
+        if (size == sizeof(float)) *(any_float *)(c + i) += *(const any_float *)(sums + i);
+        else *(any_double *)(c + i) += *(const any_double *)(sums + i);
+    }
+}
+
+/* A part of C and one of the buffer: extents and strides in bytes, the inner loop second. */
+struct part_of_tile {
+    char *c;
+    const char *buffer;
+    int64_t extents[2], strides[2], pitches[2];
+    bool adjacent;
+};
+
+/* Sums become C, in runs of adjacent elements. */
+static void copy_runs(const struct part_of_tile *p, size_t bytes)
+{
+    for (int64_t j = 0; j < p->extents[0]; j++)
+        weft_copy_few(p->c + j * p->strides[0], p->buffer + j * p->pitches[0], bytes);
+}
+
+/* The same one by one. Inlined with a constant size. */
+static inline __attribute__((always_inline)) void copy_part(const struct part_of_tile *p, size_t size)
+{
+    for (int64_t j = 0; j < p->extents[0]; j++) {
+        const char *from = p->buffer + j * p->pitches[0];
+        char *to = p->c + j * p->strides[0];
+        for (int64_t i = 0; i < p->extents[1]; i++, to += p->strides[1], from += p->pitches[1]) memcpy(to, from, size);
+    }
+}
+
+/* Sums are added to C. Inlined with a constant size of numbers; `size` is that of elements. */
+static inline __attribute__((always_inline)) void add_part(const struct part_of_tile *p, size_t size, size_t number)
+{
+    int64_t runs = p->adjacent ? 1 : p->extents[1];
+    size_t bytes = p->adjacent ? (size_t)p->extents[1] * size : size;
+    for (int64_t j = 0; j < p->extents[0]; j++) {
+        const char *from = p->buffer + j * p->pitches[0];
+        char *to = p->c + j * p->strides[0];
+        for (int64_t i = 0; i < runs; i++, to += p->strides[1], from += p->pitches[1]) add_run(to, from, bytes, number);
+    }
+}
+
+/* Whether elements of C that are adjacent lie across the vectors, and squares of registers are transposed. */
+static bool is_transposed(const weft_gemm_block *block, const struct tile *tile)
+{
+    return tile->across_stride == block->c_element && block->kernel->masked && !block->left.complex;
+}
+
+static void transpose_tile(const weft_gemm_block *block, const struct tile *tile, const char *buffer, char *out,
+                           int64_t stride)
+{
+    ptrdiff_t offsets[WEFT_GEMM_MOST_LINES];
+    offsets[0] = 0;
+    for (int64_t j = 1; j < tile->across; j++) offsets[j] = j * tile->pitch;
+    block->kernel->transpose(buffer, offsets, tile->across, tile->along, out, stride / block->c_element);
 }
 
 /* The inner loop goes along the shorter stride of C. */
-static void move_part(const struct tile *tile, char *buffer, bool store, int64_t size)
+static void move_part(const weft_gemm_block *block, const struct tile *tile, const char *buffer, bool add)
 {
+    _Alignas(WEFT_GEMM_ALIGNMENT) char transposed[WEFT_GEMM_TILE * sizeof(double)];
+    const int64_t size = block->c_element;
     bool along = llabs(tile->along_stride) <= llabs(tile->across_stride);
-    const int64_t extents[2] = {along ? tile->across : tile->along, along ? tile->along : tile->across};
-    const int64_t strides[2] = {along ? tile->across_stride : tile->along_stride,
-                                along ? tile->along_stride : tile->across_stride};
-    const int64_t pitches[2] = {along ? tile->pitch : size, along ? size : tile->pitch};
-    switch (size) {
-    case 4: move(tile->c, strides, buffer, pitches, extents, store, 4); break;
-    case 8: move(tile->c, strides, buffer, pitches, extents, store, 8); break;
-    default: move(tile->c, strides, buffer, pitches, extents, store, 16); break;
+    int64_t pitch_along = size, pitch_across = tile->pitch;
+    if (is_transposed(block, tile)) {
+        pitch_along = tile->across * size;
+        pitch_across = size;
+        transpose_tile(block, tile, buffer, add ? transposed : tile->c, add ? pitch_along : tile->along_stride);
+        if (!add) return;
+        buffer = transposed;
+        along = false;
+    }
+    int64_t stride = along ? tile->along_stride : tile->across_stride, pitch = along ? pitch_along : pitch_across;
+    struct part_of_tile part = {.c = tile->c,
+                                .buffer = buffer,
+                                .extents = {along ? tile->across : tile->along, along ? tile->along : tile->across},
+                                .strides = {along ? tile->across_stride : tile->along_stride, stride},
+                                .pitches = {along ? pitch_across : pitch_along, pitch},
+                                .adjacent = stride == size && pitch == size};
+    if (add && block->left.size == sizeof(float)) add_part(&part, (size_t)size, sizeof(float));
+    else if (add) add_part(&part, (size_t)size, sizeof(double));
+    else if (part.adjacent) copy_runs(&part, (size_t)(part.extents[1] * size));
+    else if (size == 4) copy_part(&part, 4);
+    else
+        for (int64_t half = 0; half < size; half += 8, part.c += 8, part.buffer += 8) copy_part(&part, 8);
+}
+
+/* Asks for what is going to be added to. */
+static void fetch_part(const weft_gemm_block *block, const struct tile *tile)
+{
+    bool turns = is_transposed(block, tile);
+    if (!turns && tile->along_stride != block->c_element) return;
+    int64_t lines = turns ? tile->along : tile->across, stride = turns ? tile->along_stride : tile->across_stride;
+    int64_t last = (turns ? tile->across : tile->along) * block->c_element - 1;
+    const char *line = tile->c;
+    for (int64_t i = 0; i < lines; i++, line += stride) {
+        __builtin_prefetch(line);
+        __builtin_prefetch(line + last);
     }
 }
 
+/* What is done with a tile: sums in a buffer become C, or are added to it, which is asked for before. */
+enum action { STORE, ADD, FETCH };
+
 /* In parts whose elements lie at one stride each way. */
-static void move_tile(const weft_gemm_block *block, const struct tile *tile, char *buffer, bool store)
+static void move_tile(const weft_gemm_block *block, const struct tile *tile, const char *buffer, enum action action)
 {
-    int64_t size = block->c_element;
+    const int64_t size = block->c_element;
     bool by_columns = block->kernel->by_columns;
-    if (!tile->is_split) {
-        move_part(tile, buffer, store, size);
-        return;
-    }
     int64_t rows = by_columns ? tile->along : tile->across, columns = by_columns ? tile->across : tile->along;
     for (int64_t i = 0, row_run; i < rows; i += row_run) {
-        row_run = weft_gemm_axes_run(block->c_left, tile->i + i, rows - i);
+        row_run = tile->is_split ? weft_gemm_axes_run(block->c_left, tile->i + i, rows - i) : rows;
         for (int64_t j = 0, column_run; j < columns; j += column_run) {
-            column_run = weft_gemm_axes_run(block->c_right, tile->j + j, columns - j);
+            column_run = tile->is_split ? weft_gemm_axes_run(block->c_right, tile->j + j, columns - j) : columns;
             struct tile part = *tile;
-            part.c = weft_gemm_block_element(block, tile->i + i, tile->j + j);
+            if (tile->is_split) part.c = weft_gemm_block_element(block, tile->i + i, tile->j + j);
             part.along = by_columns ? row_run : column_run;
             part.across = by_columns ? column_run : row_run;
             int64_t along = by_columns ? i : j, across = by_columns ? j : i;
-            move_part(&part, buffer + along * size + across * tile->pitch, store, size);
+            if (action == FETCH) fetch_part(block, &part);
+            else move_part(block, &part, buffer + along * size + across * tile->pitch, action == ADD);
         }
     }
 }
@@ -371,7 +460,7 @@ static int64_t run_strided(const weft_gemm_block *block, weft_gemm_tile_function
     int64_t along = tile->along * parts, whole = round_up(along, weft_gemm_lanes(kernel));
     bool direct = (kernel->masked || along == whole) && tile->along_stride == parts * size && !tile->is_split;
     int64_t count = direct ? column->count : 1, left_step = column->left_step / size;
-    if (!direct && add) move_tile(block, tile, buffer, false);
+    if (!direct && add) move_tile(block, tile, buffer, FETCH);
     run(&(weft_gemm_tile_call){.wide = wide->data,
                                .narrow = narrow->data,
                                .c = direct ? tile->c : buffer,
@@ -386,8 +475,8 @@ static int64_t run_strided(const weft_gemm_block *block, weft_gemm_tile_function
                                .wide_step = kernel->by_columns ? left_step : 0,
                                .narrow_step = kernel->by_columns ? 0 : left_step,
                                .c_step = column->c_step / size,
-                               .add = add});
-    if (!direct) move_tile(block, tile, buffer, true);
+                               .add = add && direct});
+    if (!direct) move_tile(block, tile, buffer, add ? ADD : STORE);
     return count;
 }
 
@@ -401,10 +490,10 @@ static void run_packed(const weft_gemm_block *block, const struct tile *tile, co
     int64_t vectors = kernel->by_columns ? kernel->columns : kernel->rows;
     bool whole = tile->along * parts == vector && tile->across == vectors;
     bool direct = whole && tile->along_stride == element && tile->across_stride > 0 && !tile->is_split;
-    if (!direct && add) move_tile(block, tile, buffer, false);
-    kernel->panels(kernel, terms * parts, left, right, add, direct ? tile->c : buffer,
+    if (!direct && add) move_tile(block, tile, buffer, FETCH);
+    kernel->panels(kernel, terms * parts, left, right, add && direct, direct ? tile->c : buffer,
                    direct ? tile->across_stride / (int64_t)block->left.size : vector);
-    if (!direct) move_tile(block, tile, buffer, true);
+    if (!direct) move_tile(block, tile, buffer, add ? ADD : STORE);
 }
 
 static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows, int64_t j, int64_t columns)

@@ -18,6 +18,7 @@ typedef struct weft_gemm_block {
     int64_t c_element;                      /* bytes */
     const weft_gemm_axes *c_left, *c_right; /* how rows of the left operand, and columns of the right one, lie in it */
     bool symmetric;                         /* only elements whose row is not beyond their column are wanted */
+    bool left_kept, right_kept;             /* all of `memory` is as the same operand, of the product before, left it */
     bool few_left, few_right;               /* the rows of the product, or its columns, are those of weft_gemm_rows */
     bool in_lines;                          /* or those of weft_gemm_lines */
 } weft_gemm_block;

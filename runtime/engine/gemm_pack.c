@@ -16,9 +16,6 @@ struct weft_gemm_panel {
     weft_gemm_transpose *transpose;
 };
 
-/* Lines that are transposed at once: as many as the panels of all kernels have. */
-enum { MOST_LINES = 64 };
-
 /* Lines that are adjacent, fewer of which are copied one term at a time. */
 enum { LEAST_LINES = 8 };
 
@@ -223,9 +220,9 @@ void weft_gemm_transpose_any_f64(const char *from, const ptrdiff_t *offsets, int
 /* Terms adjacent in memory, of `size` bytes. */
 static void transpose(const weft_gemm_panel *p, size_t size)
 {
-    ptrdiff_t offsets[MOST_LINES];
-    for (int64_t i = 0; i < p->count; i += MOST_LINES) {
-        int64_t lines = p->count - i < MOST_LINES ? p->count - i : MOST_LINES;
+    ptrdiff_t offsets[WEFT_GEMM_MOST_LINES];
+    for (int64_t i = 0; i < p->count; i += WEFT_GEMM_MOST_LINES) {
+        int64_t lines = p->count - i < WEFT_GEMM_MOST_LINES ? p->count - i : WEFT_GEMM_MOST_LINES;
         for (int64_t k = 0; k < lines; k++) offsets[k] = (i + k) * p->stride;
         p->transpose(p->data, offsets, lines, p->terms, p->out + (size_t)i * size, p->width);
     }
@@ -411,28 +408,10 @@ static void pack_terms(const weft_gemm_panel *lines, const weft_gemm_side *side,
     }
 }
 
-/* A few bytes, of two at least; where they are no multiple of a register its last copy overlaps the one before. */
-INLINE void copy_bytes(char *to, const char *from, size_t bytes)
-{
-    enum { REGISTER = 16 };
-    if (bytes >= REGISTER) {
-        for (size_t i = 0; i + REGISTER <= bytes; i += REGISTER) memcpy(to + i, from + i, REGISTER);
-        if (bytes % REGISTER != 0) memcpy(to + bytes - REGISTER, from + bytes - REGISTER, REGISTER);
-    } else if (bytes >= 8) {
-        memcpy(to, from, 8);
-        memcpy(to + bytes - 8, from + bytes - 8, 8);
-    } else if (bytes >= 4) {
-        memcpy(to, from, 4);
-        memcpy(to + bytes - 4, from + bytes - 4, 4);
-    } else {
-        memcpy(to, from, 2);
-    }
-}
-
 /* A run of rows for terms at `offsets`. */
 INLINE void copy_at(char *to, size_t pitch, const char *from, const ptrdiff_t *offsets, int64_t terms, size_t bytes)
 {
-    for (int64_t t = 0; t < terms; t++, to += pitch) copy_bytes(to, from + offsets[t], bytes);
+    for (int64_t t = 0; t < terms; t++, to += pitch) weft_copy_few(to, from + offsets[t], bytes);
 }
 
 /* The same of every second number, of f32: not even the one after the last is read. */
@@ -525,12 +504,12 @@ static bool is_transposed(const weft_gemm_side *side)
 static void pack_transposed(const weft_gemm_panel *panel, const weft_gemm_side *side, int64_t first, int64_t term)
 {
     const ptrdiff_t element = weft_gemm_side_element(side);
-    ptrdiff_t offsets[MOST_LINES];
+    ptrdiff_t offsets[WEFT_GEMM_MOST_LINES];
     for (int64_t i = 0, found; i < panel->count; i += found) {
         weft_gemm_walk lines, terms;
         int64_t done = 0;
         weft_gemm_walk_start(&lines, side->lines, first + i);
-        found = find_offsets(&lines, &done, least(MOST_LINES, panel->count - i), element, offsets);
+        found = find_offsets(&lines, &done, least(WEFT_GEMM_MOST_LINES, panel->count - i), element, offsets);
         weft_gemm_walk_start(&terms, side->terms, term);
         for (int64_t t = 0, run; t < panel->terms; t += run, weft_gemm_walk_next(&terms)) {
             run = least(terms.length, panel->terms - t);

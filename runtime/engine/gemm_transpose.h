@@ -4,6 +4,9 @@
 /* Lines of numbers that are adjacent in memory, packed into a panel. */
 #include <weft/base.h>
 
+/* Lines that are transposed at once: as many as tiles and panels of all kernels have. */
+#define WEFT_GEMM_MOST_LINES 64
+
 /* out[t * width + i] = number `t` of line `i`, which begins `offsets[i]` bytes from `from`. `terms` numbers of each of
  * `lines` lines. Touches these alone. */
 typedef void weft_gemm_transpose(const char *from, const ptrdiff_t *offsets, int64_t lines, int64_t terms, char *out,

@@ -264,6 +264,38 @@ static void test_batches(void **state)
     }
 }
 
+/* Products that share A or B, which is packed once for them, with a C by rows or by columns. */
+static void check_shared(weft_dtype dtype, int64_t m, int64_t n, int64_t k, bool shares_a, bool by_columns)
+{
+    const int64_t batch[] = {3}, a[] = {shares_a ? 0 : m * k}, b[] = {shares_a ? k * n : 0}, c[] = {m * n + 5};
+    struct product product = row_major(dtype, m, n, k);
+    product.call.batch_rank = 1;
+    product.call.batch = batch;
+    product.call.a_batch = a;
+    product.call.b_batch = b;
+    product.call.c_batch = c;
+    if (by_columns) {
+        product.call.c_row = 1;
+        product.call.c_column = m;
+    }
+    for (size_t i = 0; i < 3; i++) product.count[i] *= 3;
+    product.count[2] += 10;
+    product_fill(&product);
+    product_run(&product, 1);
+    check_product(&product);
+    product_finish(&product);
+}
+
+static void test_shared_operands(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < DTYPES; d++)
+        for (int way = 0; way < 4; way++) {
+            check_shared(dtypes[d], 200, 196, 40, way & 1, way & 2);
+            check_shared(dtypes[d], 150, 130, 270, way & 1, way & 2);
+        }
+}
+
 static void check_bits(const weft_machine *machine, struct product product)
 {
     static const size_t threads[] = {2, 3, 7};
@@ -1073,6 +1105,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_shared_operands),
         cmocka_unit_test(test_same_bits_for_any_number_of_threads),
         cmocka_unit_test(test_blocks_about_the_cache),
         cmocka_unit_test(test_same_bits_for_any_cache),
