@@ -2,12 +2,13 @@
 /*
  * Puts every dot into the form that a matrix library wants: operands come as batch, free, contracted axes of a and
  * batch, contracted, free axes of b, so that one that has to be copied is copied into that order; and a dot whose
- * result is only wanted with the free axes of b in front is the dot of b and a, and so is one for loops that is wanted
- * with an axis of a last. A product of a matrix and a vector has the vector first where a free axis of the matrix lies
- * innermost, and last where a contracted one does: sums run across or along what lies in memory then. Permutes of
- * operands are read through. A dot of 16-bit floats is summed in f32 anyhow: a small one becomes a dot of f32 between
- * casts, unless all are the library's; any other one is left to the backend. requires: nothing. maintains: values
- * except for the order of sums, guards. breaks: nothing; no permute it adds can be merged away.
+ * result is only wanted with the free axes of b in front is the dot of b and a, and so is one that is wanted with an
+ * axis of a last; one that is wanted with another axis of b last has b in that order. A product of a matrix and a
+ * vector has the vector first where a free axis of the matrix lies innermost, and last where a contracted one does:
+ * sums run across or along what lies in memory then. Permutes of operands are read through. A dot of 16-bit floats is
+ * summed in f32 anyhow: a small one becomes a dot of f32 between casts, unless all are the library's; any other one is
+ * left to the backend. requires: nothing. maintains: values except for the order of sums, guards. breaks: nothing; no
+ * permute it adds can be merged away.
  */
 #include <string.h>
 #include "lib/pass/pass.h"
@@ -237,10 +238,10 @@ static bool fills_lanes(weft_tensor result, size_t axis)
 }
 
 /*
- * Whether a large dot of few terms is wanted with a free axis of a last, which fills half a vector: loops compute
- * such a dot, with lanes along the last axis of b, and in the order of the result if that is its last axis, too. That
- * beats a product and a copy of it where a costs little to copy beside the result, or lies along that axis: 12^4 by
- * 10 x 10 elements with 12 terms take 0.4 of the time (Sapphire Rapids).
+ * Whether a large dot is wanted with a free axis of a last, which fills half a vector: the dot of b and a is computed
+ * with lanes along its last axis, and in the order of the result if that is its last axis, too. That beats a product
+ * and a copy of it where a is smaller than the result, and copied instead, or lies along that axis: 12^4 by 10 x 10
+ * elements with 12 terms take 0.4 of the time, 28^3 by 28 x 42 x 41 0.55 (Sapphire Rapids).
  */
 static bool wants_lanes_of_a(weft_tensor dot, weft_ints order)
 {
