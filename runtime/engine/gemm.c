@@ -290,34 +290,46 @@ static double padded(int64_t extent, int64_t unit)
     return (double)((extent + unit - 1) / unit * unit);
 }
 
-static bool packs(const struct grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms, bool wide,
-                  int64_t uses)
+/* A and B, as far as it matters whether they are packed. */
+struct operands {
+    weft_gemm_side a, b;
+};
+
+static struct operands operands_of(const struct grid *grid)
 {
-    const weft_gemm_side side = {.lines = lines,
-                                 .terms = terms,
-                                 .count = lines->count,
-                                 .complex = is_complex(grid->call->dtype),
-                                 .size = real_size(grid->call->dtype),
-                                 .float16 = grid->float16};
-    return weft_gemm_packs(grid->kernel, &side, terms->count, wide, uses, (int64_t)grid->machine->cache_bytes[1]);
+    const struct matrices *m = grid->matrices;
+    const weft_gemm_side both = {
+        .complex = is_complex(grid->call->dtype), .size = real_size(grid->call->dtype), .float16 = grid->float16};
+    struct operands operands = {both, both};
+    operands.a.lines = &m->a_rows;
+    operands.a.terms = &m->a_terms;
+    operands.a.count = m->a_rows.count;
+    operands.b.lines = &m->b_columns;
+    operands.b.terms = &m->b_terms;
+    operands.b.count = m->b_columns.count;
+    return operands;
+}
+
+static bool packs(const struct grid *grid, const weft_gemm_side *side, const weft_gemm_side *other, bool wide)
+{
+    return weft_gemm_packs(grid->kernel, side, other, side->terms->count, wide, (int64_t)grid->machine->cache_bytes[1]);
 }
 
 /* Cycles for one term of all elements to copy an operand, or to wait for what is read in place in too many streams to
  * be fetched ahead of time. Numbers that are adjacent are copied as registers. */
-static double packing(const struct grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms, bool wide,
-                      int64_t uses)
+static double packing(const struct grid *grid, const weft_gemm_side *side, const weft_gemm_side *other, bool wide)
 {
     const double in_registers = 0.25, one_by_one = 1;
-    double count = (double)lines->count, bytes = count * (double)terms->count * (double)real_size(grid->call->dtype);
+    double count = (double)side->count, bytes = count * (double)side->terms->count * (double)side->size;
     bool is_far = bytes > (double)grid->machine->cache_bytes[1] / 2;
-    if (!packs(grid, lines, terms, wide, uses)) return !wide && is_far ? count * in_registers : 0;
-    bool transposed = terms->stride == 1 && !is_complex(grid->call->dtype) && grid->kernel->tile != NULL;
-    return count * (lines->stride == 1 || transposed ? in_registers : one_by_one);
+    if (!packs(grid, side, other, wide)) return !wide && is_far ? count * in_registers : 0;
+    bool transposed = side->terms->stride == 1 && !side->complex && grid->kernel->tile != NULL;
+    return count * (side->lines->stride == 1 || transposed ? in_registers : one_by_one);
 }
 
 /* Cycles for one term with the kernel's vectors along the rows of C, or along its columns: two registers of products
  * in each, what is copied, and C if its tiles are transposed in a buffer, once for each block of terms. */
-static double cycles(const struct grid *grid, bool by_rows)
+static double cycles(const struct grid *grid, const struct operands *operands, bool by_rows)
 {
     const struct matrices *matrices = grid->matrices;
     const weft_gemm_kernel *kernel = grid->kernel;
@@ -332,8 +344,8 @@ static double cycles(const struct grid *grid, bool by_rows)
     double moves = transposes ? 2 * (double)m * (double)n / (double)terms : 0;
     bool a_is_packed = grid->call->panels == WEFT_PANELS_A && !by_rows;
     bool b_is_packed = grid->call->panels == WEFT_PANELS_B && by_rows;
-    double a = a_is_packed ? 0 : packing(grid, &matrices->a_rows, &matrices->a_terms, !by_rows, n);
-    double b = b_is_packed ? 0 : packing(grid, &matrices->b_columns, &matrices->b_terms, by_rows, m);
+    double a = a_is_packed ? 0 : packing(grid, &operands->a, &operands->b, !by_rows);
+    double b = b_is_packed ? 0 : packing(grid, &operands->b, &operands->a, by_rows);
     return products / (double)vector + moves + a + b;
 }
 
@@ -341,15 +353,16 @@ static double cycles(const struct grid *grid, bool by_rows)
  * both are if one is. */
 static bool packs_both(const struct grid *grid, bool by_rows)
 {
-    const struct matrices *m = grid->matrices;
-    bool a = packs(grid, &m->a_rows, &m->a_terms, !by_rows, m->c_columns.count);
-    bool b = packs(grid, &m->b_columns, &m->b_terms, by_rows, m->c_rows.count);
+    const struct operands operands = operands_of(grid);
+    bool a = packs(grid, &operands.a, &operands.b, !by_rows), b = packs(grid, &operands.b, &operands.a, by_rows);
     return is_complex(grid->call->dtype) ? a || b : a && b;
 }
 
 static bool has_row_vectors(const struct grid *grid)
 {
-    return is_complex(grid->call->dtype) || cycles(grid, true) <= cycles(grid, false);
+    if (is_complex(grid->call->dtype)) return true;
+    const struct operands operands = operands_of(grid);
+    return cycles(grid, &operands, true) <= cycles(grid, &operands, false);
 }
 
 static void find_units(struct grid *grid)

@@ -87,26 +87,33 @@ static int64_t limit(const weft_gemm_block *block, bool left)
  * in a few streams, any other one a cache line for each term, of which it takes a part only. Lines whose distance is a
  * multiple of 512 bytes share few sets of L1, at a multiple of 4 KB of all caches; at more than 4 KB
  * each needs a TLB entry of its own. Measured on Zen 3, and on Sapphire Rapids for kernels that ask for what they read
- * ahead of time, for which all of this matters less. */
-static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide)
+ * ahead of time, for which all of this matters less. Where the other operand is packed (`beside`), `large` takes the
+ * place of these as soon as this one is packed too. */
+static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide, bool beside)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
     int64_t distance = llabs(side->terms->stride) * weft_gemm_side_element(side);
-    if (!wide && side->terms->stride == 1) return side->complex ? INT64_MAX : 256;
-    if (wide && kernel->ahead && side->lines->stride == 1)
-        return distance != 0 && distance % PAGE == 0 ? 32 : distance > PAGE ? 80 : 192;
-    if (side->lines->stride != 1 || (distance != 0 && distance % PAGE == 0)) return 0;
+    bool is_page = distance != 0 && distance % PAGE == 0;
+    if (!wide && side->terms->stride == 1) return side->complex ? INT64_MAX : kernel->ahead ? 1536 : 256;
+    if (wide && kernel->ahead && side->lines->stride == 1) {
+        if (side->complex || beside) return is_page ? 32 : distance > PAGE ? 80 : 192;
+        return is_page ? 128 : distance > PAGE ? 160 : 600;
+    }
+    if (side->lines->stride != 1 || is_page) return 0;
     if (!wide) return 80;
     return (distance != 0 && distance % FEW_SETS == 0) || distance > PAGE ? 64 : 192;
 }
 
-bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide, int64_t uses,
-                     int64_t cache_bytes)
+bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, const weft_gemm_side *other,
+                     int64_t terms, bool wide, int64_t cache_bytes)
 {
-    int64_t size = weft_gemm_side_element(side);
+    enum { LEAST = 32 }; /* fewer uses pay in no case, if the kernel asks ahead of time */
+    int64_t size = weft_gemm_side_element(side), uses = other->count;
     if (kernel->tile == NULL || side->panels != NULL || side->float16 != NULL) return true;
     if (weft_gemm_side_is_joined(side) || (side->complex && kernel->complex_tile == NULL)) return true;
-    if (uses >= uses_worth_packing(kernel, side, wide)) return true;
+    bool beside =
+        wide && kernel->ahead && uses >= LEAST && weft_gemm_packs(kernel, other, side, terms, false, cache_bytes);
+    if (uses >= uses_worth_packing(kernel, side, wide, beside)) return true;
     if (wide && kernel->ahead) return false;
     bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > WEFT_GEMM_FAR;
     if (!is_far || side->count * terms * size <= cache_bytes / 2 || uses < kernel->far) return false;
@@ -157,8 +164,7 @@ static struct part plan(const weft_gemm_block *block, bool left, char *memory)
                          .kept = is_whole && (left ? block->left_kept : block->right_kept),
                          .wide = wide,
                          .masked = block->kernel->masked,
-                         .packs =
-                             weft_gemm_packs(block->kernel, side, block->terms, wide, other->count, block->cache_bytes),
+                         .packs = weft_gemm_packs(block->kernel, side, other, block->terms, wide, block->cache_bytes),
                          .width = width,
                          .bytes = panel_bytes(block, width),
                          .count = count,

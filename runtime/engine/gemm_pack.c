@@ -64,8 +64,10 @@ static void copy_whole(const weft_gemm_panel *p, size_t bytes)
     case 16: copy_runs(p, 16); break;
     case 24: copy_runs(p, 24); break;
     case 32: copy_runs(p, 32); break;
+    case 36: copy_runs(p, 36); break;
     case 48: copy_runs(p, 48); break;
     case 64: copy_runs(p, 64); break;
+    case 72: copy_runs(p, 72); break;
     case 112: copy_runs(p, 112); break;
     case 128: copy_runs(p, 128); break;
     case 192: copy_runs(p, 192); break;
