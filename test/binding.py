@@ -40,8 +40,8 @@ Policy = structure("weft_policy", size=SIZE, keep_symbolic_extensions=ctypes.c_b
                    products=ctypes.c_int, functions=ctypes.c_int)
 ExecutorOptions = structure("weft_executor_options", allocator=POINTER, threads=ctypes.c_uint, variant_capacity=SIZE,
                             kernel_capacity=SIZE, buffer_capacity=SIZE, machine=POINTER, schedules=POINTER, code=ctypes.c_int,
-                            specialize_after=ctypes.c_uint32, specialized_capacity=SIZE, cache_directory=TEXT,
-                            cache_bytes=ctypes.c_uint64)
+                            specialize_after=ctypes.c_uint32, specialized_capacity=SIZE, specialized_bytes=SIZE,
+                            cache_directory=TEXT, cache_bytes=ctypes.c_uint64)
 Run = structure("weft_run", runtime=TEXT, input_count=SIZE, inputs=POINTER, output_count=SIZE, outputs=POINTER,
                 extent_count=SIZE, extents=POINTER, donated=POINTER, cancelled=POINTER, specialize=ctypes.c_bool, wait_count=ctypes.c_uint32,
                 report=POINTER, profile=POINTER, memory_limit=SIZE, named_input_count=SIZE,

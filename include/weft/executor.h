@@ -26,7 +26,8 @@
 extern "C" {
 #endif
 
-enum { WEFT_MAX_THREADS = 1024 }; /* of an executor */
+enum { WEFT_MAX_THREADS = 1024 };        /* of an executor */
+#define WEFT_SPECIALIZE_NEVER UINT32_MAX /* weft_executor_options.specialize_after */
 
 typedef struct weft_runtime weft_runtime;     /* <weft/runtime.h> */
 typedef struct weft_schedules weft_schedules; /* <weft/schedules.h> */
@@ -59,10 +60,11 @@ typedef struct weft_executor_options {
     weft_code_policy code;
     /* After so many runs of a program with the same extents and strides, a variant for exactly these is built, as
      * weft_run.specialize says, by the thread of the executor's own; runs go on meanwhile, and use it when it is ready.
-     * Until it is built, or turns out not to be needed, the executor has a reference on the program. It is tried once:
-     * not again where there is no memory, or no room for it. 0: never. */
+     * Until it is built, or turns out not to be needed, the executor has a reference on the program. It is not tried
+     * again where it fails, as for want of memory, and later after each time that it was evicted. 0: 100. */
     uint32_t specialize_after;
-    size_t specialized_capacity; /* of such variants, the first come; 0: 64 */
+    size_t specialized_capacity; /* of such variants, the least recently used of which go first; 0: 64 */
+    size_t specialized_bytes;    /* that these take, with their code; 0: 32 MiB */
     /* Optimised code of kernels is kept in this directory, where later executors find it, also those of other
      * processes: a program whose kernels are all there runs without LLVM being loaded. Processes may share it. It is
      * made, for nobody but the user, if there is none; the folder that it is to be in must exist. Code is of one build

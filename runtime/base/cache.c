@@ -86,6 +86,11 @@ void *weft_cache_value(const weft_cache_handle *handle)
     return handle->value;
 }
 
+size_t weft_cache_bytes(const weft_cache_handle *handle)
+{
+    return handle->bytes;
+}
+
 bool weft_cache_keeps(const weft_cache_handle *handle)
 {
     return atomic_load(&handle->kept);
@@ -299,6 +304,19 @@ weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_s
     if (entry != NULL && is_orphan(entry)) return adopt_and_make(cache, entry, make, context, out_handle);
     if (entry != NULL) return join(cache, entry, cancelled, out_handle);
     return insert_and_make(cache, key, key_size, make, context, out_handle);
+}
+
+weft_cache_handle *weft_cache_find(weft_cache *cache, const void *key, size_t key_size)
+{
+    pthread_mutex_lock(&cache->mutex);
+    weft_cache_handle *entry = weft_map_find(&cache->map, key, key_size);
+    if (entry != NULL && entry->state != ENTRY_READY) entry = NULL;
+    if (entry != NULL) {
+        touch(cache, weft_cache_retain(entry));
+        cache->counters.hits++;
+    }
+    pthread_mutex_unlock(&cache->mutex);
+    return entry;
 }
 
 /* ---- the cache ---- */

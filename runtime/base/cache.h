@@ -35,10 +35,14 @@ void weft_cache_destroy(weft_cache *cache);
 weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make,
                                 void *context, const volatile bool *cancelled,
                                 weft_cache_handle **out_handle) WEFT_MUST_USE;
+/* A handle on the value of `key` where it is ready, which counts as a use; else NULL. */
+weft_cache_handle *weft_cache_find(weft_cache *cache, const void *key, size_t key_size);
 /* One more reference on the same value. */
 weft_cache_handle *weft_cache_retain(weft_cache_handle *handle);
 void weft_cache_release(weft_cache_handle *handle);
 void *weft_cache_value(const weft_cache_handle *handle);
+/* What its maker said. */
+size_t weft_cache_bytes(const weft_cache_handle *handle);
 
 /*
  * For values that are kept at hand with a handle, and used again without asking for them; the first two take no lock.

@@ -11,6 +11,7 @@
 #include "runtime/program/variant.h"
 
 enum { DEFAULT_VARIANTS = 256, DEFAULT_KERNELS = 1024, DEFAULT_SPECIALIZED = 64, DEFAULT_BUFFER_SHARE = 4 };
+enum { DEFAULT_SPECIALIZE_AFTER = 100, DEFAULT_SPECIALIZED_BYTES = 32 << 20 };
 
 static const uint64_t DEFAULT_CACHE_BYTES = (uint64_t)256 << 20;
 
@@ -47,7 +48,10 @@ static weft_status *create_parts(weft_executor *executor, const weft_executor_op
     WEFT_TRY(open_store(executor, options));
     WEFT_TRY(weft_idle_frames_create(allocator, &executor->idle));
     WEFT_TRY(weft_cache_create(allocator, kernels, SIZE_MAX, weft_kernel_code_destroy, &executor->kernels));
-    return weft_cache_create(allocator, variants, SIZE_MAX, weft_variant_entry_destroy, &executor->variants);
+    WEFT_TRY(weft_cache_create(allocator, variants, SIZE_MAX, weft_variant_entry_destroy, &executor->variants));
+    size_t specialized = options->specialized_capacity == 0 ? DEFAULT_SPECIALIZED : options->specialized_capacity;
+    bytes = options->specialized_bytes == 0 ? DEFAULT_SPECIALIZED_BYTES : options->specialized_bytes;
+    return weft_cache_create(allocator, specialized, bytes, weft_variant_entry_destroy, &executor->specialized);
 }
 
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor)
@@ -70,9 +74,7 @@ weft_status *weft_executor_create(const weft_executor_options *options, weft_exe
     executor->allocator = *allocator;
     executor->schedules = options->schedules;
     executor->code = options->code;
-    executor->specialize_after = options->specialize_after;
-    executor->specialized_capacity =
-        options->specialized_capacity == 0 ? DEFAULT_SPECIALIZED : options->specialized_capacity;
+    executor->specialize_after = options->specialize_after == 0 ? DEFAULT_SPECIALIZE_AFTER : options->specialize_after;
     pthread_mutex_init(&executor->registering, NULL);
     weft_status *status = create_parts(executor, options);
     if (status == NULL) *out_executor = executor;
@@ -92,6 +94,7 @@ static void destroy_states(const weft_registry *extensions)
 static void drop_variants(weft_executor *executor)
 {
     weft_cache_clear(executor->variants);
+    weft_cache_clear(executor->specialized);
     weft_idle_frames_review(executor->idle);
 }
 
@@ -100,9 +103,10 @@ void weft_executor_destroy(weft_executor *executor)
     if (executor == NULL) return;
     weft_fork_guard_finish(&executor->guard);
     weft_background_destroy(executor->background);
-    if (executor->variants != NULL) drop_variants(executor);
+    if (executor->specialized != NULL) drop_variants(executor); /* the last part */
     weft_idle_frames_destroy(executor->idle);
     weft_cache_destroy(executor->variants);
+    weft_cache_destroy(executor->specialized);
     destroy_states(&executor->extensions);
     weft_cache_destroy(executor->kernels);
     weft_store_close(executor->store);

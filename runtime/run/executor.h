@@ -17,16 +17,15 @@
 struct weft_executor {
     weft_allocator allocator;
     weft_pool *pool;
-    weft_cache *variants; /* of weft_variant_entry, by the variant's part of a weft_call_key */
-    struct weft_idle_frames *idle; /* frames of `variants` */
+    weft_cache *variants;          /* of weft_variant_entry, by the variant's part of a weft_call_key */
+    weft_cache *specialized;       /* the same, for the extents of one weft_call_key, by all of it */
+    struct weft_idle_frames *idle; /* frames of both */
     weft_cache *kernels;
     weft_store *store;               /* of their code, on disk; NULL: none */
     const weft_schedules *schedules; /* not owned; NULL: none */
     weft_code_policy code;
     weft_background *background;
-    uint32_t specialize_after;
-    size_t specialized_capacity;
-    atomic_size_t specialized_count;
+    uint32_t specialize_after; /* WEFT_SPECIALIZE_NEVER: never */
     _Atomic uint64_t kernels_compiled, kernels_optimized, variants_specialized;
     weft_block_store *blocks;
     weft_queues *queues;

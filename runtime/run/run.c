@@ -47,12 +47,11 @@ static weft_status *make_entry(void *context, void **out_value, size_t *out_byte
     weft_status *called = weft_stack_call(&build->executor->allocator, build_on_stack, build);
     weft_background_resume(build->executor->background);
     WEFT_TRY(called);
-    const weft_variant *variant = build->variant;
     build->built = true;
     build->elapsed = weft_clock_now() - begin;
     build->cancelled = weft_status_code(build->status) == WEFT_CANCELLED;
     WEFT_TRY(build->status);
-    size_t bytes = sizeof *variant + variant->arena.used + variant->formulas.count * sizeof(weft_formula);
+    size_t bytes = weft_variant_entry_bytes(build->variant);
     WEFT_TRY(weft_variant_entry_create(build->executor, build->variant, &entry));
     *out_value = entry;
     *out_bytes = bytes;

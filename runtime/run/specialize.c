@@ -1,83 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/run/specialize.h"
+#include <string.h>
 #include "runtime/base/memory.h"
 #include "runtime/run/build_variant.h"
+#include "runtime/run/idle_frames.h"
 
 typedef struct specialization {
     weft_background_task task;
-    weft_arena arena; /* of the request */
+    weft_arena arena; /* of the request and the key */
     weft_variant_request request;
+    int64_t *key; /* of the calls */
+    size_t key_count;
     weft_cache_handle *handle; /* on the generic variant's entry */
     weft_bound_variant *bound;
 } specialization;
 
+/* Small products become loops. */
 bool weft_specialize_pays(const weft_variant *variant, const weft_program *program)
 {
-    size_t i = 0;
-    while (i < variant->step_count && variant->steps[i].kind != WEFT_STEP_KERNEL) i++;
-    return i < variant->step_count && program->formulas.symbol_count > 0;
+    bool any = false;
+    for (size_t i = 0; i < variant->step_count && !any; i++)
+        any = variant->steps[i].kind == WEFT_STEP_KERNEL || variant->steps[i].kind == WEFT_STEP_GEMM;
+    return any && program->formulas.symbol_count > 0;
 }
 
-/* Takes one of those that the executor may have. */
-static bool reserve(weft_executor *executor)
+static weft_status *make_entry(void *context, void **out_value, size_t *out_bytes)
 {
-    if (atomic_fetch_add(&executor->specialized_count, 1) < executor->specialized_capacity) return true;
-    atomic_fetch_sub(&executor->specialized_count, 1);
-    return false;
-}
-
-void weft_specialize_forget(weft_executor *executor)
-{
-    atomic_fetch_sub(&executor->specialized_count, 1);
+    specialization *s = context;
+    weft_executor *executor = s->request.executor;
+    weft_variant *variant;
+    weft_variant_entry *entry;
+    WEFT_TRY(weft_variant_request_build(&s->request, &variant));
+    *out_bytes = weft_variant_entry_bytes(variant);
+    WEFT_TRY(weft_variant_entry_create(executor, variant, &entry));
+    *out_value = entry;
+    atomic_fetch_add(&executor->variants_specialized, 1);
+    return NULL;
 }
 
 /* Where this fails, runs go on as they are. A child may find it done before a fork, and a program that nobody else has
- * will not run again. */
+ * will not run again. Others may have gone to make room. */
 static void specialize(weft_background_task *task)
 {
     specialization *s = (specialization *)task;
     weft_executor *executor = s->request.executor;
     bool is_last = atomic_load_explicit(&s->request.program->references, memory_order_acquire) == 1;
-    if (s->bound->specialized != NULL || is_last) return;
-    weft_variant *variant;
-    weft_variant_entry *entry;
-    weft_status *status = weft_variant_request_build(&s->request, &variant);
-    if (status == NULL) status = weft_variant_entry_create(executor, variant, &entry);
-    if (status == NULL) {
-        weft_variant_entry_replace(weft_cache_value(s->handle), s->bound, entry);
-        atomic_fetch_add(&executor->variants_specialized, 1);
-    }
+    if (atomic_load(&s->bound->is_specialized) || is_last) return;
+    weft_cache_handle *made = NULL;
+    weft_status *status =
+        weft_cache_acquire(executor->specialized, s->key, s->key_count * sizeof *s->key, make_entry, s, NULL, &made);
+    if (status == NULL && weft_cache_keeps(made)) atomic_store(&s->bound->is_specialized, true);
+    weft_cache_release(made);
+    weft_idle_frames_review(executor->idle);
     weft_status_destroy(status);
+}
+
+static void destroy(specialization *s)
+{
+    weft_allocator allocator = s->request.executor->allocator;
+    weft_arena_finish(&s->arena);
+    weft_free(&allocator, s, sizeof *s);
 }
 
 static void destroy_specialization(weft_background_task *task)
 {
     specialization *s = (specialization *)task;
-    weft_executor *executor = s->request.executor;
-    if (s->bound->specialized == NULL) weft_specialize_forget(executor);
     weft_variant_entry_end(weft_cache_value(s->handle), s->bound);
     weft_cache_release(s->handle);
     weft_program_release(s->request.program);
-    weft_arena_finish(&s->arena);
-    weft_free(&executor->allocator, s, sizeof *s);
+    destroy(s);
 }
 
-bool weft_specialize_later(weft_cache_handle *handle, weft_bound_variant *bound, const weft_call *call)
+static weft_status *fill(specialization *s, const weft_call *call, const weft_call_key *key)
+{
+    s->key_count = key->count;
+    s->key = weft_arena_allocate(&s->arena, key->count * sizeof *key->words);
+    if (s->key == NULL) return weft_status_out_of_memory();
+    memcpy(s->key, key->words, key->count * sizeof *key->words);
+    return weft_variant_request_init(&s->request, s->request.executor, call, true, &s->arena);
+}
+
+bool weft_specialize_later(weft_cache_handle *handle, weft_bound_variant *bound, const weft_call *call,
+                           const weft_call_key *key)
 {
     weft_executor *executor = bound->executor;
-    if (!reserve(executor)) return false;
     specialization *s = weft_allocate_zeroed(&executor->allocator, sizeof *s);
-    if (s == NULL) {
-        weft_specialize_forget(executor);
-        return false;
-    }
+    if (s == NULL) return false;
+    s->request.executor = executor;
     weft_arena_init(&s->arena, &executor->allocator);
-    weft_status *status = weft_variant_request_init(&s->request, executor, call, true, &s->arena);
+    weft_status *status = fill(s, call, key);
     if (status != NULL) {
         weft_status_destroy(status);
-        weft_arena_finish(&s->arena);
-        weft_free(&executor->allocator, s, sizeof *s);
-        weft_specialize_forget(executor);
+        destroy(s);
         return false;
     }
     s->task = (weft_background_task){.run = specialize, .destroy = destroy_specialization};

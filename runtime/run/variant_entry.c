@@ -41,14 +41,12 @@ weft_status *weft_variant_entry_create(weft_executor *executor, weft_variant *va
     return status;
 }
 
-static void destroy_bound(weft_bound_variant *bound)
+size_t weft_variant_entry_bytes(const weft_variant *variant)
 {
-    if (bound == NULL) return;
-    if (bound->specialized != NULL) {
-        weft_variant_entry_destroy(bound->specialized);
-        weft_specialize_forget(bound->executor);
-    }
-    weft_bound_variant_destroy(bound);
+    size_t bytes = sizeof *variant + variant->arena.used + variant->formulas.count * sizeof(weft_formula);
+    for (size_t i = 0; i < variant->step_count; i++)
+        if (variant->resolved[i].handle != NULL) bytes += weft_cache_bytes(variant->resolved[i].handle);
+    return bytes;
 }
 
 void weft_variant_entry_destroy(void *argument)
@@ -59,7 +57,7 @@ void weft_variant_entry_destroy(void *argument)
     while (entry->newest != NULL) {
         weft_bound_variant *bound = entry->newest;
         entry->newest = bound->older;
-        destroy_bound(bound);
+        weft_bound_variant_destroy(bound);
     }
     weft_variant_destroy(entry->variant);
     pthread_mutex_destroy(&entry->mutex);
@@ -120,14 +118,21 @@ static dropped drop_oldest(weft_variant_entry *entry)
     return (dropped){true, bound->key_hash, bound->running == 0 ? bound : NULL};
 }
 
-/* `*out_due`: this is as late a run of the binding as the executor waits for, to specialise it. */
-static weft_frame *take_frame(weft_bound_variant *bound, uint32_t specialize_after, bool *out_due)
+static weft_frame *take_idle(weft_bound_variant *bound)
 {
     weft_frame *frame = bound->frames;
-    bound->running++;
-    *out_due = atomic_fetch_add(&bound->runs, 1) + 1 == specialize_after && specialize_after > 0;
     if (frame != NULL) bound->frames = frame->next;
     return frame;
+}
+
+/* `*out_due`: this is as late a run of the binding as the executor waits for, to specialise it. */
+static weft_frame *take_frame(weft_bound_variant *bound, bool *out_due)
+{
+    uint32_t left = atomic_load(&bound->runs_left);
+    *out_due = left == 1;
+    if (left > 0) atomic_store(&bound->runs_left, left - 1);
+    bound->running++;
+    return take_idle(bound);
 }
 
 /* ---- bindings ---- */
@@ -153,9 +158,9 @@ static weft_bound_variant *keep(weft_variant_entry *entry, weft_bound_variant *b
         kept = bound;
         gone = add(entry, bound);
     }
-    *out_frame = take_frame(kept, entry->executor->specialize_after, out_due);
+    *out_frame = take_frame(kept, out_due);
     pthread_mutex_unlock(&entry->mutex);
-    destroy_bound(gone.bound);
+    weft_bound_variant_destroy(gone.bound);
     if (gone.any && gone.bound == NULL) weft_idle_frames_review_hash(entry->executor->idle, gone.hash);
     return kept;
 }
@@ -170,7 +175,7 @@ static void end_run(weft_variant_entry *entry, weft_bound_variant *bound, weft_f
     }
     bool last = --bound->running == 0 && !bound->kept;
     pthread_mutex_unlock(&entry->mutex);
-    if (last) destroy_bound(bound);
+    if (last) weft_bound_variant_destroy(bound);
 }
 
 static weft_status *bind(const weft_variant_entry *entry, const weft_call *call, const weft_call_key *key,
@@ -184,10 +189,26 @@ static weft_status *bind(const weft_variant_entry *entry, const weft_call *call,
                                             .executor = executor,
                                             .extensions = &executor->extensions,
                                             .host_runtime = weft_executor_find_host_runtime(executor, call->runtime)};
-    return weft_bound_variant_create(&environment, entry->variant, call, key, out_bound);
+    WEFT_TRY(weft_bound_variant_create(&environment, entry->variant, call, key, out_bound));
+    bool pays = executor->specialize_after != WEFT_SPECIALIZE_NEVER && !call->run->specialize &&
+                weft_specialize_pays(entry->variant, call->program);
+    (*out_bound)->patience = pays ? executor->specialize_after : 0;
+    atomic_init(&(*out_bound)->runs_left, (*out_bound)->patience);
+    return NULL;
 }
 
-/* A frame of the binding of `key`; or none, but the binding, a run of which has begun, where it has a variant for
+/* A frame for a run of `bound` that has begun, and ends with an error. */
+static weft_status *frame_or_end(weft_variant_entry *entry, weft_bound_variant *bound, weft_frame *idle,
+                                 weft_frame **out_frame)
+{
+    weft_status *status = NULL;
+    if (idle != NULL) *out_frame = idle;
+    else status = weft_frame_create(bound, out_frame);
+    if (status != NULL) end_run(entry, bound, NULL);
+    return status;
+}
+
+/* A frame of the binding of `key`; or none, but the binding, a run of which has begun, where there was a variant for
  * exactly its extents. `out_due` as take_frame has it. */
 static weft_status *acquire(weft_variant_entry *entry, const weft_call *call, const weft_call_key *key,
                             weft_frame **out_frame, weft_bound_variant **out_generic, bool *out_due)
@@ -196,29 +217,52 @@ static weft_status *acquire(weft_variant_entry *entry, const weft_call *call, co
     *out_due = false;
     pthread_mutex_lock(&entry->mutex);
     weft_bound_variant *bound = find(entry, key);
-    *out_generic = bound != NULL && bound->specialized != NULL ? bound : NULL;
+    *out_generic = bound != NULL && bound->is_specialized ? bound : NULL;
     if (*out_generic != NULL) bound->running++;
-    else if (bound != NULL) frame = take_frame(bound, entry->executor->specialize_after, out_due);
+    else if (bound != NULL) frame = take_frame(bound, out_due);
     pthread_mutex_unlock(&entry->mutex);
     if (*out_generic != NULL) return NULL;
     if (bound == NULL) {
         WEFT_TRY(bind(entry, call, key, &bound));
         bound = keep(entry, bound, key, &frame, out_due);
     }
-    weft_status *status = frame == NULL ? weft_frame_create(bound, &frame) : NULL;
-    if (status == NULL) *out_frame = frame;
-    else end_run(entry, bound, NULL);
-    return status;
+    return frame_or_end(entry, bound, frame, out_frame);
 }
 
-static void specialize_later(weft_cache_handle *handle, weft_bound_variant *bound, const weft_call *call)
+static void specialize_later(weft_cache_handle *handle, weft_bound_variant *bound, const weft_call *call,
+                             const weft_call_key *key)
 {
     weft_variant_entry *entry = weft_cache_value(handle);
-    if (call->run->specialize || !weft_specialize_pays(entry->variant, call->program)) return;
     pthread_mutex_lock(&entry->mutex);
     bound->running++; /* until the background is done with it */
     pthread_mutex_unlock(&entry->mutex);
-    if (!weft_specialize_later(handle, bound, call)) end_run(entry, bound, NULL);
+    if (!weft_specialize_later(handle, bound, call, key)) end_run(entry, bound, NULL);
+}
+
+/* For a run of `generic` that has begun, whose other variant was evicted: it waits longer for the next one, or more
+ * than there is room for would be built forever. */
+static weft_status *acquire_generic(weft_variant_entry *entry, weft_bound_variant *generic, weft_frame **out_frame)
+{
+    pthread_mutex_lock(&entry->mutex);
+    if (atomic_exchange(&generic->is_specialized, false)) {
+        if (generic->patience <= UINT32_MAX / 2) generic->patience *= 2;
+        atomic_store(&generic->runs_left, generic->patience);
+    }
+    weft_frame *frame = take_idle(generic);
+    pthread_mutex_unlock(&entry->mutex);
+    return frame_or_end(entry, generic, frame, out_frame);
+}
+
+/* For a run of `generic` that has begun: a frame of the variant on `exact`, which the frame has from now on. */
+static weft_status *acquire_exact(weft_cache_handle *exact, const weft_call *call, const weft_call_key *key,
+                                  weft_bound_variant *generic, weft_frame **out_frame)
+{
+    weft_bound_variant *none;
+    bool due;
+    WEFT_TRY(acquire(weft_cache_value(exact), call, key, out_frame, &none, &due));
+    (*out_frame)->generic = generic;
+    (*out_frame)->exact = exact;
+    return NULL;
 }
 
 /* weft_variant_entry_acquire, except that the handle stays the caller's. */
@@ -226,14 +270,18 @@ static weft_status *acquire_best(weft_cache_handle *handle, const weft_call *cal
                                  weft_frame **out_frame)
 {
     weft_variant_entry *entry = weft_cache_value(handle);
-    weft_bound_variant *generic, *none;
+    weft_bound_variant *generic;
     bool due;
     WEFT_TRY(acquire(entry, call, key, out_frame, &generic, &due));
-    if (due) specialize_later(handle, (*out_frame)->bound, call);
+    if (due) specialize_later(handle, (*out_frame)->bound, call, key);
     if (generic == NULL) return NULL;
-    weft_status *status = acquire(generic->specialized, call, key, out_frame, &none, &due);
-    if (status == NULL) (*out_frame)->generic = generic;
-    else end_run(entry, generic, NULL);
+    weft_cache_handle *exact =
+        weft_cache_find(entry->executor->specialized, key->words, key->count * sizeof *key->words);
+    if (exact == NULL) return acquire_generic(entry, generic, out_frame);
+    weft_status *status = acquire_exact(exact, call, key, generic, out_frame);
+    if (status == NULL) return NULL;
+    weft_cache_release(exact);
+    end_run(entry, generic, NULL);
     return status;
 }
 
@@ -249,12 +297,14 @@ weft_status *weft_variant_entry_acquire(weft_cache_handle *handle, const weft_ca
 void weft_variant_entry_release(weft_frame *frame)
 {
     weft_cache_handle *handle = frame->handle;
-    weft_variant_entry *entry = weft_cache_value(handle);
+    weft_cache_handle *exact = frame->exact;
     weft_bound_variant *generic = frame->generic;
     weft_variant_entry_add_hits(frame);
     frame->generic = NULL;
-    end_run(generic == NULL ? entry : generic->specialized, frame->bound, frame);
-    if (generic != NULL) end_run(entry, generic, NULL);
+    frame->exact = NULL;
+    end_run(weft_cache_value(exact == NULL ? handle : exact), frame->bound, frame);
+    if (generic != NULL) end_run(weft_cache_value(handle), generic, NULL);
+    weft_cache_release(exact);
     weft_cache_release(handle);
 }
 
@@ -271,8 +321,8 @@ bool weft_variant_entry_is_current(const weft_frame *frame)
 {
     const weft_bound_variant *bound = asked_for(frame);
     return weft_cache_keeps(frame->handle) && atomic_load(&bound->kept) &&
-           (frame->generic != NULL || (atomic_load(&bound->specialized) == NULL &&
-                                       atomic_load(&bound->runs) >= bound->executor->specialize_after));
+           (frame->exact != NULL ? weft_cache_keeps(frame->exact)
+                                 : !atomic_load(&bound->is_specialized) && atomic_load(&bound->runs_left) == 0);
 }
 
 void weft_variant_entry_mark(weft_frame *frame)
@@ -280,6 +330,7 @@ void weft_variant_entry_mark(weft_frame *frame)
     weft_bound_variant *bound = asked_for(frame);
     frame->hits++;
     weft_cache_mark(frame->handle);
+    if (frame->exact != NULL) weft_cache_mark(frame->exact);
     if (!atomic_load_explicit(&bound->marked, memory_order_relaxed))
         atomic_store_explicit(&bound->marked, true, memory_order_relaxed);
 }
@@ -291,13 +342,6 @@ void weft_variant_entry_add_hits(weft_frame *frame)
 }
 
 /* ---- specialised variants ---- */
-
-void weft_variant_entry_replace(weft_variant_entry *entry, weft_bound_variant *bound, weft_variant_entry *specialized)
-{
-    pthread_mutex_lock(&entry->mutex);
-    atomic_store(&bound->specialized, specialized);
-    pthread_mutex_unlock(&entry->mutex);
-}
 
 void weft_variant_entry_end(weft_variant_entry *entry, weft_bound_variant *bound)
 {

@@ -13,6 +13,8 @@ weft_status *weft_variant_entry_create(weft_executor *executor, weft_variant *va
                                        weft_variant_entry **out_entry) WEFT_MUST_USE;
 /* Takes a weft_variant_entry, as a cache hands it over; no frame of it may be out. */
 void weft_variant_entry_destroy(void *entry);
+/* That a variant and its code take. */
+size_t weft_variant_entry_bytes(const weft_variant *variant);
 /* A frame of the binding of `key`, which is made when there is none, in the entry that `handle` is on; or of a variant
  * for exactly these extents, if the binding has one by now. The frame has the handle from now on; after an error it is
  * released. */
@@ -29,8 +31,6 @@ void weft_variant_entry_mark(weft_frame *frame);
 /* Tells the cache of the hits since it was told last. */
 void weft_variant_entry_add_hits(weft_frame *frame);
 
-/* Of the background that specialises: a variant in place of that of `entry` for runs of `bound`, and the end of what
- * counted as a run of it. */
-void weft_variant_entry_replace(weft_variant_entry *entry, weft_bound_variant *bound, weft_variant_entry *specialized);
+/* Of the background that specialises: the end of what counted as a run of `bound`. */
 void weft_variant_entry_end(weft_variant_entry *entry, weft_bound_variant *bound);
 #endif

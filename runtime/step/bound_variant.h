@@ -138,10 +138,11 @@ typedef struct weft_bound_variant {
     weft_view *views;                 /* of the host steps, without data */
     /* variant_entry.c: written under its lock, except for `marked`; the atomic ones are read without */
     struct weft_bound_variant *older;
-    weft_frame *frames;                             /* idle */
-    size_t running;                                 /* runs, and frames at hand for the next */
-    _Atomic uint32_t runs;                          /* so far, until it is specialised */
-    struct weft_variant_entry *_Atomic specialized; /* owned; NULL: none yet */
+    weft_frame *frames;         /* idle */
+    size_t running;             /* runs, and frames at hand for the next */
+    _Atomic uint32_t runs_left; /* until it is specialised; 0: that was asked for, or never will be */
+    uint32_t patience;          /* what runs_left began with */
+    atomic_bool is_specialized; /* a variant in the executor's cache is used in its place, while it is there */
     atomic_bool kept;
     atomic_bool marked; /* used since it came first in its list */
 } weft_bound_variant;

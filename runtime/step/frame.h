@@ -13,6 +13,7 @@ struct weft_frame {
     weft_bound_variant *bound;
     weft_bound_variant *generic;      /* in place of which `bound` is used; NULL: none */
     struct weft_cache_handle *handle; /* on the variant, while the frame is out; run/ says when */
+    struct weft_cache_handle *exact;  /* with `generic`, whose variant `handle` is on: on the one that is used */
     uint64_t hits;                    /* runs that the cache of variants has not been told of */
     char *arena;                      /* of this run, or, where it is small, the frame's own */
     const char *weights;              /* what constants are places in; NULL: they are addresses */

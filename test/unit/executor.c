@@ -559,7 +559,9 @@ static void test_what_is_used_stays(void **state)
     struct bench bench;
     static float a[SHAPES], b[SHAPES], c[SHAPES];
     size_t blocks = 0;
-    open_bench(&bench, &(weft_executor_options){.threads = 1, .variant_capacity = 2});
+    const weft_executor_options options = {
+        .threads = 1, .variant_capacity = 2, .specialize_after = WEFT_SPECIALIZE_NEVER};
+    open_bench(&bench, &options);
     weft_array *often[] = {row_major(a, 3, 2), row_major(b, 2, 3), row_major(c, 3, 2), wrap(c, 3, 2, 1, 3)};
     weft_test_ok(run_plain(&bench, often[0], often[1], often[2]));
     for (int64_t n = 1; n <= SHAPES; n++) {

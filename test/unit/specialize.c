@@ -132,57 +132,94 @@ static void extents_that_are_used_often(void **state)
     close_bench(&other);
 }
 
-static void never_without_the_option(void **state)
+/* By default it takes a hundred runs, and before that no thread. */
+static void when_the_option_says_so(void **state)
 {
     (void)state;
+    enum { DEFAULT = 100 };
     bench b = open_bench(1, 20);
-    weft_executor *executor = open_executor(&(weft_executor_options){.threads = 1});
-    try_runs(&b, executor, ROUNDS);
-    weft_executor_settle(executor);
-    assert_int_equal(counters_of(executor).variants_specialized, 0);
-    weft_executor_destroy(executor);
+    for (int never = 0; never < 2; never++) {
+        const weft_executor_options options = {.threads = 1, .specialize_after = never ? WEFT_SPECIALIZE_NEVER : 0};
+        weft_executor *executor = open_executor(&options);
+        try_runs(&b, executor, DEFAULT - 1);
+        weft_executor_settle(executor);
+        assert_int_equal(counters_of(executor).variants_specialized, 0);
+        try_runs(&b, executor, ROUNDS);
+        weft_executor_settle(executor);
+        assert_int_equal(counters_of(executor).variants_specialized, !never);
+        weft_executor_destroy(executor);
+    }
     close_bench(&b);
 }
 
-static void run_rows(weft_executor *executor, weft_program *program, int64_t rows)
+/* The first run makes the outputs. */
+static void run_rows(weft_executor *executor, weft_program *program, int64_t rows, int times)
 {
     weft_array *x = make_input(rows), *got[RESULTS] = {NULL};
-    for (int i = 0; i <= AFTER; i++) weft_test_ok(run(executor, program, x, got)); /* the first one makes the outputs */
+    for (int i = 0; i <= times; i++) weft_test_ok(run(executor, program, x, got));
     release(got);
     weft_array_release(x);
     weft_executor_settle(executor);
 }
 
-static void no_more_than_the_capacity(void **state)
+static void the_least_recently_used_go(void **state)
 {
     (void)state;
-    enum { CAPACITY = 2, SIZES = 5 };
+    enum { CAPACITY = 2, SIZES = 5, OFTEN = 2 * AFTER };
     weft_program *program;
-    const weft_executor_options options = {.threads = 1, .specialize_after = AFTER, .specialized_capacity = CAPACITY};
+    const weft_executor_options options = {.threads = 1, .specialize_after = OFTEN, .specialized_capacity = CAPACITY};
     weft_executor *executor = open_executor(&options);
     weft_test_ok(compile(1, &program));
-    for (int i = 0; i < SIZES; i++) run_rows(executor, program, 10 + i);
-    assert_int_equal(counters_of(executor).variants_specialized, CAPACITY);
+    for (int i = 0; i < SIZES; i++) run_rows(executor, program, 10 + i, OFTEN);
+    assert_int_equal(counters_of(executor).variants_specialized, SIZES);
+    assert_int_equal(weft_cache_counters_of(executor->specialized).entries, CAPACITY);
+    /* The last is there; the first, which finds its variant gone, waits for twice as many runs. */
+    run_rows(executor, program, 10 + SIZES - 1, OFTEN);
+    run_rows(executor, program, 10, 2 * OFTEN - 1);
+    assert_int_equal(counters_of(executor).variants_specialized, SIZES);
+    run_rows(executor, program, 10, 2);
+    assert_int_equal(counters_of(executor).variants_specialized, SIZES + 1);
     /* Cleared, it begins anew. */
     weft_executor_clear(executor);
-    for (int i = 0; i < SIZES; i++) run_rows(executor, program, 10 + i);
-    assert_int_equal(counters_of(executor).variants_specialized, 2 * CAPACITY);
+    assert_int_equal(weft_cache_counters_of(executor->specialized).entries, 0);
+    run_rows(executor, program, 10, OFTEN);
+    assert_int_equal(counters_of(executor).variants_specialized, SIZES + 2);
     weft_executor_destroy(executor);
     weft_program_release(program);
 }
 
-/* An executor keeps 32 bindings of a variant, and with each that it drops there is room for another one. */
-static void dropped_bindings_make_room(void **state)
+/* Runs go on without them. */
+static void those_too_large_are_not_kept(void **state)
 {
     (void)state;
-    enum { CAPACITY = 33, SIZES = 40 };
+    bench b = open_bench(1, 20);
+    const weft_executor_options options = {.threads = 1, .specialize_after = AFTER, .specialized_bytes = 1000};
+    weft_executor *executor = open_executor(&options);
+    try_runs(&b, executor, AFTER);
+    weft_executor_settle(executor);
+    assert_int_equal(counters_of(executor).variants_specialized, 1);
+    assert_int_equal(weft_cache_counters_of(executor->specialized).entries, 0);
+    try_runs(&b, executor, ROUNDS);
+    weft_executor_settle(executor);
+    assert_int_equal(counters_of(executor).variants_specialized, 1);
+    weft_executor_destroy(executor);
+    close_bench(&b);
+}
+
+/* An executor keeps 32 bindings of a variant; those that come again find what was built for them. */
+static void dropped_bindings_come_again(void **state)
+{
+    (void)state;
+    enum { SIZES = 40 };
     weft_program *program;
-    const weft_executor_options options = {
-        .threads = 1, .specialize_after = AFTER, .specialized_capacity = CAPACITY, .code = WEFT_CODE_QUICK};
+    const weft_executor_options options = {.threads = 1, .specialize_after = AFTER, .code = WEFT_CODE_QUICK};
     weft_executor *executor = open_executor(&options);
     weft_test_ok(compile(1, &program));
-    for (int i = 0; i < SIZES; i++) run_rows(executor, program, 10 + i);
+    for (int i = 0; i < SIZES; i++) run_rows(executor, program, 10 + i, AFTER);
+    uint64_t hits = weft_cache_counters_of(executor->specialized).hits;
+    run_rows(executor, program, 10, 2 * AFTER);
     assert_int_equal(counters_of(executor).variants_specialized, SIZES);
+    assert_true(weft_cache_counters_of(executor->specialized).hits > hits);
     weft_executor_destroy(executor);
     weft_program_release(program);
 }
@@ -336,9 +373,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extents_that_are_used_often),
-        cmocka_unit_test(never_without_the_option),
-        cmocka_unit_test(no_more_than_the_capacity),
-        cmocka_unit_test(dropped_bindings_make_room),
+        cmocka_unit_test(when_the_option_says_so),
+        cmocka_unit_test(the_least_recently_used_go),
+        cmocka_unit_test(those_too_large_are_not_kept),
+        cmocka_unit_test(dropped_bindings_come_again),
         cmocka_unit_test(what_waits_outlives_its_variant),
         cmocka_unit_test(threads_switch_over),
         cmocka_unit_test(a_child_goes_on),
