@@ -13,11 +13,12 @@
 #include "lib/grad/grad.h"
 
 enum {
-    SCORES = 1 << 18,     /* of a block, where extents are known */
-    FEW_SCORES = 1 << 14, /* that do not pay for a loop */
-    FEW_ROWS = 64,        /* of a block, at least */
-    ROWS = 128,           /* of a block, where the number of keys is not known */
-    PARTS = 4             /* that rows under a causal mask are divided into */
+    SCORES = 1 << 19,      /* of a block, where extents are known */
+    NEAR_SCORES = 1 << 18, /* of the heads of a block, which stay in L2 */
+    FEW_SCORES = 1 << 14,  /* that do not pay for a loop */
+    FEW_ROWS = 64,         /* of a block, at least */
+    ROWS = 128,            /* of a block, where the number of keys is not known */
+    PARTS = 4              /* that rows under a causal mask are divided into */
 };
 
 enum { OF_Q, OF_K, OF_V, OF_MASK, OPERANDS };
@@ -373,7 +374,7 @@ static int64_t divisor(int64_t count, int64_t most)
     return size > 1 ? size : 1;
 }
 
-/* Whether the batch goes by blocks of about SCORES, or at least of FEW_SCORES. */
+/* Whether the batch goes by blocks of about NEAR_SCORES, or at least of FEW_SCORES. */
 static bool fill_batches(const rows *r, const bool *needs, batches *out)
 {
     size_t rank = weft_tensor_rank(r->core.k);
@@ -385,7 +386,7 @@ static bool fill_batches(const rows *r, const bool *needs, batches *out)
     scores = keys > SCORES / scores ? SCORES : scores * keys;
     for (out->axes = rank - 2; out->axes > 0; out->axes--) {
         bool known = weft_extent_is_static(weft_tensor_extent(r->core.k, (int64_t)out->axes - 1), &extent);
-        out->size = known ? divisor(extent, SCORES / scores) : 1;
+        out->size = known ? divisor(extent, NEAR_SCORES / scores) : 1;
         if (!known || out->size < extent) break;
         scores *= extent > 0 ? extent : 1;
     }
