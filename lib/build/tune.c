@@ -222,6 +222,7 @@ static weft_status *side_init(tuning *t, uint32_t number, const weft_tune_option
     s->schedules->choose = choose;
     s->schedules->self = s;
     executor.schedules = s->schedules;
+    executor.specialize_after = WEFT_SPECIALIZE_NEVER; /* what is measured stays the same kernels */
     s->outputs = weft_allocate_zeroed(t->allocator, (weft_program_output_count(t->program) + 1) * sizeof *s->outputs);
     if (s->outputs == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_executor_create_standard(&executor, &s->executor));
