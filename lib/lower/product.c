@@ -32,6 +32,8 @@
 #define LARGE_MATRIX_BYTES (2 << 20)
 /* WEFT_PRODUCT_FEW_TERMS of real numbers that lie along the lanes. */
 #define FEW_TERMS_ALONG 24
+/* A copy that is this many times smaller than a result costs little in comparison. */
+#define LITTLE_BESIDE 6
 /* Results that are worth a kernel. */
 #define LARGE_RESULT 65536
 
@@ -152,7 +154,8 @@ static bool is_near(weft_space *space, const weft_node *dot, int64_t terms, bool
 bool weft_product_copies_b(weft_space *space, const weft_node *dot)
 {
     weft_product_size size = weft_product_size_of(space, dot);
-    bool is_little = weft_count_bound(space, weft_value_type(space->graph, dot->inputs[1])->shape) <= size.results;
+    bool is_little =
+        weft_count_bound(space, weft_value_type(space->graph, dot->inputs[1])->shape) <= size.results / LITTLE_BESIDE;
     bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, dot->inputs[1].node)->op) == WEFT_OP_permute;
     return is_permuted && is_little && size.is_large && size.along;
 }

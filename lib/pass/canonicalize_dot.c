@@ -2,13 +2,12 @@
 /*
  * Puts every dot into the form that a matrix library wants: operands come as batch, free, contracted axes of a and
  * batch, contracted, free axes of b, so that one that has to be copied is copied into that order; and a dot whose
- * result is only wanted with the free axes of b in front is the dot of b and a, and so is one that is wanted with an
- * axis of a last; one that is wanted with another axis of b last has b in that order. A product of a matrix and a
- * vector has the vector first where a free axis of the matrix lies innermost, and last where a contracted one does:
- * sums run across or along what lies in memory then. Permutes of operands are read through. A dot of 16-bit floats is
- * summed in f32 anyhow: a small one becomes a dot of f32 between casts, unless all are the library's; any other one is
- * left to the backend. requires: nothing. maintains: values except for the order of sums, guards. breaks: nothing; no
- * permute it adds can be merged away.
+ * result is only wanted with the free axes of b in front is the dot of b and a, and so is one for loops that is wanted
+ * with an axis of a last. A product of a matrix and a vector has the vector first where a free axis of the matrix lies
+ * innermost, and last where a contracted one does: sums run across or along what lies in memory then. Permutes of
+ * operands are read through. A dot of 16-bit floats is summed in f32 anyhow: a small one becomes a dot of f32 between
+ * casts, unless all are the library's; any other one is left to the backend. requires: nothing. maintains: values
+ * except for the order of sums, guards. breaks: nothing; no permute it adds can be merged away.
  */
 #include <string.h>
 #include "lib/pass/pass.h"
@@ -224,39 +223,28 @@ static weft_tensor swapped_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
     return arranged_dot(b, a, (weft_dot_axes){axes.batch_b, axes.batch_a, axes.contract_b, axes.contract_a});
 }
 
-/* Results that are worth another order. */
-enum { LARGE_RESULT = 65536 };
-
-/* Whether an axis of real numbers fills half a vector. */
-static bool fills_lanes(weft_tensor result, size_t axis)
-{
-    enum { LEAST_LANES = 8 };
-    int64_t least, most;
-    if (weft_dtype_info_of(weft_tensor_dtype(result))->kind == WEFT_KIND_COMPLEX) return false;
-    weft_extent_range(weft_tensor_extent(result, (int64_t)axis), &least, &most);
-    return least >= LEAST_LANES;
-}
-
 /*
- * Whether a large dot is wanted with a free axis of a last, which fills half a vector: the dot of b and a is computed
- * with lanes along its last axis, and in the order of the result if that is its last axis, too. That beats a product
- * and a copy of it where a is smaller than the result, and copied instead, or lies along that axis: 12^4 by 10 x 10
- * elements with 12 terms take 0.4 of the time, 28^3 by 28 x 42 x 41 0.55 (Sapphire Rapids).
+ * Whether a large dot of few terms is wanted with a free axis of a last, which fills half a vector: loops compute
+ * such a dot, with lanes along the last axis of b, and in the order of the result if that is its last axis, too. That
+ * beats a product and a copy of it where a costs little to copy beside the result, or lies along that axis: 12^4 by
+ * 10 x 10 elements with 12 terms take 0.4 of the time (Sapphire Rapids).
  */
 static bool wants_lanes_of_a(weft_tensor dot, weft_ints order)
 {
-    enum { MOST_TERMS = 128 };
+    enum { LEAST_LANES = 8, MOST_TERMS = 24, LARGE_RESULT = 65536, LITTLE_BESIDE = 6 };
     weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
     size_t batch = axes.batch_a.count, free_a = free_count(a, axes.batch_a, axes.contract_a);
-    if (free_a == 0 || batch + free_a == order.count) return false;
+    bool is_complex = weft_dtype_info_of(weft_tensor_dtype(dot))->kind == WEFT_KIND_COMPLEX;
+    if (is_complex || free_a == 0 || batch + free_a == order.count) return false;
     size_t last = (size_t)order.items[order.count - 1];
     if (last < batch || last >= batch + free_a) return false;
+    int64_t least, most;
+    weft_extent_range(weft_tensor_extent(dot, (int64_t)last), &least, &most);
     double lines = count_along(a, axes.batch_a) * count_free(a, axes.batch_a, axes.contract_a);
     double columns = count_free(b, axes.batch_b, axes.contract_b), terms = count_along(a, axes.contract_a);
-    bool lies_along = innermost_axis(a) == (int64_t)last, is_little = terms < columns;
-    return fills_lanes(dot, last) && lines * columns >= LARGE_RESULT && terms <= MOST_TERMS &&
-           (lies_along || is_little);
+    bool lies_along = innermost_axis(a) == (int64_t)last, is_little = terms * LITTLE_BESIDE <= columns;
+    return least >= LEAST_LANES && lines * columns >= LARGE_RESULT && terms <= MOST_TERMS && (lies_along || is_little);
 }
 
 /* Of b and a, with the last axis of `order` as the last one of a, in that order. Both are arranged. */
@@ -282,37 +270,6 @@ static weft_tensor with_lanes_of_a(weft_tensor dot, weft_ints order)
     return permuted(swapped_dot(permuted(a, of_a), b, axes), of_dot);
 }
 
-/* Whether a large dot is wanted with another free axis of b last, which fills half a vector, and b costs less to copy
- * than the result. */
-static bool wants_other_lanes(weft_tensor dot, weft_ints order)
-{
-    weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
-    weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
-    if (order.count == 0 || free_count(b, axes.batch_b, axes.contract_b) < 2) return false;
-    size_t last = (size_t)order.items[order.count - 1];
-    if (last + 1 == order.count || last < order.count - free_count(b, axes.batch_b, axes.contract_b)) return false;
-    double lines = count_free(a, axes.batch_a, axes.contract_a), terms = count_along(a, axes.contract_a);
-    double results = count_along(a, axes.batch_a) * lines * count_free(b, axes.batch_b, axes.contract_b);
-    return fills_lanes(dot, last) && results >= LARGE_RESULT && terms < lines;
-}
-
-/* With the last axis of `order` as the last one of b, in that order. Both are arranged. */
-static weft_tensor with_other_lanes(weft_tensor dot, weft_ints order)
-{
-    weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
-    weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
-    size_t last = (size_t)order.items[order.count - 1], lanes = last + weft_tensor_rank(b) - order.count, next = 0;
-    int64_t of_b[WEFT_MAX_RANK], of_dot[WEFT_MAX_RANK];
-    for (size_t i = 0; i < weft_tensor_rank(b); i++)
-        if (i != lanes) of_b[next++] = (int64_t)i;
-    of_b[next] = (int64_t)lanes;
-    for (size_t i = 0; i < order.count; i++) {
-        int64_t from = order.items[i];
-        of_dot[i] = from == (int64_t)last ? (int64_t)order.count - 1 : from - (from > (int64_t)last);
-    }
-    return permuted(arranged_dot(a, permuted(b, of_b), axes), of_dot);
-}
-
 /* A permute that is the only user of a dot. */
 static weft_tensor swap(const weft_rewrite_site *site)
 {
@@ -322,8 +279,7 @@ static weft_tensor swap(const weft_rewrite_site *site)
         return weft_site_leave();
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
     if (swaps_free_axes(dot, order)) return swapped_dot(a, b, axes_of(weft_tensor_node(dot)->attrs));
-    if (wants_lanes_of_a(dot, order)) return with_lanes_of_a(dot, order);
-    return wants_other_lanes(dot, order) ? with_other_lanes(dot, order) : weft_site_leave();
+    return wants_lanes_of_a(dot, order) ? with_lanes_of_a(dot, order) : weft_site_leave();
 }
 
 static weft_status *canonicalize_dot(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
