@@ -64,7 +64,9 @@ typedef struct weft_executor_options {
      * again where it fails, as for want of memory, and later after each time that it was evicted. 0: 100. */
     uint32_t specialize_after;
     size_t specialized_capacity; /* of such variants, the least recently used of which go first; 0: 64 */
-    size_t specialized_bytes;    /* that these take, with their code; 0: 32 MiB */
+    /* That these are estimated to take, each with its code; 0: 32 MiB. Kernels that were theirs may be kept for longer,
+     * as others are (kernel_capacity). */
+    size_t specialized_bytes;
     /* Optimised code of kernels is kept in this directory, where later executors find it, also those of other
      * processes: a program whose kernels are all there runs without LLVM being loaded. Processes may share it. It is
      * made, for nobody but the user, if there is none; the folder that it is to be in must exist. Code is of one build

@@ -87,8 +87,8 @@ static int64_t limit(const weft_gemm_block *block, bool left)
  * in a few streams, any other one a cache line for each term, of which it takes a part only. Lines whose distance is a
  * multiple of 512 bytes share few sets of L1, at a multiple of 4 KB of all caches; at more than 4 KB
  * each needs a TLB entry of its own. Measured on Zen 3, and on Sapphire Rapids for kernels that ask for what they read
- * ahead of time, for which all of this matters less. Where the other operand is packed (`beside`), `large` takes the
- * place of these as soon as this one is packed too. */
+ * ahead of time, for which all of this matters less. Where the other operand is packed anyway (`beside`) fewer uses are
+ * enough: with both packed, kernel->large runs. */
 static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide, bool beside)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
