@@ -295,7 +295,7 @@ static weft_extent blocks_along(const batches *b, size_t axis)
 
 static void fill_corner(const batches *b, weft_tensor index, corner *out)
 {
-    size_t outermost = 0;
+    size_t outermost = 0; /* of more than one block */
     while (outermost + 1 < b->axes && weft_extent_is_value(blocks_along(b, outermost), 1)) outermost++;
     out->count = 0;
     for (size_t axis = b->axes; axis-- > outermost;) {

@@ -125,7 +125,7 @@ static uint32_t costly_repeated(const weft_fusion *fusion, const weft_node *node
 }
 
 /* What an element costs where costly values that it repeats are stored, which `store` does; or more than `most`. */
-static uint32_t weigh_rest(const weft_fusion *fusion, uint32_t n, uint32_t most, bool store)
+static uint32_t weigh_rest(weft_fusion *fusion, uint32_t n, uint32_t most, bool store)
 {
     const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
     uint32_t weight = fusion->weights[n] <= 1 ? fusion->weights[n] : own_weight(node);
@@ -137,7 +137,7 @@ static uint32_t weigh_rest(const weft_fusion *fusion, uint32_t n, uint32_t most,
     return weight;
 }
 
-bool weft_fusion_stores_repeated(const weft_fusion *fusion, uint32_t n)
+bool weft_fusion_stores_repeated(weft_fusion *fusion, uint32_t n)
 {
     bool is_elementwise = weft_graph_node(fusion->compiled->graph, n)->op->op_class == WEFT_CLASS_ELEMENTWISE;
     if (!is_elementwise || fusion->materialized[n]) return false;
