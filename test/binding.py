@@ -54,6 +54,7 @@ RESULTS = {
     "weft_status_message": TEXT, "weft_graph_error": POINTER, "weft_program_input_count": SIZE,
     "weft_program_input_name": TEXT, "weft_program_text": TEXT, "weft_array_rank": SIZE,
     "weft_array_shape": ctypes.POINTER(ctypes.c_int64), "weft_tensor_is_valid": ctypes.c_bool,
+    "weft_dtype_find": ctypes.c_bool,
 }
 STATUSES = ["weft_graph_create", "weft_graph_parse", "weft_compile", "weft_executor_create", "weft_executor_register_runtime",
             "weft_executor_register_extension", "weft_executor_run", "weft_array_wrap", "weft_array_copy"]
@@ -147,7 +148,8 @@ class Weft:
         found = ctypes.c_int()
         kind = numpy.dtype(dtype)
         name = {"?": "bool", "V": "bf16"}.get(kind.char, f"{kind.kind}{8 * kind.itemsize}")
-        self.dtype_find(name.encode(), ctypes.byref(found))
+        if not self.dtype_find(name.encode(), ctypes.byref(found)):
+            raise Failure(f"weft has no dtype {name}")
         return found
 
     def wrap(self, view):
