@@ -42,8 +42,8 @@ static weft_inst_id finish_atan(const writer *w, pair base, pair t)
 
 /*
  * atan(a) = pi/2 + t + (atan(t) - t) for a > 1, where t = -1 / a. The first sum keeps what it loses. What the quotient
- * leaves of -1 is a times what t lacks; to the angle that is t / (1 + t^2) times as much, of which a constant is near
- * enough from 0.3 to 1, and for a smaller t it matters less.
+ * leaves of -1 is a times what t lacks, so -t times it goes to t, and 1 / (1 + t^2) of that to the angle: a constant is
+ * near enough where t is large, and what a smaller t lacks is little beside the angle.
  */
 weft_inst_id weft_math_atan(const writer *w, const weft_inst_id *operands)
 {
@@ -52,7 +52,8 @@ weft_inst_id weft_math_atan(const writer *w, const weft_inst_id *operands)
     weft_inst_id over = choose(w, great, minus(w, one), a), under = choose(w, great, a, one);
     weft_inst_id t = quotient(w, over, under), left = subtract_product(w, t, under, over);
     pair half_pi = quarter_turns(w, 1);
-    weft_inst_id turned = add(w, half_pi.high, t), low = fma3(w, left, real(w, 0.475), half_pi.low);
+    weft_inst_id turned = add(w, half_pi.high, t);
+    weft_inst_id low = fma3(w, mul(w, left, t), real(w, -0.55), half_pi.low);
     low = add(w, add(w, sub(w, half_pi.high, turned), t), low);
     weft_inst_id z = mul(w, t, t), cube = mul(w, t, z);
     weft_inst_id p = atan_rest(w, z), angle = fma3(w, cube, p, choose(w, great, low, t));

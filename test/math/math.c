@@ -394,6 +394,41 @@ static void the_judge_finds_errors(void **state)
     }
 }
 
+/* Numbers that grow by a 400th of an octave. */
+static void fill_growing(runner *r, double first)
+{
+    for (int k = 0; k < BLOCK; k++) {
+        double x = exp2(first + k / 400.0);
+        if (r->dtype == WEFT_F64) r->a[k] = x;
+        else ((float *)r->a)[k] = (float)x;
+    }
+}
+
+/* Bounds alone would let neighbours of pi/2 pass. */
+static void check_arc_tangents(const runner *r, double most, double certain)
+{
+    static double x[BLOCK], found[BLOCK];
+    widen(r->dtype, r->a, 0, BLOCK, x);
+    widen(r->dtype, r->found, 0, BLOCK, found);
+    for (int k = 0; k < BLOCK; k++)
+        if (found[k] < found[k > 0 ? k - 1 : 0] || found[k] > most || (x[k] > certain && found[k] != most))
+            fail_msg("atan(%a) of %s is %a", x[k], weft_dtype_name(r->dtype), found[k]);
+}
+
+static void arc_tangents_grow_to_a_quarter_turn(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        runner *r = open_runner("atan", i ? WEFT_F64 : WEFT_F32, 1, NULL, WEFT_FUNCTIONS_ACCURATE);
+        for (int block = 0; block < 64; block++) {
+            fill_growing(r, block / (64 * 400.0));
+            run(r);
+            check_arc_tangents(r, i ? M_PI_2 : (double)(float)M_PI_2, i ? 0x1p55 : 0x1p26);
+        }
+        close_runner(r);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int next = 1;
@@ -407,6 +442,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_function_of_floats_has_a_bound),       cmocka_unit_test(the_judge_finds_errors),
         cmocka_unit_test(the_first_answer_is_better_than_the_margin), cmocka_unit_test(results_are_within_bounds),
         cmocka_unit_test(powers_of_constants_are_within_bounds),      cmocka_unit_test(integer_powers_of_constants),
+        cmocka_unit_test(arc_tangents_grow_to_a_quarter_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
