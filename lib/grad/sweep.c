@@ -403,6 +403,7 @@ weft_status *weft_sweep_apply(weft_sweep *sweep, weft_sweep_site *site, bool rev
     weft_location before = sweep->root->location;
     memset(out_values, 0, like.count * sizeof *out_values);
     if (site->is_zero) return NULL;
+    /* What is traced is there because of that op, whatever call differentiates it. */
     sweep->root->location = site->location;
     weft_status *status = call(sweep, site, reverse, out_values);
     for (size_t i = 0; i < like.count && status == NULL && sweep->root->error == NULL; i++) {
@@ -410,8 +411,6 @@ weft_status *weft_sweep_apply(weft_sweep *sweep, weft_sweep_site *site, bool rev
         if (!reverse && !weft_gradient_has(weft_tensor_dtype(like.items[i]))) out_values[i] = WEFT_NO_TENSOR;
         if (out_values[i].graph != NULL) status = check_value(site, reverse, i, like.items[i], &out_values[i]);
     }
-    /* What was traced is there because of that op, whatever call differentiates it. */
-    if (site->location.file != NULL) weft_graph_locate(weft_graph_current(sweep->root), site->location);
     sweep->root->location = before;
     return status;
 }

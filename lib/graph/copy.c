@@ -114,9 +114,10 @@ static weft_status *copy_node(graph_copier *copier, uint32_t number)
     }
     WEFT_TRY(copy_attrs(copier, node, &attrs));
     weft_graph *root = weft_graph_root(copier->target);
+    weft_location before = root->location;
     root->location = weft_graph_location(root, node->location.file, node->location.line);
     uint32_t copy = weft_graph_add(copier->target, node->op, node->input_count, inputs, attrs);
-    root->location = (weft_location){.file = NULL};
+    root->location = before;
     if (copy == WEFT_NODE_INVALID) return target_error(copier->target);
     copier->numbers[number] = copy;
     if (node->name != NULL && weft_op_id_of(node->op) != WEFT_OP_input)
@@ -301,11 +302,12 @@ static weft_status *copy_guard(const weft_graph *source, weft_graph *target, con
     if (guard->when != WEFT_EXPR_NONE)
         WEFT_TRY(copy_extent(source, target, weft_extent_from(root, guard->when), &when));
     if (weft_guard_is_proven(target, guard->kind, a, b)) return NULL;
+    weft_location before = target->location;
     target->location = weft_graph_location(target, guard->location.file, guard->location.line);
     weft_status *status = weft_guard_settle_when(
         target, guard->kind, a, b, guard->when == WEFT_EXPR_NONE ? WEFT_EXPR_NONE : weft_extent_expr(target, when),
         weft_status_create(target->allocator, WEFT_SHAPE_MISMATCH, NULL, "%s", guard->message));
-    target->location = (weft_location){.file = NULL};
+    target->location = before;
     if (status == NULL || weft_graph_error(target) == NULL) return status;
     weft_status_destroy(status);
     return target_error(target);

@@ -128,10 +128,14 @@ weft_status *weft_node_error(const weft_node *node, const weft_allocator *alloca
 void weft_graph_locate(weft_graph *graph, weft_location location)
 {
     weft_graph *root = weft_graph_root(graph);
-    for (; graph->located_nodes < graph->node_count; graph->located_nodes++)
-        graph->nodes[graph->located_nodes].location = location;
-    for (; root->located_guards < root->guard_count; root->located_guards++)
-        root->guards[root->located_guards].location = location;
+    for (; graph->located_nodes < graph->node_count; graph->located_nodes++) {
+        weft_node *node = &graph->nodes[graph->located_nodes];
+        if (node->location.file == NULL) node->location = location;
+    }
+    for (; root->located_guards < root->guard_count; root->located_guards++) {
+        weft_guard *guard = &root->guards[root->located_guards];
+        if (guard->location.file == NULL) guard->location = location;
+    }
 }
 
 /* ---- the sticky error ---- */

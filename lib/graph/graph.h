@@ -114,7 +114,7 @@ weft_status *weft_location_print(weft_location location, weft_arena *arena, cons
 /* `status`, unless it is NULL or out of memory, with the name of the node before the sentence and its location after
  * it. Takes `status`. */
 weft_status *weft_node_error(const weft_node *node, const weft_allocator *allocator, weft_status *status) WEFT_MUST_USE;
-/* Sets the location of everything made in `graph` since the last call. */
+/* Sets the location of everything made in `graph` since the last call, except of what has one. */
 void weft_graph_locate(weft_graph *graph, weft_location location);
 /* The outermost graph around `graph`. */
 weft_graph *weft_graph_root(const weft_graph *graph);
