@@ -118,7 +118,7 @@ static weft_status *start_error(const weft_reference_call *call, int64_t start, 
     static const weft_op_def loop = {.name = WEFT_BOUND_OP};
     weft_reference_call of_loop = *call;
     of_loop.op = &loop;
-    if (weft_indexing_is_bound(call->graph, weft_graph_node(call->graph, call->node)))
+    if (weft_indexing_is_bound(weft_graph_node(call->graph, call->node)))
         return weft_reference_error(&of_loop, WEFT_DATA_ERROR, WEFT_BOUND_SENTENCE);
     return weft_reference_error(call, WEFT_DATA_ERROR,
                                 "start %" PRId64 " on axis %" PRId64 " is outside [0, %" PRId64 "]", start, axis, last);

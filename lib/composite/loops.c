@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "lib/composite/composite.h"
+#include "lib/graph/indexing.h"
 #include "runtime/base/float_mode.h"
 
 /* A loop of `length` iterations of the caller's body, from iteration `start` on. */
@@ -182,7 +183,8 @@ static weft_tensor ended(weft_tensor x, weft_tensor again)
     for (size_t i = 0; i < shape.rank; i++) extents[1 + i] = shape.extents[i];
     weft_tensor only = weft_reshape(x, (weft_shape){1 + shape.rank, extents});
     weft_tensor start = weft_cast(again, WEFT_I64);
-    return weft_reshape(weft_dynamic_slice(only, WEFT_TENSORS(start), WEFT_INTS(0), WEFT_SHAPE(1)), shape);
+    weft_tensor element = weft_dynamic_slice(only, WEFT_TENSORS(start), WEFT_INTS(0), WEFT_SHAPE(1));
+    return weft_reshape(weft_tensor_set_name(element, WEFT_BOUND_OP), shape);
 }
 
 weft_tensor weft_while_at_most(weft_extent most, weft_tensors initial, weft_while_condition condition,

@@ -368,11 +368,26 @@ static weft_tensors starts_of(const weft_gradient_context *c)
     return (weft_tensors){c->inputs.count - first, c->inputs.items + first};
 }
 
+/* Where only the derivative is computed, the error of a loop's bound is that of the derivative. */
+static weft_tensor bound_like(const weft_gradient_context *c, weft_tensor derivative)
+{
+    weft_tensor result = c->outputs.items[0];
+    bool is_bound = weft_indexing_is_bound(weft_graph_node(result.graph, result.node));
+    return is_bound ? weft_tensor_set_name(derivative, WEFT_BOUND_OP) : derivative;
+}
+
 static weft_status *vjp_dynamic_slice(const weft_gradient_context *c, weft_tensor *out_values)
 {
     weft_tensor zeros = weft_gradient_zeros(c->inputs.items[0]);
-    out_values[0] = weft_dynamic_update_slice(zeros, c->given.items[0], starts_of(c), c->attrs[0].ints);
+    out_values[0] = bound_like(c, weft_dynamic_update_slice(zeros, c->given.items[0], starts_of(c), c->attrs[0].ints));
     return NULL;
+}
+
+static weft_status *jvp_dynamic_slice(const weft_gradient_context *c, weft_tensor *out_values)
+{
+    weft_status *status = jvp_data(c, out_values);
+    out_values[0] = bound_like(c, out_values[0]);
+    return status;
 }
 
 static weft_status *vjp_dynamic_update_slice(const weft_gradient_context *c, weft_tensor *out_values)
@@ -381,15 +396,17 @@ static weft_status *vjp_dynamic_update_slice(const weft_gradient_context *c, wef
     weft_ints axes = c->attrs[0].ints;
     weft_extent sizes[WEFT_MAX_RANK];
     for (size_t i = 0; i < axes.count; i++) sizes[i] = weft_tensor_extent(update, axes.items[i]);
-    if (c->needs[0]) out_values[0] = weft_dynamic_update_slice(g, weft_gradient_zeros(update), starts_of(c), axes);
-    if (c->needs[1]) out_values[1] = weft_dynamic_slice(g, starts_of(c), axes, (weft_shape){axes.count, sizes});
+    if (c->needs[0])
+        out_values[0] = bound_like(c, weft_dynamic_update_slice(g, weft_gradient_zeros(update), starts_of(c), axes));
+    if (c->needs[1])
+        out_values[1] = bound_like(c, weft_dynamic_slice(g, starts_of(c), axes, (weft_shape){axes.count, sizes}));
     return NULL;
 }
 
 static const weft_gradient_row rows[] = {
     {WEFT_OP_gather, vjp_gather, jvp_data, NULL},
     {WEFT_OP_scatter, vjp_scatter, jvp_scatter, NULL},
-    {WEFT_OP_dynamic_slice, vjp_dynamic_slice, jvp_data, NULL},
+    {WEFT_OP_dynamic_slice, vjp_dynamic_slice, jvp_dynamic_slice, NULL},
     {WEFT_OP_dynamic_update_slice, vjp_dynamic_update_slice, jvp_data, NULL},
 };
 

@@ -31,17 +31,9 @@ bool weft_indexing_updates(weft_op_id op)
     return weft_indexing_first(op) == 2;
 }
 
-bool weft_indexing_is_bound(const weft_graph *graph, const weft_node *node)
+bool weft_indexing_is_bound(const weft_node *node)
 {
-    weft_op_id id = weft_op_id_of(node->op);
-    if (id != WEFT_OP_dynamic_slice && id != WEFT_OP_dynamic_update_slice) return false;
-    weft_ints axes = node->attrs[0].ints;
-    if (axes.count != 1) return false;
-    weft_extent extent = weft_value_type(graph, node->inputs[0])->shape.extents[axes.items[0]];
-    const weft_node *start = weft_graph_node(graph, node->inputs[weft_indexing_first(id)].node);
-    int64_t count;
-    return weft_extent_is_static(extent, &count) && count == 1 && weft_op_id_of(start->op) == WEFT_OP_cast &&
-           weft_value_type(graph, start->inputs[0])->dtype == WEFT_BOOL;
+    return node->name != NULL && strcmp(node->name, WEFT_BOUND_OP) == 0;
 }
 
 static const struct {

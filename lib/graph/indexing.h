@@ -30,10 +30,10 @@ bool weft_indexing_updates(weft_op_id op);
 
 /*
  * Whether a dynamic slice or update is there for the error of the run alone, which comes where its start, a truth
- * value, is true: its only axis has one element. weft_while_at_most ends so, and what the error says is that its
- * condition still holds.
+ * value, is true: weft_while_at_most ends so, and what the error says is that its condition still holds. Such nodes
+ * have the name WEFT_BOUND_OP.
  */
-bool weft_indexing_is_bound(const weft_graph *graph, const weft_node *node);
+bool weft_indexing_is_bound(const weft_node *node);
 #define WEFT_BOUND_OP "while_at_most"
 #define WEFT_BOUND_SENTENCE "the condition still holds after as many iterations as there may be"
 

@@ -108,7 +108,7 @@ static void add_start(lowerer *low, indexed_read *p, size_t axis, weft_inst_id s
     weft_expr last = weft_expr_sub(x, weft_space_extent(&low->space, data_shape(low, p).extents[axis]),
                                    weft_space_extent(&low->space, size));
     static const char text[] = "start %%" PRId64 " on axis %%" PRId64 " is outside [0, %%" PRId64 "]";
-    bool is_bound = weft_indexing_is_bound(low->graph, p->node);
+    bool is_bound = weft_indexing_is_bound(p->node);
     const char *said = is_bound ? WEFT_BOUND_OP ": " WEFT_BOUND_SENTENCE : sentence(low, p->node->op->name, text, 0);
     add_index_value(low, p, axis, start,
                     (weft_inst){.op = WEFT_SCALAR_within,

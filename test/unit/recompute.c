@@ -657,6 +657,57 @@ static void bounds_that_are_exceeded_are_named(void **state)
     scene_destroy(&s);
 }
 
+static weft_tensor is_always(void *context, const weft_tensor *carried)
+{
+    (void)context;
+    return weft_eq(weft_scalar(carried[0].graph, WEFT_F64, 1), 1);
+}
+
+/* What a slice says that looks like the end of such a loop, and what a loop says whose condition is a constant. */
+static void bounds_are_known_by_more_than_their_shape(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor x = weft_scalar(s.graph, WEFT_F64, 3), yes = weft_not(weft_scalar(s.graph, WEFT_BOOL, 0));
+    weft_tensor slice =
+        weft_dynamic_slice(weft_unsqueeze(x, 0), WEFT_TENSORS(weft_cast(yes, WEFT_I64)), WEFT_INTS(0), WEFT_SHAPE(1));
+    const int line = __LINE__ + 1;
+    weft_tensor cut = weft_while_at_most(weft_extent_of(2), WEFT_TENSORS(x), is_always, twice, NULL, NULL);
+    weft_tensor slope = weft_jvp(WEFT_TENSORS(cut), WEFT_TENSORS(x), WEFT_TENSORS(x), NULL);
+    static const char *const runtimes[] = {"llvm", "ref"};
+    for (int i = 0; i < 2; i++) {
+        says_what_is_exceeded(s.executor, runtimes[i], WEFT_TENSORS(cut), line);
+        says_what_is_exceeded(s.executor, runtimes[i], WEFT_TENSORS(slope), line);
+        weft_program *program;
+        weft_test_ok(weft_compile(s.graph, WEFT_TENSORS(slice), NULL, &program));
+        weft_array *none[] = {NULL};
+        const weft_run run = {.runtime = runtimes[i], .output_count = 1, .outputs = none};
+        weft_test_fails(weft_executor_run(s.executor, program, &run), WEFT_DATA_ERROR,
+                        "dynamic_slice: start 1 on axis 0");
+        weft_program_release(program);
+    }
+    scene_destroy(&s);
+}
+
+/* In parentheses a function is called without the place. */
+static void derivatives_leave_what_was_traced_before_without_their_place(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor x = weft_scalar(s.graph, WEFT_F64, 3), y = weft_sin(x), zero = weft_scalar(s.graph, WEFT_I64, 0);
+    weft_tensor quotient = (weft_div)(zero, zero);
+    const int line = __LINE__ + 1;
+    weft_tensor slope = weft_grad(y, WEFT_TENSORS(x), NULL);
+    weft_program *program;
+    weft_array *none[] = {NULL, NULL};
+    weft_test_ok(weft_compile(s.graph, WEFT_TENSORS(quotient, slope), NULL, &program));
+    weft_status *status = weft_executor_run(s.executor, program, &(weft_run){.output_count = 2, .outputs = none});
+    assert_true(names_line(weft_status_message(status), line));
+    weft_test_fails(status, WEFT_DATA_ERROR, "div: division by 0");
+    weft_program_release(program);
+    scene_destroy(&s);
+}
+
 /* ---- rules of one's own ---- */
 
 static void square(void *context, const weft_tensor *inputs, weft_tensor *out_results)
@@ -821,6 +872,8 @@ int main(void)
         cmocka_unit_test(snapshots_refuse),
         cmocka_unit_test(bounded_loops_have_gradients),
         cmocka_unit_test(bounds_that_are_exceeded_are_named),
+        cmocka_unit_test(bounds_are_known_by_more_than_their_shape),
+        cmocka_unit_test(derivatives_leave_what_was_traced_before_without_their_place),
         cmocka_unit_test(custom_rules_are_used),
         cmocka_unit_test(rules_reach_where_ops_do_not),
         cmocka_unit_test(operands_may_be_there_twice),
