@@ -60,7 +60,11 @@ void weft_program_release(weft_program *program)
 
 weft_status *weft_program_make_kept(weft_program *program)
 {
-    return program->kept != NULL ? NULL : weft_kept_code_create(program->allocator, &program->kept);
+    weft_kept_code *kept;
+    if (atomic_load(&program->kept) != NULL) return NULL;
+    WEFT_TRY(weft_kept_code_create(program->allocator, &kept));
+    atomic_store(&program->kept, kept);
+    return NULL;
 }
 
 weft_status *weft_program_keep_code(weft_program *program)

@@ -53,7 +53,7 @@ struct weft_program {
     weft_status *(*print)(const struct weft_program *program, weft_bytes *out_text);
     _Atomic(weft_bytes *) text; /* NULL until it is asked for */
     struct weft_shared *shared; /* weft_program_share */
-    weft_kept_code *kept;       /* NULL: none */
+    _Atomic(weft_kept_code *) kept; /* NULL: none; runs and the background read it */
 };
 
 /* An empty program with one reference; the compiler fills it in. */
