@@ -445,7 +445,8 @@ typedef struct weft_eager_argument {
 typedef void (*weft_eager_any)(void);
 
 /* What weft_eager_apply calls. Errors name the function, and `file` and `line` if `file` is not NULL; it lives as long
- * as what is recorded. Arguments of the wrong number or kind are INVALID_ARGUMENT where there is a context to record it. */
+ * as what is recorded. Arguments of the wrong number or kind are INVALID_ARGUMENT where there is a context to record
+ * it. */
 weft_eager_array *weft_eager_apply_arguments(const char *name, weft_eager_signature signature, weft_eager_any function,
                                              size_t count, const weft_eager_argument *arguments, const char *file,
                                              int line);

@@ -60,15 +60,17 @@ typedef struct weft_executor_options {
     weft_code_policy code;
     /* After so many runs of a program with the same extents and strides, a variant for exactly these is built, as
      * weft_run.specialize says, by the thread of the executor's own; runs go on meanwhile, and use it when it is ready.
-     * Until it is built, or turns out not to be needed, the executor has a reference on the program. It is not tried
-     * again where it fails, as for want of memory, and later after each time that it was evicted. 0: 100. */
+     * Until it is built, or turns out not to be needed, the executor has a reference on the program. Where it fails, as
+     * for want of memory, it is not tried again; after each time that it was evicted it takes twice as many runs. A
+     * variant has kernels of its own: where neither the program nor a cache directory has their code, LLVM is loaded
+     * for them. 0: 100. */
     uint32_t specialize_after;
     size_t specialized_capacity; /* of such variants, the least recently used of which go first; 0: 64 */
     /* That these are estimated to take, each with its code; 0: 32 MiB. Kernels that were theirs may be kept for longer,
      * as others are (kernel_capacity). */
     size_t specialized_bytes;
     /* Optimised code of kernels is kept in this directory, where later executors find it, also those of other
-     * processes: a program whose kernels are all there runs without LLVM being loaded. Processes may share it. It is
+     * processes: a program whose kernels are all there, also those of `specialize_after`, runs without LLVM being loaded. Processes may share it. It is
      * made, for nobody but the user, if there is none; the folder that it is to be in must exist. Code is of one build
      * of weft, and runs on processors that have the same instructions. An entry that is damaged costs a compilation,
      * and so does a directory that cannot be read or written any more: neither is an error. Code without optimisation

@@ -162,7 +162,8 @@ bool weft_program_is_saved(const void *data, size_t size);
  * Machine code with a program, so that a service starts from one file, without LLVM: after weft_program_keep_code, the
  * program gets the optimised code that executors compile for it, or find in their caches, of every variant that is
  * built from then on, at once whatever the code policy; weft_program_save writes it behind the text. Code of programs
- * that kernels of extensions compile in a run is not among it. No run may be under way.
+ * that kernels of extensions compile in a run is not among it. Where extents are symbolic, a service that is never to
+ * load LLVM sets weft_executor_options.specialize_after to WEFT_SPECIALIZE_NEVER. No run may be under way.
  */
 weft_status *weft_program_keep_code(weft_program *program) WEFT_MUST_USE;
 /*

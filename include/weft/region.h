@@ -71,7 +71,8 @@ typedef weft_tensor (*weft_while_condition)(void *context, const weft_tensor *ca
 typedef void (*weft_while_body)(void *context, const weft_tensor *carried, weft_tensor *out_next);
 
 /* The value of `initial` after iterating while `condition`, computed before each iteration, is true. At least one
- * tensor is carried. */
+ * tensor is carried. What depends on x through comparisons alone, the condition among them, has a derivative of zero;
+ * for all else there is no derivative in reverse mode. */
 weft_tensor weft_while(weft_tensors initial, weft_while_condition condition, weft_while_body body, void *context,
                        weft_tensor *out_results);
 
