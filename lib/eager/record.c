@@ -176,8 +176,10 @@ weft_status *weft_eager_name_calls(const weft_eager *eager, weft_status *status)
     weft_status *placed = weft_status_create(eager->allocator, code, weft_status_where(status), "%s", text.data);
     bool made = !text.failed && weft_status_code(placed) == code;
     weft_bytes_finish(&text);
-    weft_status_destroy(made ? status : placed);
-    return made ? placed : status;
+    weft_status_destroy(status);
+    if (made) return placed;
+    weft_status_destroy(placed);
+    return weft_status_out_of_memory();
 }
 
 const uint64_t *weft_eager_replay_end(const weft_eager_replay *replay)

@@ -3,7 +3,7 @@
  * The cotangents of attention. With P the weights, o the result and g its cotangent,
  *   dS = P (g v^T - sum(g o)),  dq = dS k,  dk = dS^T q,  dv = P^T g.
  * P is computed again, for so many elements of the batch, or rows of q, at a time that memory is linear in the number
- * of rows and of keys, and what a product leaves for the next is still near: heads one after another, and of one whose
+ * of rows and of keys, and what a product leaves for the next is still near: some heads after others, and of one whose
  * scores are many some rows after others.
  * Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness", 2022.
  */

@@ -3,10 +3,10 @@
 #include <weft/elementwise.h>
 #include <weft/shape.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include "lib/composite/composite.h"
 #include "lib/grad/grad.h"
 #include "lib/trace/trace.h"
+#include "runtime/base/status.h"
 #include "runtime/program/extension.h"
 
 bool weft_gradient_has(weft_dtype dtype)
@@ -40,17 +40,16 @@ weft_tensor weft_gradient_scale(weft_tensor g, weft_tensor d)
 
 weft_status *weft_gradient_refuse(const weft_gradient_context *context, const char *function, const char *format, ...)
 {
-    char text[512];
-    va_list arguments;
     weft_location location = weft_graph_root(context->graph)->location;
-    const weft_allocator *allocator = context->graph->allocator;
+    va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    weft_status *reason = weft_status_create_v(context->graph->allocator, WEFT_UNSUPPORTED, NULL, format, arguments);
     va_end(arguments);
-    if (location.file == NULL)
-        return weft_status_create(allocator, WEFT_UNSUPPORTED, function, "%s: %s", function, text);
-    return weft_status_create(allocator, WEFT_UNSUPPORTED, function, "%s: %s (%s:%d)", function, text, location.file,
-                              location.line);
+    if (weft_status_code(reason) == WEFT_OUT_OF_MEMORY) return reason;
+    weft_status *status = weft_status_create(context->graph->allocator, WEFT_UNSUPPORTED, function, "%s: %s", function,
+                                             weft_status_message(reason));
+    weft_status_destroy(reason);
+    return weft_status_of_op(status, function, location.file, location.line);
 }
 
 weft_tensor weft_gradient_zeros(weft_tensor like)
