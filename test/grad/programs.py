@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 MOST = 2000  # elements of a tensor: the reference runs each program hundreds of times
-OK, MISUSED = 0, 2
+OK, FAILED, MISUSED = 0, 1, 2
 
 
 def count_elements(shape):
@@ -46,9 +46,11 @@ def check(options, seed):
         return "without a rule"
     if done.returncode == MISUSED and "has no gradient" in done.stderr:
         return "no floats"
-    if re.search("out of range|must equal|must be at most|is outside", done.stderr):
+    unfit = re.search("out of range|must equal|must be at most|is outside", done.stderr)
+    if done.returncode in (FAILED, MISUSED) and unfit:
         return "drawn data do not fit"
-    if all("nan" in line for line in re.findall("wrong: .*", done.stdout)) and re.search("(is|are) wrong", done.stderr):
+    wrong = re.findall("wrong: .*", done.stdout)
+    if wrong and all("nan" in line for line in wrong) and re.search("(is|are) wrong", done.stderr):
         return "NaN beside a branch not taken"
     print(f"{seed}: {done.stdout}{done.stderr}", end="")
     return "wrong"
