@@ -112,7 +112,7 @@ void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
         fusion->materialized[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(fusion, node);
     if (id == WEFT_OP_permute) demand_product(fusion, node);
-    if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM && weft_product_copies_b(fusion->space, node))
+    if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM && weft_product_copies_b(fusion->space, n))
         fusion->materialized[node->inputs[1].node] = 1;
     if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM) demand_factors(fusion, node);
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;

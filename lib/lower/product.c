@@ -34,6 +34,12 @@
 #define FEW_TERMS_ALONG 24
 /* A copy that is this many times smaller than a result costs little in comparison. */
 #define LITTLE_BESIDE 6
+/* One that is no larger than the result pays from so many rows of A on, each of which rereads B, and so many terms.
+ * Measured on Sapphire Rapids. */
+#define LEAST_COPY_ROWS 16
+#define LEAST_COPY_TERMS 5
+/* An axis along which the library writes a result in its order. */
+#define LEAST_OWN_AXIS 16
 /* Results that are worth a kernel. */
 #define LARGE_RESULT 65536
 
@@ -151,15 +157,6 @@ static bool is_near(weft_space *space, const weft_node *dot, int64_t terms, bool
     return b_elements <= NEAR_B_BYTES / element && !(in_lines && terms > MOST_A_LINES);
 }
 
-bool weft_product_copies_b(weft_space *space, const weft_node *dot)
-{
-    weft_product_size size = weft_product_size_of(space, dot);
-    bool is_little =
-        weft_count_bound(space, weft_value_type(space->graph, dot->inputs[1])->shape) <= size.results / LITTLE_BESIDE;
-    bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, dot->inputs[1].node)->op) == WEFT_OP_permute;
-    return is_permuted && is_little && size.is_large && size.along;
-}
-
 bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot)
 {
     bool all = weft_dtype_info_of(dot->types[0].dtype)->kind != WEFT_KIND_COMPLEX;
@@ -168,6 +165,48 @@ bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot)
         all &= axis != SIZE_MAX && !weft_dot_is_free(dot, operand, axis) && !weft_dot_is_contracted(dot, operand, axis);
     }
     return all;
+}
+
+/* The axis of a dot that is last in the order in which its result is wanted; SIZE_MAX: none. */
+static size_t last_wanted_axis(weft_space *space, uint32_t dot)
+{
+    weft_shape shape = weft_graph_node(space->graph, dot)->types[0].shape;
+    const weft_node *reader = NULL;
+    for (size_t n = dot + 1; n < space->graph->node_count && reader == NULL; n++) {
+        const weft_node *node = weft_graph_node(space->graph, (uint32_t)n);
+        if (weft_op_id_of(node->op) == WEFT_OP_permute && node->inputs[0].node == dot) reader = node;
+    }
+    for (size_t i = shape.rank; i-- > 0;) {
+        size_t axis = reader == NULL ? i : (size_t)reader->attrs[0].ints.items[i];
+        if (!weft_space_is_one(space, shape.extents[axis])) return axis;
+    }
+    return SIZE_MAX;
+}
+
+/* Whether lanes along a batch axis, or those of the library along an axis of A, do better than a copy of B: the result
+ * ends with it. */
+static bool has_other_lanes(weft_space *space, uint32_t dot)
+{
+    const weft_node *node = weft_graph_node(space->graph, dot);
+    weft_shape a = weft_value_type(space->graph, node->inputs[0])->shape;
+    size_t axis = last_wanted_axis(space, dot), batch = node->attrs[0].ints.count;
+    if (axis == SIZE_MAX) return false;
+    if (axis < batch) return weft_product_has_inner_batch(space, node);
+    int64_t least, most;
+    weft_space_range(space, node->types[0].shape.extents[axis], &least, &most);
+    return axis < a.rank - node->attrs[2].ints.count && least >= LEAST_OWN_AXIS;
+}
+
+bool weft_product_copies_b(weft_space *space, uint32_t dot)
+{
+    const weft_node *node = weft_graph_node(space->graph, dot);
+    weft_product_size size = weft_product_size_of(space, node);
+    int64_t elements = weft_count_bound(space, weft_value_type(space->graph, node->inputs[1])->shape);
+    bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, node->inputs[1].node)->op) == WEFT_OP_permute;
+    if (!is_permuted || !size.is_large || !size.along || elements > size.results) return false;
+    if (elements <= size.results / LITTLE_BESIDE) return true;
+    return size.terms >= LEAST_COPY_TERMS && count_rows(space, node, 0) >= LEAST_COPY_ROWS &&
+           !has_other_lanes(space, dot);
 }
 
 /* Whether loops reread B with the batch along the lanes from near enough; the library packs it number by number. */
@@ -243,8 +282,9 @@ static bool has_packed_rows(weft_space *space, const weft_node *dot, int64_t ter
 }
 
 /* Whether loops do as well as the library. */
-static bool is_small(weft_space *space, const weft_node *dot, bool in_doubt)
+static bool is_small(weft_space *space, uint32_t index, bool in_doubt)
 {
+    const weft_node *dot = weft_graph_node(space->graph, index);
     weft_product_size size = weft_product_size_of(space, dot);
     if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return true;
     int64_t multiplications = weft_multiply_bound(size.free, size.terms);
@@ -253,7 +293,7 @@ static bool is_small(weft_space *space, const weft_node *dot, bool in_doubt)
     if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
     if (has_packed_rows(space, dot, size.terms)) return false;
     /* Lanes go along B as it lies, or as it is copied for a large result. */
-    bool copied = weft_product_copies_b(space, dot),
+    bool copied = weft_product_copies_b(space, index),
          lanes = size.along && (along || copied || (size.is_large && !transposes));
     if (lanes && is_near(space, dot, size.terms, in_doubt)) return true;
     if (weft_product_has_inner_batch(space, dot) && has_near_batches(space, dot)) return true;
@@ -277,5 +317,5 @@ bool weft_product_is_library(weft_space *space, uint32_t dot, bool in_doubt)
     if (!weft_product_may_be_library(space, dot)) return false;
     /* Loops read the matrix once too, and compute what follows in the same kernel. */
     if (weft_dot_has_one_row(space, node, 0) || weft_dot_has_one_row(space, node, 1)) return false;
-    return !is_small(space, node, in_doubt);
+    return !is_small(space, dot, in_doubt);
 }
