@@ -259,6 +259,7 @@ static void run_range(const struct grid *grid, int64_t begin, int64_t end, char 
         left = block.left.data;
         right = block.right.data;
         if (block.left.count <= 0 || block.right.count <= 0) continue;
+        if (grid->symmetric && block.left.first >= block.right.first + block.right.count) continue;
         if (block.terms == 0) clear(&block);
         else grid->numbers->run(&block, memory);
     }
@@ -481,17 +482,55 @@ static void find_bytes(struct grid *grid)
 
 /* ---- symmetric products ---- */
 
-/* Rows and columns of a square of C that is copied at once. */
-enum { SQUARE = 32 };
+/* Rows and columns of a square of C that is copied at once, and of its parts on the diagonal. */
+enum { SQUARE = 32, PART = 8 };
 
-/* Elements of a square on the diagonal, or beyond it, become those across it. */
-static void copy_square(const weft_gemm_block *block, int64_t i, int64_t j, size_t size)
+/* A symmetric C of `count` rows, strides in bytes from one of the left operand, or of the right one, to the next. */
+struct mirrored {
+    char *c;
+    int64_t count, left, right, size;
+    weft_gemm_transpose *transpose;
+};
+
+/* Elements of a part beyond the diagonal become those across it, one by one. Inlined with a constant size. */
+static inline __attribute__((always_inline)) void copy_elements(const struct mirrored *m, const int64_t *begin,
+                                                                const int64_t *end, size_t size)
 {
-    int64_t count = block->left.count, rows = i + SQUARE < count ? i + SQUARE : count;
-    int64_t columns = j + SQUARE < count ? j + SQUARE : count;
-    for (int64_t row = i; row < rows; row++)
-        for (int64_t column = j; column < (row < columns ? row : columns); column++)
-            memcpy(weft_gemm_block_element(block, row, column), weft_gemm_block_element(block, column, row), size);
+    for (int64_t i = begin[0]; i < end[0]; i++) {
+        char *to = m->c + i * m->left + begin[1] * m->right;
+        const char *from = m->c + i * m->right + begin[1] * m->left;
+        for (int64_t j = begin[1]; j < end[1] && j < i; j++, to += m->right, from += m->left) memcpy(to, from, size);
+    }
+}
+
+/* The same of a part with nothing on the diagonal, by squares of registers where elements are adjacent. */
+static void copy_part(const struct mirrored *m, const int64_t *begin, const int64_t *end)
+{
+    bool along = m->right == m->size;
+    if (!along && m->left != m->size) {
+        if (m->size == sizeof(float)) copy_elements(m, begin, end, sizeof(float));
+        else copy_elements(m, begin, end, sizeof(double));
+        return;
+    }
+    ptrdiff_t offsets[SQUARE];
+    const int64_t first = begin[along], lines = end[along] - first, terms = end[!along] - begin[!along];
+    const int64_t stride = along ? m->left : m->right;
+    for (int64_t k = 0; k < lines; k++) offsets[k] = (first + k) * stride;
+    char *to = m->c + begin[0] * m->left + begin[1] * m->right;
+    m->transpose(m->c + begin[!along] * m->size, offsets, lines, terms, to, stride / m->size);
+}
+
+/* Rows [first, last). */
+static void copy_strip(const struct mirrored *m, int64_t first, int64_t last)
+{
+    for (int64_t j = 0; j + SQUARE <= first; j += SQUARE)
+        copy_part(m, (const int64_t[]){first, j}, (const int64_t[]){last, j + SQUARE});
+    for (int64_t i = first; i < last; i += PART) {
+        const int64_t on[] = {i, i}, end[] = {i + PART < last ? i + PART : last, i + PART};
+        if (i > first) copy_part(m, (const int64_t[]){i, first}, (const int64_t[]){end[0], i});
+        if (m->size == sizeof(float)) copy_elements(m, on, end, sizeof(float));
+        else copy_elements(m, on, end, sizeof(double));
+    }
 }
 
 /* Each task is SQUARE rows of one product. */
@@ -499,11 +538,18 @@ static void copy_rows(void *context, int64_t begin, int64_t end)
 {
     const struct grid *grid = context;
     int64_t count = grid->matrices->c_rows.count, squares = (count + SQUARE - 1) / SQUARE;
+    int64_t size = (int64_t)weft_dtype_size(grid->call->dtype);
     for (int64_t t = begin; t < end; t++) {
         const int64_t first[2] = {0, 0}, last[2] = {count, count};
         weft_gemm_block block = block_of(grid, t / squares, first, last);
+        const struct mirrored mirrored = {.c = block.c,
+                                          .count = count,
+                                          .left = block.c_left->stride * size,
+                                          .right = block.c_right->stride * size,
+                                          .size = size,
+                                          .transpose = grid->kernel->transpose};
         int64_t i = t % squares * SQUARE;
-        for (int64_t j = 0; j <= i; j += SQUARE) copy_square(&block, i, j, weft_dtype_size(grid->call->dtype));
+        copy_strip(&mirrored, i, i + SQUARE < count ? i + SQUARE : count);
     }
 }
 

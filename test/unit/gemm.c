@@ -638,8 +638,10 @@ static void test_same_bits_for_any_layout_and_part(void **state)
     }
 }
 
-/* A by A transposed: B in the memory of A, and as a copy of it. C row by row, or column by column. */
-static void check_symmetric(weft_dtype dtype, int64_t size, int64_t terms, bool across, int64_t batch, size_t threads)
+/* A by A transposed: B in the memory of A, and as a copy of it. C row by row, or column by column; with `apart`
+ * elements from one to the next. */
+static void check_symmetric(weft_dtype dtype, int64_t size, int64_t terms, bool across, int64_t apart, int64_t batch,
+                            size_t threads)
 {
     struct product copied = row_major(dtype, size, size, terms);
     weft_gemm_call *call = &copied.call;
@@ -647,22 +649,21 @@ static void check_symmetric(weft_dtype dtype, int64_t size, int64_t terms, bool 
     call->a_column = across ? size : 1;
     call->b_row = call->a_column;
     call->b_column = call->a_row;
-    if (across) {
-        call->c_row = 1;
-        call->c_column = size;
-    }
-    const int64_t extents[] = {batch}, a[] = {size * terms}, c[] = {size * size};
+    call->c_row = apart * (across ? 1 : size);
+    call->c_column = apart * (across ? size : 1);
+    const int64_t extents[] = {batch}, a[] = {size * terms}, c[] = {apart * size * size};
     call->batch_rank = 1;
     call->batch = extents;
     call->a_batch = call->b_batch = a;
     call->c_batch = c;
-    for (size_t i = 0; i < 3; i++) copied.count[i] *= (size_t)batch;
+    for (size_t i = 0; i < 3; i++) copied.count[i] *= (size_t)(batch * (i == 2 ? apart : 1));
     product_fill(&copied);
     memcpy(copied.data[1], copied.data[0], copied.count[0] * weft_dtype_size(dtype));
     struct product same = copied;
     same.data[1] = same.data[0];
     same.data[2] = malloc(same.count[2] * weft_dtype_size(dtype));
     assert_non_null(same.data[2]);
+    memcpy(same.data[2], copied.data[2], same.count[2] * weft_dtype_size(dtype));
     product_run(&copied, threads);
     product_run(&same, threads);
     assert_memory_equal(copied.data[2], same.data[2], same.count[2] * weft_dtype_size(dtype));
@@ -677,7 +678,7 @@ static void test_same_bits_for_symmetric_products(void **state)
     enum { SIZES = sizeof sizes / sizeof *sizes, TERMS = sizeof terms / sizeof *terms };
     for (size_t i = 0; i < DTYPES * SIZES * TERMS; i += sparsity)
         check_symmetric(dtypes[i % DTYPES], sizes[i / DTYPES % SIZES], terms[i / DTYPES / SIZES], i % 5 > 2,
-                        1 + (int64_t)(i % 3), 1 + i % 4);
+                        i % 7 > 4 ? 2 : 1, 1 + (int64_t)(i % 3), 1 + i % 4);
 }
 
 /* Odd and even rows and columns, whichever of them the library puts into vectors, against the packed way, which the
