@@ -195,6 +195,37 @@ static uint32_t copied_node(const variant_builder *builder, uint32_t operand)
     return copied;
 }
 
+/* Whether elements of an operand that are adjacent follow each other neither along the last of its contracted axes nor
+ * along the last of the others in C. */
+static bool lies_across(weft_expr_context *x, const product *p, size_t side)
+{
+    return !ends_densely(x, &p->k, side) && !ends_densely(x, side == 0 ? &p->m : &p->n, side);
+}
+
+/* Whether C is written in runs of so many elements along an axis that permuting it afterwards costs more than the seams
+ * of tiles between runs, which each block of terms has. Measured on Sapphire Rapids. */
+static bool has_long_runs(weft_expr_context *x, const product *p, const axis_list *list)
+{
+    enum { LONG = 64, MEDIUM = 32, MANY_TERMS = 100 };
+    int64_t run = short_extent(x, &list->items[list->count - 1]), terms = 1;
+    for (uint32_t i = 0; i < p->k.count; i++) terms = weft_multiply_bound(terms, short_extent(x, &p->k.items[i]));
+    return ends_densely(x, list, 2) && (run >= LONG || (run >= MEDIUM && terms < MANY_TERMS));
+}
+
+/* Whether an operand lies across what is adjacent in C: packed as it lies, it would be read, or C written, a number at
+ * a time. One that is not large beside C is better copied. */
+static bool lies_across_result(variant_builder *builder, const planned_step *step, const product *p, size_t side)
+{
+    weft_expr_context *x = builder->exprs;
+    const weft_node *node = dot_of(builder, step);
+    const axis_list *list = side == 0 ? &p->m : &p->n;
+    if (list->count <= 1 || !lies_across(x, p, side) || !has_long_runs(x, p, list)) return false;
+    int64_t operand = weft_count_bound(&builder->space, weft_value_type(builder->graph, node->inputs[side])->shape);
+    int64_t result = weft_count_bound(&builder->space, node->types[0].shape);
+    bool is_permuted = node != weft_graph_node(builder->graph, step->node);
+    return operand <= (is_permuted ? result : weft_multiply_bound(result, 2));
+}
+
 /*
  * Whether an operand that is not one matrix is better copied, which goes through it in the order of its memory. As it
  * lies it is packed along the last of its contracted axes, or the last of the others in C: one of these has to be
@@ -205,20 +236,20 @@ static bool is_worth_copying(variant_builder *builder, const planned_step *step,
     weft_expr_context *x = builder->exprs;
     uint32_t copied = copied_node(builder, dot_of(builder, step)->inputs[side].node);
     if (weft_role_has_memory(builder->fusion->roles[copied])) return false;
+    if (lies_across_result(builder, step, p, side)) return true;
     if (has_one_contracted_axis(builder, step, side) && !is_cut_up(x, p, side)) return false;
-    return !ends_densely(x, &p->k, side) && !ends_densely(x, side == 0 ? &p->m : &p->n, side);
+    return lies_across(x, p, side);
 }
 
 /* Whether a product writes its result in an order in which one operand is neither read along adjacent elements nor
- * packed along adjacent terms: permuting the result afterwards costs less. */
+ * packed along adjacent terms: permuting the result afterwards costs less, unless copying the operand does. */
 static bool is_better_permuted(variant_builder *builder, const planned_step *step, const product *p)
 {
-    weft_expr_context *x = builder->exprs;
     if (weft_op_id_of(weft_graph_node(builder->graph, step->node)->op) == WEFT_OP_dot) return false;
     const axis_list *lists[] = {&p->m, &p->n};
     for (size_t side = 0; side < 2; side++) {
-        const axis_list *list = lists[side];
-        if (list->count > 1 && !ends_densely(x, &p->k, side) && !ends_densely(x, list, side)) return true;
+        if (lists[side]->count <= 1 || !lies_across(builder->exprs, p, side)) continue;
+        if (!lies_across_result(builder, step, p, side)) return true;
     }
     return false;
 }
