@@ -85,6 +85,29 @@ graph {
   return y = %1
 }
 """
+# Of large terms that cancel, so that the gradients are zero, or what rounding leaves.
+CANCEL = """weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f64, shape = [6]}
+  %0 = constant() {dtype = f64, shape = [], data = [1e8]}
+  %1 = broadcast(%0) {shape = [6], axes = []}
+  %2 = constant() {dtype = f64, shape = [], data = [6]}
+  %3 = reduce_sum(%x) {axes = [0]}
+  %4 = div(%3, %2)
+  %5 = broadcast(%4) {shape = [6], axes = []}
+  %6 = sub(%x, %5)
+  %7 = mul(%6, %1)
+  %8 = reduce_sum(%7) {axes = [0]}
+  %9 = sin(%x)
+  %10 = cos(%x)
+  %11 = mul(%9, %9)
+  %12 = mul(%10, %10)
+  %13 = add(%11, %12)
+  %14 = mul(%13, %1)
+  %15 = sub(%14, %1)
+  return sum = %8, circle = %14, nothing = %15
+}
+"""
 
 class Gradients(Command):
     def setUp(self):
@@ -141,6 +164,12 @@ class Gradients(Command):
         self.assertEqual((status, error), (FAILED, "weft check-gradients: 1 of 1 derivative is wrong\n"))
         self.assertRegex(out.splitlines()[-1],
                          r"^y by x: wrong: number 0 of jvp is 0, one-sided differences give -?[\d.]+ and -?[\d.]+$")
+
+    def test_terms_that_cancel(self):
+        """What rounding leaves of them is no wrong derivative."""
+        (self.folder / "cancel.weft").write_text(CANCEL)
+        for seed in range(1, 9):
+            self.assertEqual(len(self.lines(OK, "cancel.weft", "--seed", str(seed))), 3)
 
     def test_what_cannot_be_checked(self):
         """Has another exit status than what is wrong."""

@@ -3,7 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { STEPS = 16 };
+enum {
+    STEPS = 16,
+    SMALL_STEPS = 10, /* the last ones, so small that what they change is rounding */
+    RANK = 2          /* of what these change that one counts, the second largest: a kink between them changes more */
+};
 
 /* f(step) - f(-step). */
 static weft_status *find_odd(weft_difference_function function, void *context, double step, size_t size, double *out,
@@ -18,32 +22,47 @@ static weft_status *find_odd(weft_difference_function function, void *context, d
 /* What is known of one derivative. */
 typedef struct estimate {
     double slope, change; /* of the last step, and what it changed */
+    double step;          /* of the slope that was taken */
+    double largest[RANK]; /* what small steps changed of the difference of values, descending */
 } estimate;
 
 /* Takes a slope that is nearer to the one before than those so far; `noise` is what rounding does to it. Where both
  * agree by chance, the one before did not agree with its own: it is to be 16 times as far away, no more. */
-static void take(double slope, double noise, estimate *last, double *out_slope, double *out_error)
+static void take(double slope, double step, double noise, estimate *last, double *out_slope, double *out_error)
 {
     double change = fabs(slope - last->slope), error = change + last->change / 16 + noise;
     if (error < *out_error) {
         *out_error = error;
         *out_slope = slope;
+        last->step = step;
     }
-    *last = (estimate){slope, change};
+    last->slope = slope;
+    last->change = change;
+}
+
+static void rank(double change, estimate *last)
+{
+    for (size_t i = 0; i < RANK; i++) {
+        double smaller = fmin(change, last->largest[i]);
+        last->largest[i] = fmax(change, last->largest[i]);
+        change = smaller;
+    }
 }
 
 /* `memory` has three times `size` numbers. */
 static weft_status *find(weft_difference_function function, void *context, size_t size, double rounding,
-                         estimate *estimates, double *memory, double *out_slopes, double *out_errors)
+                         estimate *estimates, double *memory, weft_differences *out_found)
 {
     double step = 1.0 / 16, *wide = memory, *odd = memory + size, *temporary = memory + 2 * size;
     WEFT_TRY(find_odd(function, context, step, size, wide, temporary));
     for (size_t k = 0; k < STEPS; k++) {
         step /= 2;
         WEFT_TRY(find_odd(function, context, step, size, odd, temporary));
-        for (size_t i = 0; i < size; i++)
-            take((8 * odd[i] - wide[i]) / (12 * step), rounding * fabs(temporary[i]) / step, &estimates[i],
-                 &out_slopes[i], &out_errors[i]);
+        for (size_t i = 0; i < size; i++) {
+            take((8 * odd[i] - wide[i]) / (12 * step), step, rounding * fabs(temporary[i]) / step, &estimates[i],
+                 &out_found->slopes[i], &out_found->errors[i]);
+            if (k >= STEPS - SMALL_STEPS) rank(estimates[i].change * step, &estimates[i]);
+        }
         double *swapped = wide;
         wide = odd;
         odd = swapped;
@@ -51,18 +70,30 @@ static weft_status *find(weft_difference_function function, void *context, size_
     return NULL;
 }
 
+/* What rounding does to a value: what it does to any, or as far as the smallest steps show, to this one. */
+static double find_rounding(const estimate *found, double relative)
+{
+    double measured = found->largest[RANK - 1];
+    return isfinite(measured) ? fmax(relative, measured) : relative;
+}
+
 weft_status *weft_difference_find(weft_difference_function function, void *context, size_t size, double rounding,
-                                  double *out_slopes, double *out_errors)
+                                  weft_differences *out_found)
 {
     double *memory = calloc(3 * size + 1, sizeof *memory);
     estimate *estimates = calloc(size + 1, sizeof *estimates);
     weft_status *status = memory == NULL || estimates == NULL ? weft_status_out_of_memory() : NULL;
     for (size_t i = 0; i < size && status == NULL; i++) {
-        estimates[i] = (estimate){INFINITY, INFINITY};
-        out_slopes[i] = 0;
-        out_errors[i] = INFINITY;
+        estimates[i] = (estimate){.slope = INFINITY, .change = INFINITY, .step = 1};
+        out_found->slopes[i] = 0;
+        out_found->errors[i] = INFINITY;
     }
-    if (status == NULL) status = find(function, context, size, rounding, estimates, memory, out_slopes, out_errors);
+    if (status == NULL) status = function(context, 0, out_found->roundings);
+    if (status == NULL) status = find(function, context, size, rounding, estimates, memory, out_found);
+    for (size_t i = 0; i < size && status == NULL; i++) {
+        out_found->roundings[i] = find_rounding(&estimates[i], rounding * fabs(out_found->roundings[i]));
+        out_found->steps[i] = estimates[i].step;
+    }
     free(memory);
     free(estimates);
     return status;
@@ -80,10 +111,15 @@ static weft_status *find_side(weft_difference_function function, void *context, 
     return NULL;
 }
 
+double weft_difference_side_step(double rounding)
+{
+    return cbrt(rounding);
+}
+
 weft_status *weft_difference_find_sides(weft_difference_function function, void *context, size_t size, double rounding,
                                         double *out_left, double *out_right)
 {
-    double step = cbrt(rounding), *memory = calloc(3 * size + 1, sizeof *memory);
+    double step = weft_difference_side_step(rounding), *memory = calloc(3 * size + 1, sizeof *memory);
     if (memory == NULL) return weft_status_out_of_memory();
     weft_status *status = find_side(function, context, size, -step, memory, out_left);
     if (status == NULL) status = find_side(function, context, size, step, memory, out_right);

@@ -9,7 +9,11 @@
 #include "random.h"
 #include "vector.h"
 
-enum { ATTEMPTS = 9, NAME_SIZE = 64 };
+enum {
+    ATTEMPTS = 9,
+    NAME_SIZE = 64,
+    ROUNDINGS = 32 /* so many times what rounding does to values may be in what is compared */
+};
 
 /* Where points are drawn from, in turn: on both sides of the kinks at 0, and inside the domains of log and asin, and of
  * acosh. */
@@ -22,7 +26,8 @@ typedef struct level {
     weft_tensor *slopes; /* jvp of each output, vjp of each input */
     weft_program *value_program, *slope_program;
     weft_array **values, **slope_arrays;
-    double *differences, *errors, *left, *right; /* of all numbers; the last two are one-sided */
+    weft_differences found; /* of all numbers */
+    double *left, *right;   /* one-sided differences */
     double *sizes; /* of each output, the largest of its values */
 } level;
 
@@ -163,38 +168,68 @@ static double find_slack(const weft_slope_check *check, const level *l, size_t o
 {
     double tolerance = find_tolerance(check), largest = 0;
     for (size_t i = l->starts[output]; i < l->starts[output + 1]; i++)
-        if (l->errors[i] < fabs(l->differences[i]) / 100) largest = fmax(largest, fabs(l->differences[i]));
+        if (l->found.errors[i] < fabs(l->found.slopes[i]) / 100) largest = fmax(largest, fabs(l->found.slopes[i]));
     return tolerance * (largest + tolerance * l->sizes[output]);
 }
 
-/* Whether the difference is so good that it can tell. */
-static bool converges(double error, double slack)
+/* By how much derivative number `i` may be wrong beside that: what rounding of the values does to its difference. It
+ * is all there is where gradients are zero, or nearly so, because large terms cancel. */
+static double find_floor(const level *l, size_t i)
 {
-    return error <= slack / 10;
+    return ROUNDINGS * l->found.roundings[i] / l->found.steps[i];
+}
+
+/* Whether the difference is so good that it can tell. */
+static bool converges(const level *l, size_t i, double slack)
+{
+    return l->found.errors[i] <= (slack + find_floor(l, i)) / 10;
 }
 
 static size_t count_converging(const weft_slope_check *check, const level *l, size_t output)
 {
     size_t count = 0;
     double slack = find_slack(check, l, output);
-    for (size_t i = l->starts[output]; i < l->starts[output + 1]; i++) count += converges(l->errors[i], slack);
+    for (size_t i = l->starts[output]; i < l->starts[output + 1]; i++) count += converges(l, i, slack);
     return count;
 }
 
-static weft_status *find_differences(weft_slope_check *check, const level *l, size_t input)
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What rounding shows of a number by chance is that of half of those of the output that it shows at all, at least. */
+static weft_status *level_roundings(size_t size, double *roundings)
+{
+    double *sorted = calloc(size + 1, sizeof *sorted);
+    if (sorted == NULL) return weft_status_out_of_memory();
+    memcpy(sorted, roundings, size * sizeof *sorted);
+    qsort(sorted, size, sizeof *sorted, compare_numbers);
+    size_t zeros = 0;
+    while (zeros < size && sorted[zeros] == 0) zeros++;
+    for (size_t i = 0; i < size && zeros < size; i++)
+        roundings[i] = fmax(roundings[i], sorted[zeros + (size - zeros) / 2]);
+    free(sorted);
+    return NULL;
+}
+
+static weft_status *find_differences(weft_slope_check *check, level *l, size_t input)
 {
     size_t size = l->starts[l->outputs.count];
     evaluation e = {check, l, input};
-    WEFT_TRY(evaluate(&e, 0, l->differences));
+    WEFT_TRY(evaluate(&e, 0, l->found.slopes));
     for (size_t k = 0; k < l->outputs.count; k++)
-        l->sizes[k] = weft_vector_largest(l->starts[k + 1] - l->starts[k], l->differences + l->starts[k]);
-    WEFT_TRY(weft_difference_find(evaluate, &e, size, check->rounding, l->differences, l->errors));
+        l->sizes[k] = weft_vector_largest(l->starts[k + 1] - l->starts[k], l->found.slopes + l->starts[k]);
+    WEFT_TRY(weft_difference_find(evaluate, &e, size, check->rounding, &l->found));
+    for (size_t k = 0; k < l->outputs.count; k++)
+        WEFT_TRY(level_roundings(l->starts[k + 1] - l->starts[k], l->found.roundings + l->starts[k]));
     WEFT_TRY(weft_difference_find_sides(evaluate, &e, size, check->rounding, l->left, l->right));
     return move(check, input, 0);
 }
 
 /* Draws points until half of all differences converge, a few times; what does not then is skipped. */
-static weft_status *find_point(weft_slope_check *check, size_t order, const level *l, size_t input)
+static weft_status *find_point(weft_slope_check *check, size_t order, level *l, size_t input)
 {
     size_t size = l->starts[l->outputs.count];
     for (size_t attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -214,6 +249,12 @@ static weft_status *find_point(weft_slope_check *check, size_t order, const leve
 static double find_noise(const weft_slope_check *check, double largest)
 {
     return 100 * check->rounding * (1 + largest);
+}
+
+/* What rounding of the values does to one-sided differences. */
+static double find_side_floor(const weft_slope_check *check, const level *l, size_t i)
+{
+    return ROUNDINGS * l->found.roundings[i] / weft_difference_side_step(check->rounding);
 }
 
 /* Whether the differences to both sides do not agree. */
@@ -243,7 +284,7 @@ static void report_jvp(const level *l, size_t i, size_t number, double derivativ
                  l->right[i]);
     else
         snprintf(found->problem, sizeof found->problem, "number %zu of jvp is %.9g, differences give %.9g", number,
-                 derivative, l->differences[i]);
+                 derivative, l->found.slopes[i]);
 }
 
 static void compare_jvp(const weft_slope_check *check, const level *l, size_t output, const double *jvp, verdict *found)
@@ -251,25 +292,30 @@ static void compare_jvp(const weft_slope_check *check, const level *l, size_t ou
     double slack = find_slack(check, l, output), noise = find_noise(check, l->sizes[output]);
     size_t start = l->starts[output], size = l->starts[output + 1] - start;
     for (size_t i = 0; i < size; i++) {
-        double expected = l->differences[start + i], difference = fabs(jvp[i] - expected);
+        double difference = fabs(jvp[i] - l->found.slopes[start + i]);
+        double rest = noise + find_floor(l, start + i), sides = noise + find_side_floor(check, l, start + i);
         found->count++;
-        if (!converges(l->errors[start + i], slack)) {
+        if (!converges(l, start + i, slack)) {
             found->skipped++;
-        } else if (!(difference <= slack + noise)) {
-            report_jvp(l, start + i, i, jvp[i], slack + noise, found);
-        } else if (difference > noise) {
+        } else if (!(difference <= slack + rest)) {
+            report_jvp(l, start + i, i, jvp[i], slack + sides, found);
+        } else if (difference > rest) {
             found->jvp = fmax(found->jvp, difference / slack * find_tolerance(check));
         }
     }
 }
 
 /* <cotangent, jvp> = <vjp, tangent>, except for rounding of terms that cancel. */
-static void compare_vjp(const weft_slope_check *check, const weft_slope_input *x, size_t size, double largest,
+static void compare_vjp(const weft_slope_check *check, const level *l, const weft_slope_input *x, size_t output,
                         const double *cotangent, const double *jvp, const double *vjp, verdict *found)
 {
+    size_t start = l->starts[output], size = l->starts[output + 1] - start;
     double left = weft_vector_dot(size, cotangent, jvp), right = weft_vector_dot(x->size, vjp, x->direction);
-    double scale = 0, tolerance = fmin(0.1, 1e5 * check->rounding), noise = find_noise(check, largest);
-    for (size_t i = 0; i < size; i++) scale += fabs(cotangent[i] * jvp[i]);
+    double scale = 0, tolerance = fmin(0.1, 1e5 * check->rounding), noise = find_noise(check, l->sizes[output]);
+    for (size_t i = 0; i < size; i++) {
+        scale += fabs(cotangent[i] * jvp[i]);
+        noise += ROUNDINGS * fabs(cotangent[i]) * l->found.roundings[start + i];
+    }
     for (size_t i = 0; i < x->size; i++) scale += fabs(vjp[i] * x->direction[i]);
     double difference = fabs(left - right);
     if (!check->is_smooth && !isfinite(difference)) return; /* nor are all values */
@@ -295,7 +341,7 @@ static weft_status *compare(weft_slope_check *check, size_t order, level *l, siz
         weft_vector_read(l->slope_arrays[output], jvp);
         weft_vector_read(l->slope_arrays[l->outputs.count + input], vjp);
         compare_jvp(check, l, output, jvp, found);
-        compare_vjp(check, x, size, l->sizes[output], memory, jvp, vjp, found);
+        compare_vjp(check, l, x, output, memory, jvp, vjp, found);
     }
     weft_vector_write(cotangent, NULL);
     free(memory);
@@ -399,8 +445,10 @@ static void level_finish(level *l, const weft_slope_check *check)
     free(l->starts);
     free(l->sizes);
     free(l->slopes);
-    free(l->differences);
-    free(l->errors);
+    free(l->found.slopes);
+    free(l->found.errors);
+    free(l->found.roundings);
+    free(l->found.steps);
     free(l->left);
     free(l->right);
 }
@@ -409,12 +457,12 @@ static weft_status *check_level(weft_slope_check *check, size_t order, level *l)
 {
     WEFT_TRY(trace(check, order, l));
     size_t size = l->starts[l->outputs.count];
-    l->differences = calloc(size + 1, sizeof *l->differences);
-    l->errors = calloc(size + 1, sizeof *l->errors);
-    l->left = calloc(size + 1, sizeof *l->left);
-    l->right = calloc(size + 1, sizeof *l->right);
-    if (l->differences == NULL || l->errors == NULL || l->left == NULL || l->right == NULL)
-        return weft_status_out_of_memory();
+    double **const arrays[] = {&l->found.slopes, &l->found.errors, &l->found.roundings,
+                               &l->found.steps,  &l->left,         &l->right};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        *arrays[i] = calloc(size + 1, sizeof **arrays[i]);
+        if (*arrays[i] == NULL) return weft_status_out_of_memory();
+    }
     for (size_t i = 0; i < check->input_count; i++) WEFT_TRY(check_input(check, order, l, i));
     return NULL;
 }
