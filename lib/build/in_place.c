@@ -221,6 +221,7 @@ static bool can_move(const variant_builder *builder, uint32_t number)
     weft_role role = builder->fusion->roles[value.node];
     if (role <= WEFT_ROLE_LEAF || is_output(builder, value)) return false;
     if (builder->memories[step->target].stride_prefix != NULL) return false;
+    if (builder->memories[step->source].order != NULL) return false;
     return !weft_builder_reads_after(builder, number, builder->buffers[step->source]);
 }
 

@@ -112,7 +112,8 @@ weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type
 /* A temporary for `value`; with `factor`, for that many times its elements, of `dtype`. */
 static weft_status *place_temporary(variant_builder *builder, weft_value value, weft_dtype dtype, weft_expr factor)
 {
-    weft_memory memory = {.value = value, .dtype = dtype, .unit_axis = -1};
+    weft_memory memory = {
+        .value = value, .dtype = dtype, .unit_axis = -1, .order = weft_fusion_order(builder->fusion, value.node)};
     weft_buffer buffer;
     uint32_t number;
     weft_shape shape = weft_value_type(builder->graph, value)->shape;

@@ -46,11 +46,27 @@ static const weft_node *dot_of(const variant_builder *builder, const planned_ste
     return weft_graph_node(builder->graph, weft_fusion_dot(builder->fusion, step->node));
 }
 
-/* The axis of the dot that is axis `i` of the result in memory. */
+/* The axis of the dot that is axis `i` of what the step computes. */
 static size_t axis_of_result(const variant_builder *builder, const planned_step *step, size_t i)
 {
     const weft_node *node = weft_graph_node(builder->graph, step->node);
     return weft_op_id_of(node->op) == WEFT_OP_permute ? (size_t)node->attrs[0].ints.items[i] : i;
+}
+
+/* The axis of the dot that comes after `i` others in memory. */
+static size_t axis_in_memory(const variant_builder *builder, const planned_step *step, size_t i)
+{
+    const int64_t *order = weft_fusion_order(builder->fusion, step->node);
+    return axis_of_result(builder, step, order == NULL ? i : (size_t)order[i]);
+}
+
+/* The permute in whose order the product is computed; 0: none. */
+static uint32_t permute_of(const variant_builder *builder, const planned_step *step)
+{
+    bool is_dot = weft_op_id_of(weft_graph_node(builder->graph, step->node)->op) == WEFT_OP_dot;
+    if (!is_dot) return step->node;
+    uint32_t permute = builder->fusion->ordered_by[step->node];
+    return permute == 0 ? 0 : permute - 1;
 }
 
 /* The free axes of one side, in the order of the result in memory. In the dot they follow each other from axis `next`
@@ -66,7 +82,7 @@ static void add_free(variant_builder *builder, const planned_step *step, size_t 
         if (!weft_ints_contain(node->attrs[side].ints, i) && !weft_ints_contain(node->attrs[2 + side].ints, i))
             free_axes[count++] = i;
     for (size_t i = 0; i < rank; i++) {
-        size_t axis = axis_of_result(builder, step, i);
+        size_t axis = axis_in_memory(builder, step, i);
         if (axis < next || axis >= next + count) continue;
         size_t own = free_axes[axis - next];
         weft_expr extent = weft_space_extent(&builder->space, shape.extents[own]);
@@ -222,8 +238,7 @@ static bool lies_across_result(variant_builder *builder, const planned_step *ste
     if (list->count <= 1 || !lies_across(x, p, side) || !has_long_runs(x, p, list)) return false;
     int64_t operand = weft_count_bound(&builder->space, weft_value_type(builder->graph, node->inputs[side])->shape);
     int64_t result = weft_count_bound(&builder->space, node->types[0].shape);
-    bool is_permuted = node != weft_graph_node(builder->graph, step->node);
-    return operand <= (is_permuted ? result : weft_multiply_bound(result, 2));
+    return operand <= (permute_of(builder, step) != 0 ? result : weft_multiply_bound(result, 2));
 }
 
 /*
@@ -245,7 +260,7 @@ static bool is_worth_copying(variant_builder *builder, const planned_step *step,
  * packed along adjacent terms: permuting the result afterwards costs less, unless copying the operand does. */
 static bool is_better_permuted(variant_builder *builder, const planned_step *step, const product *p)
 {
-    if (weft_op_id_of(weft_graph_node(builder->graph, step->node)->op) == WEFT_OP_dot) return false;
+    if (permute_of(builder, step) == 0) return false;
     const axis_list *lists[] = {&p->m, &p->n};
     for (size_t side = 0; side < 2; side++) {
         if (lists[side]->count <= 1 || !lies_across(builder->exprs, p, side)) continue;
@@ -280,7 +295,7 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
     product p;
     find_axes(builder, step, &p);
     if (is_better_permuted(builder, step, &p)) {
-        weft_fusion_keep_order(builder->fusion, step->node);
+        weft_fusion_keep_order(builder->fusion, permute_of(builder, step));
         return weft_expr_context_take_error(builder->exprs);
     }
     for (size_t side = 0; side < 2; side++)

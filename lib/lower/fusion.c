@@ -82,6 +82,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->indexed = weft_allocate_zeroed(allocator, count);
     fusion->counted = weft_allocate_zeroed(allocator, count);
     fusion->readers = weft_allocate_zeroed(allocator, count);
+    fusion->ordered_by = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->merged_for = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
@@ -91,7 +92,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     bool fine = fusion->roles != NULL && fusion->materialized != NULL && fusion->keeps_order != NULL;
     fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
     fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL && fusion->merged_for != NULL;
-    fine = fine && fusion->products_of != NULL;
+    fine = fine && fusion->products_of != NULL && fusion->ordered_by != NULL;
     fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->counted != NULL &&
            fusion->readers != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
@@ -116,6 +117,7 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_free(fusion->allocator, fusion->indexed, count);
     weft_free(fusion->allocator, fusion->counted, count);
     weft_free(fusion->allocator, fusion->readers, count);
+    weft_free(fusion->allocator, fusion->ordered_by, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->roots, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->weights, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->merged_for, count * sizeof(uint32_t));
@@ -140,8 +142,20 @@ weft_fusion *weft_fusion_of_region(const weft_fusion *fusion, uint32_t node, uin
     return found;
 }
 
+/* What is stored already except that a product was to lie in its order is stored after all. */
+static void keep_apart(weft_fusion *fusion, uint32_t node)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    if (weft_op_id_of(weft_graph_node(graph, node)->op) == WEFT_OP_reshape)
+        node = weft_graph_node(graph, node)->inputs[0].node;
+    if (weft_op_id_of(weft_graph_node(graph, node)->op) != WEFT_OP_permute) return;
+    if (fusion->ordered_by[weft_graph_node(graph, node)->inputs[0].node] == node + 1)
+        weft_fusion_keep_order(fusion, node);
+}
+
 void weft_fusion_materialize(weft_fusion *fusion, uint32_t node)
 {
+    if (fusion->materialized[node] && fusion->roles[node] == WEFT_ROLE_INLINE) keep_apart(fusion, node);
     if (!fusion->materialized[node]) fusion->changed = true;
     fusion->materialized[node] = 1;
 }
@@ -262,6 +276,7 @@ static bool fill_roles(weft_fusion *fusion, const uint8_t *live, uint8_t *shared
     memset(shared, 0, count);
     memset(fusion->roles, WEFT_ROLE_DEAD, count);
     memset(fusion->indexed, 0, count);
+    memset(fusion->ordered_by, 0, count * sizeof(uint32_t));
     memset(fusion->roots, 0, count * sizeof(uint32_t));
     memset(fusion->merged_for, 0, count * sizeof(uint32_t));
     memset(fusion->products_of, 0, count * sizeof(uint32_t));
@@ -290,23 +305,28 @@ static bool is_output(const weft_compiled *compiled, uint32_t n)
     return false;
 }
 
-/* Whether a product that only this permute reads is computed in the order of the result: if its elements are adjacent
- * there along rows or columns, and along enough of them. */
-static bool permutes_product(const weft_fusion *fusion, uint32_t permute)
+/* Whether the node is a permute in whose order a product may be computed: elements are adjacent there along rows or
+ * columns, and along enough of them. */
+static bool orders_product(const weft_fusion *fusion, uint32_t permute)
 {
     enum { ADJACENT = 16 };
     const weft_compiled *compiled = fusion->compiled;
     const weft_node *node = weft_graph_node(compiled->graph, permute);
-    if (weft_op_id_of(node->op) != WEFT_OP_permute || fusion->roles[permute] != WEFT_ROLE_KERNEL) return false;
-    if (fusion->keeps_order[permute]) return false;
+    if (weft_op_id_of(node->op) != WEFT_OP_permute || fusion->keeps_order[permute]) return false;
     uint32_t dot = node->inputs[0].node;
-    if (fusion->roles[dot] != WEFT_ROLE_GEMM || fusion->roots[dot] != permute + 1 || is_output(compiled, dot))
-        return false;
+    if (fusion->roles[dot] != WEFT_ROLE_GEMM || is_output(compiled, dot)) return false;
     weft_ints order = node->attrs[0].ints, batch = weft_graph_node(compiled->graph, dot)->attrs[0].ints;
     if (order.count == 0 || (size_t)order.items[order.count - 1] < batch.count) return false;
     int64_t least, most;
     weft_space_range(fusion->space, node->types[0].shape.extents[order.count - 1], &least, &most);
     return most >= ADJACENT;
+}
+
+/* Whether a product that only this permute reads is computed in the order of the result. */
+static bool permutes_product(const weft_fusion *fusion, uint32_t permute)
+{
+    if (fusion->roles[permute] != WEFT_ROLE_KERNEL || !orders_product(fusion, permute)) return false;
+    return fusion->roots[weft_graph_node(fusion->compiled->graph, permute)->inputs[0].node] == permute + 1;
 }
 
 static void join_permutes(weft_fusion *fusion)
@@ -322,6 +342,63 @@ static void join_permutes(weft_fusion *fusion)
     }
 }
 
+static bool is_view(const weft_node *node)
+{
+    return weft_op_id_of(node->op) == WEFT_OP_permute || weft_op_id_of(node->op) == WEFT_OP_reshape;
+}
+
+/* Whether `reader` takes what it reads from any order of axes in memory. */
+static bool reads_any_order(const weft_fusion *fusion, uint32_t reader)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, reader);
+    weft_op_class class = node->op->op_class;
+    if (is_view(node)) return fusion->roles[reader] == WEFT_ROLE_KERNEL;
+    return class == WEFT_CLASS_ELEMENTWISE || class == WEFT_CLASS_REDUCE || weft_op_id_of(node->op) == WEFT_OP_dot;
+}
+
+/* The permute of a product that the kernel of node `n` stores, as it is or reshaped; 0: it does something else. */
+static uint32_t stored_permute(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    if (fusion->roles[n] != WEFT_ROLE_KERNEL) return 0;
+    if (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_reshape) {
+        n = weft_graph_node(graph, n)->inputs[0].node;
+        if (fusion->roles[n] != WEFT_ROLE_INLINE) return 0;
+    }
+    return orders_product(fusion, n) ? n : 0;
+}
+
+/* Which nodes something reads that needs their own order in memory, or memory of theirs. */
+static void find_fixed(const weft_fusion *fusion, uint8_t *fixed)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    for (size_t i = 0; i < fusion->compiled->output_count; i++) fixed[fusion->compiled->outputs[i].node] = 1;
+    for (uint32_t n = (uint32_t)graph->node_count; n-- > 0;) {
+        const weft_node *node = weft_graph_node(graph, n);
+        bool passes_on = is_view(node) && fusion->roles[n] == WEFT_ROLE_INLINE;
+        bool is_fixed = passes_on ? fixed[n] : !reads_any_order(fusion, n);
+        for (uint32_t i = 0; i < node->input_count && fusion->roles[n] != WEFT_ROLE_DEAD; i++)
+            if (is_fixed) fixed[node->inputs[i].node] = 1;
+    }
+}
+
+/* Products of which a permute would be stored too lie in memory in that order, and all read them there. */
+static void order_products(weft_fusion *fusion, uint8_t *fixed)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    find_fixed(fusion, fixed);
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        uint32_t permute = stored_permute(fusion, n);
+        if (permute == 0 || fixed[n]) continue;
+        uint32_t dot = weft_graph_node(graph, permute)->inputs[0].node;
+        if (fusion->ordered_by[dot] != 0 || fixed[dot]) continue;
+        fusion->ordered_by[dot] = permute + 1;
+        fusion->roles[n] = WEFT_ROLE_INLINE;
+        for (uint32_t m = 0; m < n; m++)
+            if (fusion->roots[m] == n + 1) fusion->roots[m] = fusion->roots[n];
+    }
+}
+
 weft_status *weft_fusion_fill(weft_fusion *fusion)
 {
     const weft_compiled *compiled = fusion->compiled;
@@ -334,9 +411,11 @@ weft_status *weft_fusion_fill(weft_fusion *fusion)
     for (size_t i = 0; i < compiled->output_count; i++) fusion->materialized[compiled->outputs[i].node] = 1;
     weft_chains_cut(graph, live, fusion->materialized, live + 2 * count);
     weft_status *status = assign_all(fusion, live, live + count);
+    join_permutes(fusion);
+    memset(live, 0, count);
+    order_products(fusion, live);
     weft_free(fusion->allocator, live, 3 * count);
     WEFT_TRY(status);
-    join_permutes(fusion);
     fusion->changed = false;
     /* A size that overflows is merely not proven, but out of memory nothing is known. */
     status = weft_expr_context_take_error(fusion->exprs);

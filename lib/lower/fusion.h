@@ -35,6 +35,7 @@ typedef struct weft_fusion {
     uint8_t *indexed;      /* nodes of which that is done */
     uint8_t *counted;      /* nodes computed from positions and single constants alone */
     uint8_t *readers;      /* what is computed from each node, as far as products want to know (fusion.c) */
+    uint32_t *ordered_by;  /* of products whose memory has the order of a permute that is read: node + 1; 0: others */
     uint32_t products;     /* dots */
     uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
     uint32_t *weights;       /* about how many scalar operations recomputing an element costs */
@@ -65,7 +66,8 @@ weft_fusion *weft_fusion_of_region(const weft_fusion *fusion, uint32_t node, uin
 /* Forces a node into memory: called when it cannot be computed in place; the fusion plan is then filled again. */
 void weft_fusion_materialize(weft_fusion *fusion, uint32_t node);
 
-/* Forces a permute of role GEMM, which would make the product slow, to be a kernel after it. */
+/* Forces a permute of role GEMM, or of which a product has the order in memory, which would make the product slow, to
+ * be a kernel after it. */
 void weft_fusion_keep_order(weft_fusion *fusion, uint32_t permute);
 
 /* The same for a STAGE. When the fusion plan has been filled many times, for other stages of the same kernel too: twice
@@ -84,6 +86,13 @@ static inline bool weft_fusion_is_permuted(const weft_fusion *fusion, uint32_t n
 {
     return fusion->roles[node] == WEFT_ROLE_INLINE &&
            weft_op_id_of(weft_graph_node(fusion->compiled->graph, node)->op) == WEFT_OP_dot;
+}
+
+/* The axes of a node, outermost first, in the order in which they lie in its memory; NULL: in their own. */
+static inline const int64_t *weft_fusion_order(const weft_fusion *fusion, uint32_t node)
+{
+    uint32_t permute = fusion->ordered_by[node];
+    return permute == 0 ? NULL : weft_graph_node(fusion->compiled->graph, permute - 1)->attrs[0].ints.items;
 }
 
 /* How many elements a shape has, over fusion->exprs. */

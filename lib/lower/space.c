@@ -94,7 +94,8 @@ weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const
     weft_shape shape = type_of(space, memory->value)->shape;
     weft_expr address = weft_expr_constant(x, 0);
     size_t rank = weft_space_is_empty(space, shape) ? 0 : shape.rank;
-    for (size_t i = 0; i < rank; i++) {
+    for (size_t place = 0; place < rank; place++) {
+        size_t i = memory->order == NULL ? place : (size_t)memory->order[place];
         weft_expr step = index[i];
         if (memory->stride_prefix == NULL) {
             address = weft_expr_mul(x, address, weft_space_extent(space, shape.extents[i]));

@@ -38,6 +38,7 @@ typedef struct weft_memory {
     weft_dtype dtype;
     const char *stride_prefix; /* strides are symbols "<prefix>.s<axis>"; NULL: row-major */
     int32_t unit_axis;         /* of strided memory: the axis whose stride is 1, or -1 */
+    const int64_t *order;      /* axes, as they follow each other where it is not strided; NULL: as they are */
 } weft_memory;
 
 /* An extent of the graph as an expression of the kernel. */
