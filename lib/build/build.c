@@ -201,7 +201,8 @@ weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t
                                .variant = builder->variant,
                                .arena = builder->arena,
                                .exprs = builder->exprs,
-                               .fixed = builder->fixed};
+                               .fixed = builder->fixed,
+                               .trips = WEFT_EXPR_NONE};
     init_space(inner);
     *out_inner = inner;
     WEFT_TRY(weft_builder_place(inner));

@@ -2,8 +2,9 @@
 #ifndef WEFT_LIB_BUILD_BUILDER_H
 #define WEFT_LIB_BUILD_BUILDER_H
 /* Shared by build.c (what steps there are), memory.c (what memory), region.c (regions), in_place.c (updates in
- * place), step.c, product.c and sort.c (filling the steps in), chain.c (which may run strip by strip), cost.c (how much
- * they do), code.c (machine code) and visit.c (looking at them). */
+ * place), blocks.c (blocks of arrays that iterations read and write), step.c, product.c and sort.c (filling the steps
+ * in), chain.c (which may run strip by strip), cost.c (how much they do), code.c (machine code) and visit.c (looking at
+ * them). */
 #include "lib/build/build.h"
 #include "lib/pass/compile.h"
 #include "lib/lower/lower.h"
@@ -60,6 +61,9 @@ typedef struct variant_builder {
     uint32_t *readers;           /* sort.c: for each node, once it is needed */
     const weft_kernel **kernels; /* of the root: of each step that was filled in */
     uint32_t *begun; /* region.c: for each node, how many loops begin with it where they change it */
+    weft_expr trips; /* of the fold whose body it builds */
+    weft_block_alias *blocks; /* blocks.c: of that fold */
+    size_t block_count;
     planned_step *steps;
     uint32_t step_count;
     struct {
@@ -92,6 +96,14 @@ weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t
                                const region_interface *interface, variant_builder **out_inner) WEFT_MUST_USE;
 /* Plans the step of node `node`, a region op, and all that belong to it. */
 weft_status *weft_builder_plan_region(variant_builder *builder, uint32_t node) WEFT_MUST_USE;
+/* Whether iteration n of a fold, whose body it builds, writes a block of result `output` of its own, as many as there
+ * are, and nothing else changes that or reads it. */
+bool weft_builder_is_written_by_blocks(variant_builder *body, uint32_t output);
+/* Has steps of the body read blocks of arrays where they lie, instead of copies. */
+weft_status *weft_builder_read_blocks(variant_builder *body) WEFT_MUST_USE;
+/* Has what is copied to a block of result `output`, which is updated in place, computed there; or carried there, if it
+ * is one of the values that the iteration begins with. `carried`: the loop's. */
+weft_status *weft_builder_write_block(variant_builder *body, weft_carried *carried, uint32_t output) WEFT_MUST_USE;
 /* Plans a step that copies memory `source` to memory `target`. */
 weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target) WEFT_MUST_USE;
 /* Whether two buffers of the same shape can be one: a single step reads `read`, each element right before it writes
@@ -105,14 +117,24 @@ bool weft_builder_can_update(const variant_builder *builder, uint32_t read, uint
 void weft_builder_begin_updated(variant_builder *builder, uint32_t read, uint32_t written);
 /* Puts what was to be in one buffer into another, in regions too. */
 void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32_t to);
+/* How often operands of nodes and outputs are the value. */
+size_t weft_builder_count_uses(const variant_builder *builder, weft_value value);
 /* Whether loops compute all that step `number` does where they need it. */
 bool weft_builder_is_begun(const variant_builder *builder, uint32_t number);
 /* Leaves out such steps, and copies of what can be computed in the place that it is copied to. */
 void weft_builder_drop_copies(variant_builder *builder);
-/* Whether the step reads the buffer. */
+/* Leaves out a step. */
+void weft_builder_drop_step(variant_builder *builder, uint32_t number);
+/* Whether buffer `part` is the buffer, or a block of it. */
+bool weft_builder_is_in(const variant_builder *builder, uint32_t part, uint32_t buffer);
+/* Whether the step reads the buffer, or a block of it. */
 bool weft_builder_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer);
-/* Whether it reads or writes it. */
+/* Whether it writes it. */
+bool weft_builder_writes(const variant_builder *builder, const planned_step *step, uint32_t buffer);
+/* Whether it does either. */
 bool weft_builder_uses(const variant_builder *builder, const planned_step *step, uint32_t buffer);
+/* The first step that uses it, or the number of steps. */
+uint32_t weft_builder_first_use(const variant_builder *builder, uint32_t buffer);
 /* Whether a step after step `number` reads it. */
 bool weft_builder_reads_after(const variant_builder *builder, uint32_t number, uint32_t buffer);
 /* Whether the kernel of the step reads each element of `read`, which may have strides, right before it writes that of

@@ -264,11 +264,21 @@ static void hoist_others(const chain_finder *f, chain *c)
     }
 }
 
-/* The buffer whose memory an output may have: that of the input it may share; otherwise its own. */
+/* What a block of an array is a block of. */
+static const weft_buffer *whole_of(const weft_variant *variant, uint32_t number)
+{
+    const weft_buffer *buffer = &variant->buffers[number];
+    while (buffer->kind == WEFT_BUFFER_ALIAS && buffer->part_of > 0) buffer = &variant->buffers[buffer->part_of - 1];
+    return buffer;
+}
+
+/* The buffer whose memory an output may have: that of the input it may share; otherwise its own. Blocks may have memory
+ * of what a loop carries, which may be that of all else it carries. */
 static bool shares(const weft_variant *variant, uint32_t written, uint32_t other)
 {
-    const weft_buffer *w = &variant->buffers[written], *o = &variant->buffers[other];
-    if (written == other) return true;
+    const weft_buffer *w = whole_of(variant, written), *o = whole_of(variant, other);
+    if (w == o) return true;
+    if (w->kind == WEFT_BUFFER_ALIAS) return o->kind == WEFT_BUFFER_ALIAS;
     return w->kind == WEFT_BUFFER_OUTPUT && o->kind == WEFT_BUFFER_INPUT &&
            variant->output_alias[o->number] == w->number;
 }
@@ -279,7 +289,8 @@ static bool is_closed(const chain_finder *f, const chain *c)
     for (size_t m = 0; m < c->count; m++) {
         const weft_step *step = &f->variant->steps[c->members[m]];
         uint32_t written = written_by(step);
-        if (step->written != 1 || f->variant->buffers[written].kind == WEFT_BUFFER_ALIAS) return false;
+        const weft_buffer *w = &f->variant->buffers[written];
+        if (step->written != 1 || (w->kind == WEFT_BUFFER_ALIAS && w->part_of == 0)) return false;
         for (size_t other = 0; other < c->count && !is_intermediate(c, written); other++) {
             const weft_step *user = &f->variant->steps[c->members[other]];
             for (size_t i = 0; i < user->buffer_count; i++)

@@ -11,29 +11,44 @@
  * memory of the update to begin with. An input's memory is the caller's: donors.c.
  */
 
+bool weft_builder_is_in(const variant_builder *builder, uint32_t part, uint32_t buffer)
+{
+    const weft_buffer *buffers = builder->variant->buffers;
+    while (part != buffer && buffers[part].kind == WEFT_BUFFER_ALIAS && buffers[part].part_of > 0)
+        part = buffers[part].part_of - 1;
+    return part == buffer;
+}
+
 bool weft_builder_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer)
 {
     const weft_node *node = weft_graph_node(builder->graph, step->node);
     bool found = false;
     if (step->kind == WEFT_STEP_KERNEL) {
         for (uint32_t i = 0; i < weft_kernel_argument_count(step->lowered.kernel); i++)
-            found |= builder->buffers[step->lowered.memories[i]] == buffer;
+            found |= weft_builder_is_in(builder, builder->buffers[step->lowered.memories[i]], buffer);
     } else if (step->kind == WEFT_STEP_GEMM || step->kind == WEFT_STEP_SORT) {
-        found = builder->buffers[step->a.memory] == buffer;
-        found |= step->kind == WEFT_STEP_GEMM && builder->buffers[step->b.memory] == buffer;
+        found = weft_builder_is_in(builder, builder->buffers[step->a.memory], buffer);
+        found |= step->kind == WEFT_STEP_GEMM && weft_builder_is_in(builder, builder->buffers[step->b.memory], buffer);
     } else {
         for (uint32_t i = 0; i < node->input_count; i++)
-            found |= builder->buffers[weft_builder_memory(builder, node->inputs[i])] == buffer;
+            found |=
+                weft_builder_is_in(builder, builder->buffers[weft_builder_memory(builder, node->inputs[i])], buffer);
     }
+    return found;
+}
+
+bool weft_builder_writes(const variant_builder *builder, const planned_step *step, uint32_t buffer)
+{
+    uint32_t outputs = step->kind == WEFT_STEP_KERNEL ? 1 : weft_graph_node(builder->graph, step->node)->output_count;
+    bool found = false;
+    for (uint32_t i = 0; i < outputs; i++)
+        found |= weft_builder_is_in(builder, builder->buffers[step->target + i], buffer);
     return found;
 }
 
 bool weft_builder_uses(const variant_builder *builder, const planned_step *step, uint32_t buffer)
 {
-    uint32_t outputs = step->kind == WEFT_STEP_KERNEL ? 1 : weft_graph_node(builder->graph, step->node)->output_count;
-    bool found = weft_builder_reads(builder, step, buffer);
-    for (uint32_t i = 0; i < outputs; i++) found |= builder->buffers[step->target + i] == buffer;
-    return found;
+    return weft_builder_reads(builder, step, buffer) || weft_builder_writes(builder, step, buffer);
 }
 
 bool weft_builder_reads_after(const variant_builder *builder, uint32_t number, uint32_t buffer)
@@ -105,13 +120,15 @@ static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint
     return true;
 }
 
-/* The number of `buffer` among those of the kernel of `step`; UINT32_MAX where it is none or several of them. */
+/* The number of `buffer` among those of the kernel of `step`; UINT32_MAX where it is none or several of them, or a
+ * block of it is one. */
 static uint32_t number_in_kernel(const variant_builder *builder, const planned_step *step, uint32_t buffer)
 {
     uint32_t found = UINT32_MAX, count = 0;
     for (uint32_t i = 0; i < weft_kernel_argument_count(step->lowered.kernel); i++) {
-        if (builder->buffers[step->lowered.memories[i]] != buffer) continue;
-        found = i;
+        uint32_t own = builder->buffers[step->lowered.memories[i]];
+        if (!weft_builder_is_in(builder, own, buffer)) continue;
+        found = own == buffer ? i : UINT32_MAX;
         count++;
     }
     return count == 1 ? found : UINT32_MAX;
@@ -145,7 +162,7 @@ bool weft_builder_overwrites(const variant_builder *builder, const planned_step 
     return reads_where_it_writes(kernel, from, to, &same);
 }
 
-static void drop_step(variant_builder *builder, uint32_t number)
+void weft_builder_drop_step(variant_builder *builder, uint32_t number)
 {
     planned_step *steps = builder->steps;
     weft_kernel_destroy(steps[number].lowered.kernel);
@@ -180,8 +197,7 @@ static bool begins_update(const variant_builder *builder, uint32_t number, uint3
            weft_builder_can_update(step->parts[1], read, written);
 }
 
-/* The first step that uses `buffer`, of those that may write it. */
-static uint32_t first_use(const variant_builder *builder, uint32_t buffer)
+uint32_t weft_builder_first_use(const variant_builder *builder, uint32_t buffer)
 {
     uint32_t s = 0;
     while (s < builder->step_count && !weft_builder_uses(builder, &builder->steps[s], buffer)) s++;
@@ -190,16 +206,16 @@ static uint32_t first_use(const variant_builder *builder, uint32_t buffer)
 
 bool weft_builder_can_update(const variant_builder *builder, uint32_t read, uint32_t written)
 {
-    uint32_t s = first_use(builder, written);
+    uint32_t s = weft_builder_first_use(builder, written);
     return s < builder->step_count && begins_update(builder, s, read, written);
 }
 
 void weft_builder_begin_updated(variant_builder *builder, uint32_t read, uint32_t written)
 {
-    uint32_t s = first_use(builder, written);
+    uint32_t s = weft_builder_first_use(builder, written);
     planned_step *step = &builder->steps[s];
     if (step->copies) {
-        drop_step(builder, s);
+        weft_builder_drop_step(builder, s);
     } else if (step->region.control == WEFT_CONTROL_COND) {
         for (size_t part = 0; part < 2; part++) weft_builder_begin_updated(step->parts[part], read, written);
     }
@@ -252,12 +268,12 @@ void weft_builder_drop_copies(variant_builder *builder)
 {
     if (weft_fusion_has_changed(builder->fusion)) return;
     for (uint32_t s = builder->step_count; s-- > 0;)
-        if (weft_builder_is_begun(builder, s)) drop_step(builder, s);
+        if (weft_builder_is_begun(builder, s)) weft_builder_drop_step(builder, s);
     /* From the last one back, so that of a chain of updates all end up in the memory of the last. */
     for (uint32_t s = builder->step_count; s-- > 0;) {
         if (!builder->steps[s].copies || !can_move(builder, s)) continue;
         const planned_step *step = &builder->steps[s];
         weft_builder_replace_buffer(builder, builder->buffers[step->source], builder->buffers[step->target]);
-        drop_step(builder, s);
+        weft_builder_drop_step(builder, s);
     }
 }

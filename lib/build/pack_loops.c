@@ -37,6 +37,8 @@ static bool is_carried(const weft_region_step *region, uint32_t buffer)
         const weft_carried *c = &region->carried[i];
         if (c->current == buffer || c->next == buffer || c->result == buffer || c->spare == buffer) return true;
     }
+    for (size_t i = 0; i < region->block_count; i++)
+        if (region->blocks[i].buffer == buffer) return true;
     return false;
 }
 
@@ -169,6 +171,8 @@ static bool reads(const weft_step *step, uint32_t buffer)
         if (step->buffers[i] == buffer) return true;
     for (size_t i = 0; i < step->region.carried_count; i++)
         if (step->region.carried[i].initial == buffer) return true;
+    for (size_t i = 0; i < step->region.block_count; i++)
+        if (step->region.blocks[i].whole == buffer) return true;
     return step->kind == WEFT_STEP_REGION && (step->region.scalar == buffer || is_carried(&step->region, buffer));
 }
 

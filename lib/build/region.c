@@ -78,8 +78,7 @@ static weft_status *make_carried(region_plan *plan)
     return NULL;
 }
 
-/* How often operands of nodes and outputs are the value. */
-static size_t count_uses(const variant_builder *builder, weft_value value)
+size_t weft_builder_count_uses(const variant_builder *builder, weft_value value)
 {
     size_t count = 0;
     for (uint32_t n = value.node + 1; n < builder->graph->node_count; n++) {
@@ -99,7 +98,8 @@ static bool can_start_in_place(const region_plan *plan, uint32_t i)
 {
     const variant_builder *builder = plan->builder;
     weft_value value = plan->node->inputs[i];
-    if (builder->fusion->roles[value.node] <= WEFT_ROLE_LEAF || count_uses(builder, value) > 1) return false;
+    if (builder->fusion->roles[value.node] <= WEFT_ROLE_LEAF || weft_builder_count_uses(builder, value) > 1)
+        return false;
     return builder->buffers[weft_builder_memory(builder, value)] == plan->operand_buffers[i];
 }
 
@@ -122,52 +122,6 @@ static bool is_uniform(const variant_builder *builder, weft_value value)
            weft_value_type(builder->graph, node->inputs[0])->shape.rank == 0;
 }
 
-static bool is_same_extent(const region_plan *plan, weft_extent x, weft_extent y)
-{
-    weft_space *space = &plan->builder->space;
-    return weft_space_extent(space, x) == weft_space_extent(space, y);
-}
-
-/* What the index is multiplied by to give `place`; 0: it is something else. */
-static int64_t factor_of(const variant_builder *body, uint32_t index, uint32_t place)
-{
-    const weft_node *node = weft_graph_node(body->graph, place);
-    if (place == index) return 1;
-    if (weft_op_id_of(node->op) != WEFT_OP_mul) return 0;
-    size_t side = node->inputs[0].node == index ? 1 : 0;
-    const weft_node *factor = weft_graph_node(body->graph, node->inputs[side].node);
-    if (node->inputs[1 - side].node != index || weft_op_id_of(factor->op) != WEFT_OP_constant) return 0;
-    int64_t value;
-    memcpy(&value, factor->attrs[2].data, sizeof value);
-    return value;
-}
-
-/* Whether iteration n of a fold writes block n of carried value `i`, of as many blocks, and nothing reads it. Blocks
- * are the value cut along its outermost axis of more than one element. */
-static bool is_written_by_blocks(const region_plan *plan, uint32_t i)
-{
-    const variant_builder *body = plan->step.parts[0];
-    const weft_compiled *compiled = body->compiled;
-    if (plan->step.region.control != WEFT_CONTROL_FOLD) return false;
-    const weft_node *update = weft_graph_node(body->graph, compiled->outputs[i].node);
-    uint32_t index = compiled->inputs[0], parameter = compiled->inputs[1 + i];
-    if (weft_op_id_of(update->op) != WEFT_OP_dynamic_update_slice || update->input_count != 3) return false;
-    if (update->inputs[0].node != parameter || count_uses(body, update->inputs[0]) > 1) return false;
-    weft_shape whole = update->types[0].shape, block = weft_value_type(body->graph, update->inputs[1])->shape;
-    size_t cut = (size_t)update->attrs[0].ints.items[0];
-    int64_t size = factor_of(body, index, update->inputs[2].node);
-    if (size < 1 || !is_same_extent(plan, block.extents[cut], weft_extent_of(size))) return false;
-    weft_space *space = &plan->builder->space;
-    weft_expr trips = weft_space_extent(space, plan->node->attrs[0].extents.extents[0]);
-    weft_expr rows = weft_expr_mul(space->exprs, trips, weft_expr_constant(space->exprs, size));
-    bool is_written = weft_space_extent(space, whole.extents[cut]) == rows;
-    for (size_t axis = 0; axis < whole.rank; axis++) {
-        weft_extent along = axis < cut ? weft_extent_of(1) : block.extents[axis];
-        is_written = is_written && (axis == cut || is_same_extent(plan, whole.extents[axis], along));
-    }
-    return is_written;
-}
-
 /* Carried value `i`, one number everywhere, is written in its result right before the loop, if it is ever read. */
 static weft_status *begin_uniform(region_plan *plan, uint32_t i)
 {
@@ -176,7 +130,8 @@ static weft_status *begin_uniform(region_plan *plan, uint32_t i)
     uint32_t target = weft_builder_memory(builder, (weft_value){plan->number, i});
     builder->begun[node]++;
     plan->operand_buffers[i] = plan->carried[i].result;
-    if (is_written_by_blocks(plan, i)) return NULL;
+    bool is_fold = plan->step.region.control == WEFT_CONTROL_FOLD;
+    if (is_fold && weft_builder_is_written_by_blocks(plan->step.parts[0], i)) return NULL;
     planned_step *step = &builder->steps[builder->step_count++];
     *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = node, .target = target};
     return weft_lower_root(&builder->lowering, node, WEFT_LOWER_WHOLE, target, &step->lowered);
@@ -198,19 +153,35 @@ bool weft_builder_is_begun(const variant_builder *builder, uint32_t number)
     const planned_step *step = &builder->steps[number];
     weft_value value = {step->node, 0};
     if (step->kind != WEFT_STEP_KERNEL || step->target != builder->first_memory[step->node]) return false;
-    return builder->begun[step->node] > 0 && count_uses(builder, value) == builder->begun[step->node];
+    return builder->begun[step->node] > 0 && weft_builder_count_uses(builder, value) == builder->begun[step->node];
+}
+
+/* Which carried values are updated in place; blocks are read and written where they lie. */
+static weft_status *find_updated(region_plan *plan, variant_builder *body)
+{
+    WEFT_TRY(weft_builder_read_blocks(body));
+    for (uint32_t i = 0; i < plan->carried_count; i++) {
+        weft_carried *carried = &plan->carried[i];
+        carried->updated = carried->kept_in == 0 && weft_builder_can_update(body, carried->current, carried->next);
+        if (!carried->updated) continue;
+        weft_builder_begin_updated(body, carried->current, carried->next);
+        WEFT_TRY(weft_builder_write_block(body, plan->carried, i));
+    }
+    plan->step.region.blocks = body->blocks;
+    plan->step.region.block_count = body->block_count;
+    return NULL;
 }
 
 /* Decides which carried values are changed in place, and gives the others a second buffer. */
 static weft_status *make_spares(region_plan *plan, variant_builder *body)
 {
     if (weft_fusion_has_changed(body->fusion)) return NULL;
+    WEFT_TRY(find_updated(plan, body));
     for (uint32_t i = 0; i < plan->carried_count; i++) {
         weft_carried *carried = &plan->carried[i];
-        carried->updated = weft_builder_can_update(body, carried->current, carried->next);
-        carried->in_place = carried->updated || weft_builder_can_share(body, carried->current, carried->next);
         carried->spare = carried->result;
-        if (carried->updated) weft_builder_begin_updated(body, carried->current, carried->next);
+        if (carried->kept_in > 0) continue;
+        carried->in_place = carried->updated || weft_builder_can_share(body, carried->current, carried->next);
         if (carried->in_place) {
             WEFT_TRY(start_carried(plan, i));
         } else {
@@ -275,6 +246,7 @@ static weft_status *plan_fold(region_plan *plan)
     WEFT_TRY(make_index(plan));
     WEFT_TRY(next_buffers(plan, &results));
     WEFT_TRY(open_part(plan, 0, &region->scalar, 0, results));
+    plan->step.parts[0]->trips = trips;
     return make_spares(plan, plan->step.parts[0]);
 }
 

@@ -18,6 +18,16 @@ static weft_expr address_of(weft_space *space, const weft_fusion *fusion, const 
     return weft_space_address(space, &memories[*out_memory], point.index);
 }
 
+weft_expr weft_view_variable(weft_space *space, weft_expr extent)
+{
+    char name[24];
+    size_t number = weft_expr_context_symbol_count(space->exprs);
+    do snprintf(name, sizeof name, "v%zu", number++);
+    while (weft_expr_find(space->exprs, name) != WEFT_EXPR_NONE ||
+           weft_expr_find(space->graph->exprs, name) != WEFT_EXPR_NONE);
+    return weft_expr_variable(space->exprs, name, extent);
+}
+
 bool weft_view_find(weft_space *space, const weft_fusion *fusion, const weft_memory *memories,
                     const uint32_t *first_memory, weft_value value, weft_strides *out_view)
 {
@@ -25,14 +35,8 @@ bool weft_view_find(weft_space *space, const weft_fusion *fusion, const weft_mem
     weft_shape shape = weft_value_type(space->graph, value)->shape;
     weft_point point = weft_space_point(space, value);
     if (point.index == NULL) return false;
-    for (size_t i = 0; i < shape.rank; i++) {
-        char name[24];
-        size_t number = weft_expr_context_symbol_count(x);
-        do snprintf(name, sizeof name, "v%zu", number++);
-        while (weft_expr_find(x, name) != WEFT_EXPR_NONE ||
-               weft_expr_find(space->graph->exprs, name) != WEFT_EXPR_NONE);
-        point.index[i] = weft_expr_variable(x, name, weft_space_extent(space, shape.extents[i]));
-    }
+    for (size_t i = 0; i < shape.rank; i++)
+        point.index[i] = weft_view_variable(space, weft_space_extent(space, shape.extents[i]));
     weft_expr address = address_of(space, fusion, memories, first_memory, point, &out_view->memory);
     for (size_t i = 0; i < shape.rank; i++) {
         weft_expr rest;

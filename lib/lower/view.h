@@ -11,6 +11,8 @@ typedef struct weft_strides {
     weft_expr strides[WEFT_MAX_RANK];
 } weft_strides;
 
+/* A new variable of that extent. */
+weft_expr weft_view_variable(weft_space *space, weft_expr extent);
 /* Follows `value` through movement ops to memory; false when it is no strided view of any. */
 bool weft_view_find(weft_space *space, const weft_fusion *fusion, const weft_memory *memories,
                     const uint32_t *first_memory, weft_value value, weft_strides *out_view);

@@ -192,6 +192,7 @@ static weft_step without_pointers(const weft_step *step)
     copy.gemm.batch = copy.gemm.a_batch = copy.gemm.b_batch = copy.gemm.c_batch = NULL;
     copy.sort.rows = copy.sort.in_strides = copy.sort.out_strides = NULL;
     copy.region.carried = NULL;
+    copy.region.blocks = NULL;
     return copy;
 }
 
@@ -205,6 +206,7 @@ static void fill_step(const variant_writer *w, size_t at, const weft_step *step)
     COPY(image, at, weft_step, buffers, step->buffers, step->buffer_count);
     COPY(image, at, weft_step, chain.intermediates, step->chain.intermediates, step->chain.intermediate_count);
     COPY(image, at, weft_step, region.carried, step->region.carried, step->region.carried_count);
+    COPY(image, at, weft_step, region.blocks, step->region.blocks, step->region.block_count);
     fill_kernel(w, at, step);
     fill_gemm(w, at + offsetof(weft_step, gemm), &step->gemm);
     fill_sort(w, at + offsetof(weft_step, sort), &step->sort);

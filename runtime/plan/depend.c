@@ -49,6 +49,8 @@ const uint32_t *weft_depend_memories(const weft_bound_variant *bound, weft_arena
         const weft_region_step *region = &variant->steps[s].region;
         for (size_t i = 0; i < region->carried_count; i++)
             if (region->carried[i].in_place) memories[region->carried[i].next] = region->carried[i].current;
+        for (size_t i = 0; i < region->block_count; i++)
+            memories[region->blocks[i].buffer] = memories[region->blocks[i].whole];
     }
     return memories;
 }

@@ -38,13 +38,14 @@ typedef enum weft_buffer_kind {
     WEFT_BUFFER_OUTPUT,
     WEFT_BUFFER_TEMPORARY,
     WEFT_BUFFER_CONSTANT,
-    WEFT_BUFFER_ALIAS /* the memory of other buffers in turn, as the region step says that carries it */
+    WEFT_BUFFER_ALIAS /* the memory of other buffers in turn, as the region step says that carries or cuts it */
 } weft_buffer_kind;
 
 /* A value in memory. */
 typedef struct weft_buffer {
     weft_buffer_kind kind;
-    uint32_t number; /* of the input or output */
+    uint32_t number;  /* of the input or output */
+    uint32_t part_of; /* ALIAS: the buffer that it is a block of, + 1; 0: what a loop carries */
     weft_dtype dtype;
     uint32_t rank;
     const uint32_t *extents; /* slots */
@@ -89,7 +90,16 @@ typedef struct weft_carried {
     uint32_t initial, current, next, result, spare; /* buffers */
     bool in_place;                                  /* iterations overwrite what they read; `spare` is `result` */
     bool updated;                                   /* in place: elements that the iteration does not write stay */
+    uint32_t kept_in; /* the block, of those of the region, + 1, that iterations keep `current` in: `next` is that of
+                         the next one, or at last `result`; 0: none */
 } weft_carried;
+
+/* A block of an array, another one in each iteration of a fold: `buffer`, an ALIAS, is at `offset` + the number of the
+ * iteration times `step` in `whole`, in bytes. */
+typedef struct weft_block_alias {
+    uint32_t buffer, whole;
+    uint32_t offset, step; /* slots */
+} weft_block_alias;
 
 /* The steps of its one or two parts follow the region step: body; condition, body; then, else. */
 typedef struct weft_region_step {
@@ -99,6 +109,8 @@ typedef struct weft_region_step {
     uint32_t parts[2];    /* steps of each, nested ones included */
     size_t carried_count; /* of a loop */
     const weft_carried *carried;
+    size_t block_count; /* FOLD */
+    const weft_block_alias *blocks;
 } weft_region_step;
 
 /* Of a kernel that updates elements of an output that may lie on an input. */

@@ -31,6 +31,16 @@ static bool carried_is_sound(const weft_variant *variant, const weft_carried *ca
            variant->buffers[carried->next].kind == WEFT_BUFFER_ALIAS && carried->current != carried->next;
 }
 
+static bool block_is_sound(const weft_variant *variant, const weft_block_alias *block)
+{
+    if (block->buffer >= variant->buffer_count || block->whole >= variant->buffer_count) return false;
+    const weft_buffer *part = &variant->buffers[block->buffer], *whole = &variant->buffers[block->whole];
+    bool has_sizes = part->bytes < variant->formulas.count && whole->bytes < variant->formulas.count;
+    const uint32_t slots[] = {block->offset, block->step};
+    return has_sizes && part->kind == WEFT_BUFFER_ALIAS && part->strides == NULL && whole->strides == NULL &&
+           weft_slots_exist(variant, slots, 2);
+}
+
 static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
 {
     (void)resolved;
@@ -39,18 +49,24 @@ static bool is_sound(const weft_variant *variant, const weft_step *step, const w
     if (region->scalar >= variant->buffer_count) return false;
     if (region->control == WEFT_CONTROL_FOLD && !weft_slots_exist(variant, &region->trips, 1)) return false;
     for (size_t i = 0; i < region->carried_count; i++)
-        if (!carried_is_sound(variant, &region->carried[i])) return false;
+        if (!carried_is_sound(variant, &region->carried[i]) || region->carried[i].kept_in > region->block_count)
+            return false;
+    if (region->block_count > 0 && region->control != WEFT_CONTROL_FOLD) return false;
+    for (size_t i = 0; i < region->block_count; i++)
+        if (!block_is_sound(variant, &region->blocks[i])) return false;
     return true;
 }
 
-static bool is_carried(const weft_region_step *region, uint32_t buffer)
+static bool is_pointed(const weft_region_step *region, uint32_t buffer)
 {
     for (size_t i = 0; i < region->carried_count; i++)
         if (region->carried[i].current == buffer || region->carried[i].next == buffer) return true;
+    for (size_t i = 0; i < region->block_count; i++)
+        if (region->blocks[i].buffer == buffer) return true;
     return false;
 }
 
-/* Where steps that belong to the region step use what it carries; NULL counts them. */
+/* Where steps that belong to the region step use what it carries and cuts; NULL counts them. */
 static size_t find_uses(const weft_bound_step *bound_step, weft_alias_use *out_uses)
 {
     const weft_step *step = bound_step->step;
@@ -59,7 +75,7 @@ static size_t find_uses(const weft_bound_step *bound_step, weft_alias_use *out_u
         const weft_bound_step *inner = bound_step + s;
         const weft_step *inner_step = inner->step;
         for (size_t i = 0; inner_step->kind != WEFT_STEP_REGION && i < inner_step->buffer_count; i++) {
-            if (!is_carried(&step->region, inner_step->buffers[i])) continue;
+            if (!is_pointed(&step->region, inner_step->buffers[i])) continue;
             size_t view = inner_step->kind == WEFT_STEP_HOST ? inner->first_view + i : SIZE_MAX;
             if (out_uses != NULL)
                 out_uses[count] = (weft_alias_use){inner_step->buffers[i], inner->first_pointer + i, view};
@@ -69,10 +85,38 @@ static size_t find_uses(const weft_bound_step *bound_step, weft_alias_use *out_u
     return count;
 }
 
+/* Whether the first and the last iteration have the block inside of the array. */
+static bool block_is_inside(const weft_bound_variant *bound, const weft_region_step *region,
+                            const weft_block_alias *block)
+{
+    const weft_buffer *buffers = bound->variant->buffers;
+    int64_t trips = bound->values[region->trips], first = bound->values[block->offset], last, end;
+    if (trips <= 0) return true;
+    if (__builtin_mul_overflow(trips - 1, bound->values[block->step], &last)) return false;
+    if (__builtin_add_overflow(first, last, &last)) return false;
+    if (__builtin_add_overflow(first > last ? first : last, bound->values[buffers[block->buffer].bytes], &end))
+        return false;
+    return first >= 0 && last >= 0 && end <= bound->values[buffers[block->whole].bytes];
+}
+
+static weft_status *check_blocks(const weft_bound_variant *bound, const weft_step *step)
+{
+    for (size_t i = 0; i < step->region.block_count; i++) {
+        const weft_block_alias *block = &step->region.blocks[i];
+        const uint32_t slots[] = {block->offset, block->step};
+        WEFT_TRY(weft_bound_check(bound, step, slots, 2));
+        if (!block_is_inside(bound, &step->region, block))
+            return weft_status_create(bound->allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
+                                      "%s: a block is outside of its array", step->name);
+    }
+    return NULL;
+}
+
 static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_region_step *region = &bound_step->step->region;
     if (region->control == WEFT_CONTROL_FOLD) WEFT_TRY(weft_bound_check(bound, bound_step->step, &region->trips, 1));
+    WEFT_TRY(check_blocks(bound, bound_step->step));
     bound_step->use_count = find_uses(bound_step, NULL);
     bound_step->uses = weft_bound_take(bound, bound_step->use_count, sizeof *bound_step->uses);
     if (bound_step->uses == NULL) return weft_status_out_of_memory();
@@ -111,23 +155,55 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
 
 /* ---- what is carried ---- */
 
-static weft_status *copy_to_result(weft_frame *frame, const weft_carried *carried, const void *value)
+static weft_status *copy_to(weft_frame *frame, const weft_carried *carried, void *to, const void *value)
 {
     const weft_bound_variant *bound = frame->bound;
-    void *result = frame->buffers[carried->result];
     int64_t bytes = bound->values[bound->variant->buffers[carried->result].bytes];
-    if (value == result || bytes <= 0) return NULL;
-    if (frame->device != NULL) return weft_device_move(frame, result, value, (size_t)bytes);
-    memcpy(result, value, (size_t)bytes);
+    if (value == to || bytes <= 0) return NULL;
+    if (frame->device != NULL) return weft_device_move(frame, to, value, (size_t)bytes);
+    memcpy(to, value, (size_t)bytes);
+    return NULL;
+}
+
+static weft_status *copy_to_result(weft_frame *frame, const weft_carried *carried, const void *value)
+{
+    return copy_to(frame, carried, frame->buffers[carried->result], value);
+}
+
+static void *address_of(const weft_frame *frame, const weft_block_alias *block, int64_t iteration)
+{
+    const int64_t *values = frame->bound->values;
+    return (char *)frame->buffers[block->whole] + values[block->offset] + iteration * values[block->step];
+}
+
+/* The iteration has its blocks, and values that are kept in some. */
+static weft_status *point_blocks(weft_frame *frame, const weft_region_step *region, int64_t iteration)
+{
+    for (size_t i = 0; i < region->block_count; i++)
+        frame->buffers[region->blocks[i].buffer] = address_of(frame, &region->blocks[i], iteration);
+    for (size_t i = 0; i < region->carried_count; i++) {
+        const weft_carried *carried = &region->carried[i];
+        if (carried->kept_in == 0) continue;
+        const weft_block_alias *block = &region->blocks[carried->kept_in - 1];
+        void *current = frame->buffers[block->buffer];
+        if (iteration == 0) WEFT_TRY(copy_to(frame, carried, current, frame->buffers[carried->initial]));
+        bool is_last = iteration == frame->bound->values[region->trips] - 1;
+        frame->buffers[carried->current] = current;
+        frame->buffers[carried->next] =
+            is_last ? frame->buffers[carried->result] : address_of(frame, block, iteration + 1);
+    }
     return NULL;
 }
 
 /* The iteration reads what the one before it has written, and writes `result` or `spare`. */
-static weft_status *point_carried(weft_frame *frame, const weft_bound_step *bound_step, bool first, bool to_result)
+static weft_status *point_carried(weft_frame *frame, const weft_bound_step *bound_step, int64_t iteration,
+                                  bool to_result)
 {
     const weft_region_step *region = &bound_step->step->region;
+    bool first = iteration == 0;
     for (size_t i = 0; i < region->carried_count; i++) {
         const weft_carried *carried = &region->carried[i];
+        if (carried->kept_in > 0) continue;
         if (carried->in_place) {
             if (first && carried->updated) WEFT_TRY(copy_to_result(frame, carried, frame->buffers[carried->initial]));
             bool is_apart = first && !carried->updated;
@@ -138,6 +214,7 @@ static weft_status *point_carried(weft_frame *frame, const weft_bound_step *boun
         frame->buffers[carried->current] = frame->buffers[first ? carried->initial : carried->next];
         frame->buffers[carried->next] = frame->buffers[to_result ? carried->result : carried->spare];
     }
+    if (region->block_count > 0) WEFT_TRY(point_blocks(frame, region, iteration));
     for (size_t i = 0; i < bound_step->use_count; i++) {
         const weft_alias_use *use = &bound_step->uses[i];
         void *data = frame->buffers[use->buffer];
@@ -196,7 +273,7 @@ static weft_status *fold_once(weft_frame *frame, const weft_bound_step *bound_st
     const weft_region_step *region = &bound_step->step->region;
     int64_t left = frame->bound->values[region->trips] - iteration;
     if (frame->device != NULL) WEFT_TRY(weft_device_begin_iteration(frame, loop, iteration));
-    WEFT_TRY(point_carried(frame, bound_step, iteration == 0, left % 2 == 1));
+    WEFT_TRY(point_carried(frame, bound_step, iteration, left % 2 == 1));
     WEFT_TRY(write_index(frame, frame->buffers[region->scalar], iteration));
     return run_part(frame, bound_step, 0, cancelled);
 }
@@ -219,7 +296,7 @@ static weft_status *while_once(weft_frame *frame, const weft_bound_step *bound_s
                                int64_t iteration, bool *out_again, const volatile bool *cancelled)
 {
     if (frame->device != NULL) WEFT_TRY(weft_device_begin_iteration(frame, loop, iteration));
-    WEFT_TRY(point_carried(frame, bound_step, iteration == 0, iteration % 2 == 0));
+    WEFT_TRY(point_carried(frame, bound_step, iteration, iteration % 2 == 0));
     WEFT_TRY(run_part(frame, bound_step, 0, cancelled));
     WEFT_TRY(read_verdict(frame, frame->buffers[bound_step->step->region.scalar], out_again));
     return *out_again ? run_part(frame, bound_step, 1, cancelled) : NULL;
