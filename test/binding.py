@@ -89,7 +89,7 @@ class Weft:
     """An executor with the runtimes and extensions named, and the C functions without their prefix; a status becomes a
     Failure."""
 
-    def __init__(self, library, runtimes, extensions=(), threads=1):
+    def __init__(self, library, runtimes, extensions=(), threads=1, code=0):
         self.library = ctypes.CDLL(str(library))
         for name, result in RESULTS.items():
             getattr(self.library, name).restype = result
@@ -97,7 +97,7 @@ class Weft:
             function = getattr(self.library, name)
             function.restype, function.errcheck = POINTER, self.check
         self.executor = POINTER()
-        self.executor_create(ctypes.byref(ExecutorOptions(threads=threads)), ctypes.byref(self.executor))
+        self.executor_create(ctypes.byref(ExecutorOptions(threads=threads, code=code)), ctypes.byref(self.executor))
         for name in runtimes:
             self.executor_register_runtime(self.executor, POINTER(getattr(self, "runtime_" + name)()))
         for name in extensions:

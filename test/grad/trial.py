@@ -7,6 +7,7 @@ from binding import POINTER, SIZE, Failure, Policy, Shape, Tensor, Tensors, Weft
 from compare import WIDE, elements
 from steps import Tracer
 
+QUICK = 2  # WEFT_CODE_QUICK
 NAMES = ["bool", "u1", "i4", "u4", "i8", "V2", "f2", "f4", "f8", "c8", "c16"]  # as weft_dtype counts
 # Convolutions whose kernels have known sizes: transposed ones want that, and others have a rule then.
 KERNELS = ["conv2d_stride_apart", "conv2d_stride_depthwise", "conv2d_stride_1x1", "conv_transpose1d", "conv_transpose1d_cut",
@@ -17,10 +18,11 @@ KNOWN = {("attention_grouped", "q"): [0], **{(name, "w"): [2, 3] for name in KER
 
 
 class Library(Weft):
-    """The C interface with both runtimes and einsum."""
+    """The C interface with both runtimes and einsum; `quick`: code is not optimised."""
 
-    def __init__(self, build):
-        super().__init__(build / "extensions/einsum/libweft-einsum.so", ["llvm", "reference"], ["einsum"])
+    def __init__(self, build, quick=False):
+        super().__init__(build / "extensions/einsum/libweft-einsum.so", ["llvm", "reference"], ["einsum"],
+                         code=QUICK if quick else 0)
         self.library.weft_tensor_shape.restype = Shape
         self.library.weft_tensor_rank.restype = SIZE
 
