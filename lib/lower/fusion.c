@@ -329,6 +329,15 @@ static bool permutes_product(const weft_fusion *fusion, uint32_t permute)
     return fusion->roots[weft_graph_node(fusion->compiled->graph, permute)->inputs[0].node] == permute + 1;
 }
 
+/* What was computed for a root that is none any more is computed for what reads that. */
+static void pass_roots_on(weft_fusion *fusion)
+{
+    for (uint32_t n = (uint32_t)fusion->compiled->graph->node_count; n-- > 0;) {
+        uint32_t root = fusion->roots[n];
+        if (root != 0 && fusion->roles[root - 1] == WEFT_ROLE_INLINE) fusion->roots[n] = fusion->roots[root - 1];
+    }
+}
+
 static void join_permutes(weft_fusion *fusion)
 {
     for (uint32_t n = 0; n < fusion->compiled->graph->node_count; n++) {
@@ -336,10 +345,7 @@ static void join_permutes(weft_fusion *fusion)
         fusion->roles[n] = WEFT_ROLE_GEMM;
         fusion->roles[weft_graph_node(fusion->compiled->graph, n)->inputs[0].node] = WEFT_ROLE_INLINE;
     }
-    for (uint32_t n = 0; n < fusion->compiled->graph->node_count; n++) {
-        uint32_t root = fusion->roots[n];
-        if (root != 0 && weft_fusion_is_permuted(fusion, root - 1)) fusion->roots[n] = fusion->roots[root - 1];
-    }
+    pass_roots_on(fusion);
 }
 
 static bool is_view(const weft_node *node)
@@ -394,9 +400,8 @@ static void order_products(weft_fusion *fusion, uint8_t *fixed)
         if (fusion->ordered_by[dot] != 0 || fixed[dot]) continue;
         fusion->ordered_by[dot] = permute + 1;
         fusion->roles[n] = WEFT_ROLE_INLINE;
-        for (uint32_t m = 0; m < n; m++)
-            if (fusion->roots[m] == n + 1) fusion->roots[m] = fusion->roots[n];
     }
+    pass_roots_on(fusion);
 }
 
 weft_status *weft_fusion_fill(weft_fusion *fusion)

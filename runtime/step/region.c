@@ -91,7 +91,6 @@ static bool block_is_inside(const weft_bound_variant *bound, const weft_region_s
 {
     const weft_buffer *buffers = bound->variant->buffers;
     int64_t trips = bound->values[region->trips], first = bound->values[block->offset], last, end;
-    if (trips <= 0) return true;
     if (__builtin_mul_overflow(trips - 1, bound->values[block->step], &last)) return false;
     if (__builtin_add_overflow(first, last, &last)) return false;
     if (__builtin_add_overflow(first > last ? first : last, bound->values[buffers[block->buffer].bytes], &end))
@@ -101,7 +100,8 @@ static bool block_is_inside(const weft_bound_variant *bound, const weft_region_s
 
 static weft_status *check_blocks(const weft_bound_variant *bound, const weft_step *step)
 {
-    for (size_t i = 0; i < step->region.block_count; i++) {
+    size_t count = bound->values[step->region.trips] > 0 ? step->region.block_count : 0;
+    for (size_t i = 0; i < count; i++) {
         const weft_block_alias *block = &step->region.blocks[i];
         const uint32_t slots[] = {block->offset, block->step};
         WEFT_TRY(weft_bound_check(bound, step, slots, 2));
@@ -116,7 +116,7 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_region_step *region = &bound_step->step->region;
     if (region->control == WEFT_CONTROL_FOLD) WEFT_TRY(weft_bound_check(bound, bound_step->step, &region->trips, 1));
-    WEFT_TRY(check_blocks(bound, bound_step->step));
+    if (region->block_count > 0) WEFT_TRY(check_blocks(bound, bound_step->step));
     bound_step->use_count = find_uses(bound_step, NULL);
     bound_step->uses = weft_bound_take(bound, bound_step->use_count, sizeof *bound_step->uses);
     if (bound_step->uses == NULL) return weft_status_out_of_memory();
