@@ -50,17 +50,18 @@ static int64_t unbroken(const weft_reduction *reduction, uint32_t group)
     return group > 0 ? WEFT_ORDER_SHORT : WEFT_ORDER_BLOCK;
 }
 
-/* A range of group `group`. One that is known to be too short for blocks has none, so that equal kernels have equal
- * texts. */
+/* A range of group `group`. One that is known to be too short for blocks has none, and one that is known to leave half
+ * of the lanes empty has half as many: these take nothing in, and equal kernels have equal texts. */
 static void reduced_range(lowerer *low, const weft_reduction *reduction, uint32_t group, weft_expr variable,
                           weft_expr extent)
 {
     uint32_t lanes = group + 1 >= reduction->group_count ? reduction->lanes : 1;
-    weft_range range = {
-        .variable = variable, .extent = extent, .reduce = true, .virtual_lanes = lanes, .width = 1, .unroll = 1};
+    weft_range range = {.variable = variable, .extent = extent, .reduce = true, .width = 1, .unroll = 1};
     int64_t least, most;
     weft_expr_range(low->exprs, extent, &least, &most);
     if (most > unbroken(reduction, group) * lanes) range.blocks = reduction->blocks;
+    while (lanes > 1 && most <= lanes / 2) lanes /= 2;
+    range.virtual_lanes = lanes;
     weft_kernel_builder_range(low->builder, range);
 }
 
