@@ -66,8 +66,9 @@ typedef struct weft_executor_options {
      * for them. 0: 100. */
     uint32_t specialize_after;
     size_t specialized_capacity; /* of such variants, the least recently used of which go first; 0: 64 */
-    /* That these are estimated to take, each with its code; 0: 32 MiB. Kernels that were theirs may be kept for longer,
-     * as others are (kernel_capacity). */
+    /* That these take; 0: 32 MiB. Counted when one is built, and not again: its tables, and the code of all kernels that
+     * it runs, also of those that other variants run too, as it was first compiled. Kernels have a cache of their own
+     * (kernel_capacity), which may keep them when the variant is gone. */
     size_t specialized_bytes;
     /* Optimised code of kernels is kept in this directory, where later executors find it, also those of other
      * processes: a program whose kernels are all there, also those of `specialize_after`, runs without LLVM being loaded. Processes may share it. It is

@@ -52,7 +52,7 @@ static weft_status *make_entry(void *context, void **out_value, size_t *out_byte
     build->cancelled = weft_status_code(build->status) == WEFT_CANCELLED;
     WEFT_TRY(build->status);
     size_t bytes = weft_variant_entry_bytes(build->variant);
-    WEFT_TRY(weft_variant_entry_create(build->executor, build->variant, &entry));
+    WEFT_TRY(weft_variant_entry_create(build->executor, build->variant, false, &entry));
     *out_value = entry;
     *out_bytes = bytes;
     return NULL;

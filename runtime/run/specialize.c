@@ -32,7 +32,7 @@ static weft_status *make_entry(void *context, void **out_value, size_t *out_byte
     weft_variant_entry *entry;
     WEFT_TRY(weft_variant_request_build(&s->request, &variant));
     *out_bytes = weft_variant_entry_bytes(variant);
-    WEFT_TRY(weft_variant_entry_create(executor, variant, &entry));
+    WEFT_TRY(weft_variant_entry_create(executor, variant, true, &entry));
     *out_value = entry;
     atomic_fetch_add(&executor->variants_specialized, 1);
     return NULL;

@@ -19,13 +19,15 @@ enum { MOST_BINDINGS = 32 };
 struct weft_variant_entry {
     weft_executor *executor;
     weft_variant *variant;
+    bool is_exact;
     pthread_mutex_t mutex;
     weft_fork_guard guard;
     weft_bound_variant *newest;
     size_t count;
 };
 
-weft_status *weft_variant_entry_create(weft_executor *executor, weft_variant *variant, weft_variant_entry **out_entry)
+weft_status *weft_variant_entry_create(weft_executor *executor, weft_variant *variant, bool is_exact,
+                                       weft_variant_entry **out_entry)
 {
     weft_variant_entry *entry = weft_allocate_zeroed(&executor->allocator, sizeof *entry);
     if (entry == NULL) {
@@ -34,6 +36,7 @@ weft_status *weft_variant_entry_create(weft_executor *executor, weft_variant *va
     }
     entry->executor = executor;
     entry->variant = variant;
+    entry->is_exact = is_exact;
     pthread_mutex_init(&entry->mutex, NULL);
     weft_status *status = weft_fork_guard_init(&entry->guard, &entry->mutex, NULL);
     if (status == NULL) *out_entry = entry;
@@ -190,7 +193,7 @@ static weft_status *bind(const weft_variant_entry *entry, const weft_call *call,
                                             .extensions = &executor->extensions,
                                             .host_runtime = weft_executor_find_host_runtime(executor, call->runtime)};
     WEFT_TRY(weft_bound_variant_create(&environment, entry->variant, call, key, out_bound));
-    bool pays = executor->specialize_after != WEFT_SPECIALIZE_NEVER && !call->run->specialize &&
+    bool pays = executor->specialize_after != WEFT_SPECIALIZE_NEVER && !entry->is_exact && !call->run->specialize &&
                 weft_specialize_pays(entry->variant, call->program);
     (*out_bound)->patience = pays ? executor->specialize_after : 0;
     atomic_init(&(*out_bound)->runs_left, (*out_bound)->patience);

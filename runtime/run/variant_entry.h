@@ -8,12 +8,13 @@
 
 typedef struct weft_variant_entry weft_variant_entry;
 
-/* Takes `variant`, also when it fails. */
-weft_status *weft_variant_entry_create(weft_executor *executor, weft_variant *variant,
+/* Takes `variant`, also when it fails. `is_exact`: it was made in the background, for extents that are used often, and
+ * its runs are not counted. */
+weft_status *weft_variant_entry_create(weft_executor *executor, weft_variant *variant, bool is_exact,
                                        weft_variant_entry **out_entry) WEFT_MUST_USE;
 /* Takes a weft_variant_entry, as a cache hands it over; no frame of it may be out. */
 void weft_variant_entry_destroy(void *entry);
-/* That a variant and its code take. */
+/* That a variant takes: its tables, and the code of its kernels as that was first compiled. */
 size_t weft_variant_entry_bytes(const weft_variant *variant);
 /* A frame of the binding of `key`, which is made when there is none, in the entry that `handle` is on; or of a variant
  * for exactly these extents, if the binding has one by now. The frame has the handle from now on; after an error it is
