@@ -114,6 +114,15 @@ bool weft_index_lane_distances(weft_emitter *e, weft_expr expr, int64_t *out_dis
 /* `base` + expr elements of `type` at the first lane of `part`, each term added where it is available. */
 LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part);
 
+/* ---- emit_rows.c: lanes across short rows ---- */
+/* `count` vectors, as many as they have lanes or as 16 bytes have: of each piece of `count` lanes, element k of vector
+ * i and element i of vector k change places (emit_transpose.c). */
+void weft_rows_transpose(weft_emitter *e, weft_dtype dtype, uint32_t count, LLVMValueRef *vectors);
+/* Part `part` of a load of the kernel, with those that follow it in each row; NULL: there are no such ones. */
+LLVMValueRef weft_rows_load(weft_emitter *e, const weft_inst *load, uint32_t level, uint32_t part);
+/* Stores with those that follow in each row; false, and nothing is done, where there are none. */
+bool weft_rows_store(weft_emitter *e, const weft_stage *stage, const weft_store *store);
+
 /* ---- emit_address.c: loads and stores ---- */
 /* Where predicates hold: a scalar condition and masks, NULL where they hold always. */
 typedef struct weft_condition {

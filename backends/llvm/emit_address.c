@@ -579,12 +579,15 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
     access_start(e, &access, level, inst->predicate_count, inst->predicates, false);
     nearby near;
     bool picks = value->varying && !is_contiguous(e, &access) && is_near(e, &access, &near);
+    bool in_rows = value->varying && !picks && !is_contiguous(e, &access);
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
-        LLVMValueRef loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
-                              : is_contiguous(e, &access) ? load_contiguous(e, &access, inst->buffer, part)
-                              : picks                     ? load_near(e, &access, inst->buffer, part, &near)
-                              : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
-                                                          : load_elements(e, &access, inst->buffer, part);
+        LLVMValueRef loaded = in_rows ? weft_rows_load(e, inst, level, part) : NULL;
+        if (loaded == NULL)
+            loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
+                     : is_contiguous(e, &access) ? load_contiguous(e, &access, inst->buffer, part)
+                     : picks                     ? load_near(e, &access, inst->buffer, part, &near)
+                     : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
+                                                 : load_elements(e, &access, inst->buffer, part);
         value->parts[part] = weft_from_memory(e, inst->dtype, loaded);
     }
 }

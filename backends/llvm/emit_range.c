@@ -27,7 +27,8 @@ static void emit_point(weft_emitter *e, const weft_stage *stage)
     }
     if (e->error != NULL) return;
     if (waiting) weft_reduce_point(e);
-    for (uint32_t i = 0; i < stage->store_count; i++) weft_store_emit(e, &stage->stores[i]);
+    for (uint32_t i = 0; i < stage->store_count; i++)
+        if (!weft_rows_store(e, stage, &stage->stores[i])) weft_store_emit(e, &stage->stores[i]);
 }
 
 static bool is_at_least(weft_emitter *e, weft_expr expr, int64_t value)
@@ -134,8 +135,15 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
     else weft_count_open(e, range->variable, p->start);
     LLVMValueRef first = weft_index_emit(e, range->variable, 0);
     weft_scope_move(e, weft_scope_top(e));
-    e->lane = (weft_lane_state){range->variable, weft_scope_top(e), range->width, p->parts, NULL, p->rows};
-    if (p->masked) e->lane.mask = weft_mask_below(e, LLVMBuildSub(e->builder, p->limit, first, ""));
+    e->lane = (weft_lane_state){.variable = range->variable,
+                                .level = weft_scope_top(e),
+                                .width = range->width,
+                                .parts = p->parts,
+                                .rows = p->rows};
+    if (p->masked) {
+        e->lane.left = LLVMBuildSub(e->builder, p->limit, first, "");
+        e->lane.mask = weft_mask_below(e, e->lane.left);
+    }
     if (p->in_memory) {
         LLVMValueRef done = LLVMBuildSub(e->builder, first, p->start, "");
         e->reduction.row = LLVMBuildUDiv(e->builder, done, weft_int(e, range->width), "");

@@ -6,6 +6,7 @@
  * lanes are not whole blocks: it stores again what is there.
  */
 #include "backends/llvm/emit.h"
+#include <string.h>
 
 enum {
     SEGMENT_BYTES = 16, /* shuffles inside of these are the fastest ones */
@@ -243,6 +244,19 @@ static LLVMValueRef column(const block *b, uint32_t lane)
     if (runs == 1) return whole;
     for (uint32_t i = 0; i < count; i++) numbers[i] = LLVMConstInt(b->e->i32, first + i, false);
     return LLVMBuildShuffleVector(b->e->builder, whole, none, LLVMConstVector(numbers, count), "");
+}
+
+void weft_rows_transpose(weft_emitter *e, weft_dtype dtype, uint32_t count, LLVMValueRef *vectors)
+{
+    uint32_t segment = segment_of(dtype, e->lane.width);
+    block b = {.e = e, .rows = count, .width = e->lane.width, .unit = 1, .segment = segment};
+    memcpy(b.vectors, vectors, count * sizeof *vectors);
+    for (uint32_t apart = 1; apart < count; apart *= 2) {
+        exchange(&b, apart, apart < segment ? segment : b.width, apart);
+        /* Hides the steps from each other: LLVM would look for better shuffles, for longer than all else takes. */
+        for (uint32_t i = 0; i < count; i++) b.vectors[i] = LLVMBuildFreeze(e->builder, b.vectors[i], "");
+    }
+    for (uint32_t i = 0; i < count; i++) vectors[i] = count == b.width ? column(&b, i) : b.vectors[reversed(i, count)];
 }
 
 /* ---- stores ---- */

@@ -52,8 +52,17 @@ typedef struct weft_lane_state {
     uint32_t level;     /* of its loop */
     uint32_t width, parts;
     LLVMValueRef mask; /* NULL: all lanes are valid */
+    LLVMValueRef left; /* of a masked pass: elements from the first lane on */
     uint32_t rows;     /* not 0: the stage runs for so many points of the range around at once */
 } weft_lane_state;
+
+/* An element that each lane of a part loads from its own row, as part of a group. */
+typedef struct weft_row_element {
+    uint32_t buffer, part;
+    weft_expr index;
+    uint32_t level, serial; /* the scope */
+    LLVMValueRef value;
+} weft_row_element;
 
 typedef struct weft_index_memo {
     uint32_t level, serial;
@@ -91,6 +100,8 @@ typedef struct weft_emitter {
     weft_variable *variables;
     uint32_t variable_count;
     weft_lane_state lane;
+    weft_row_element *rows; /* loaded so far */
+    uint32_t row_count;
     weft_emitted *values;  /* of instructions */
     uint32_t *common;      /* 0 for instructions that only the second operand of a `rarely` needs */
     bool detours;          /* what such a branch leads to is being emitted, and is not to be seen outside of it */

@@ -127,6 +127,25 @@ weft_inst_id weft_inst_list_convert(weft_inst_list *list, weft_scalar_op op, wef
     return weft_inst_list_add(list, &(weft_inst){.op = op, .dtype = dtype, .arg_count = 1, .args = {a}});
 }
 
+weft_status *weft_inst_list_combine(weft_inst_list *list, const weft_accumulator *accumulator, weft_inst_id *into,
+                                    const weft_inst_id *values, bool next)
+{
+    const weft_combiner *combiner = next ? weft_accumulator_step(accumulator) : &accumulator->combine;
+    weft_inst_id *block = weft_arena_allocate(list->arena, (combiner->count + 1) * sizeof *block);
+    if (block == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < combiner->count; i++) {
+        weft_inst inst = combiner->insts[i];
+        for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = block[inst.args[a]];
+        if (inst.op == WEFT_SCALAR_param)
+            block[i] = inst.number < accumulator->width ? into[inst.number] : values[inst.number - accumulator->width];
+        else if (next && inst.op == WEFT_SCALAR_earlier) block[i] = weft_inst_list_constant(list, WEFT_BOOL, 0);
+        else if (inst.op == WEFT_SCALAR_earlier) block[i] = weft_inst_list_apply(list, WEFT_SCALAR_lt, 2, inst.args);
+        else block[i] = weft_inst_list_add(list, &inst);
+    }
+    for (uint32_t c = 0; c < accumulator->width; c++) into[c] = block[combiner->outcomes[c]];
+    return NULL;
+}
+
 /* ---- rewriting ---- */
 
 /* Appends what becomes of insts[first .. first + count - 1]; new_ids maps old instructions to those of `list`. */

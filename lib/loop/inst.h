@@ -57,6 +57,10 @@ weft_inst_id weft_inst_list_add(weft_inst_list *list, const weft_inst *inst);
 /* The same for an operation without other fields, on operands of the list; its result has the dtype of the last one. */
 weft_inst_id weft_inst_list_apply(weft_inst_list *list, weft_scalar_op op, uint32_t count, const weft_inst_id *args);
 
+/* The step or, unless `next`, the combine block of the accumulator `into` on the values of the next element, or on the
+ * accumulator of other elements: `into` is then what became of it. */
+weft_status *weft_inst_list_combine(weft_inst_list *list, const weft_accumulator *accumulator, weft_inst_id *into,
+                                    const weft_inst_id *values, bool next) WEFT_MUST_USE;
 weft_inst_id weft_inst_list_constant(weft_inst_list *list, weft_dtype dtype, uint64_t bits);
 /* `op`, cast or bitcast, of `a` to `dtype`. */
 weft_inst_id weft_inst_list_convert(weft_inst_list *list, weft_scalar_op op, weft_dtype dtype, weft_inst_id a);

@@ -177,6 +177,11 @@ static void bind_lanes(const weft_move *move, const place *at)
 
 static const char *refuse_cut(const weft_kernel *kernel, const weft_move *move)
 {
+    if (move->kind == WEFT_MOVE_FLATTEN) return weft_kernel_flatten_refusal(kernel);
+    if (move->kind == WEFT_MOVE_SCAN) {
+        const char *reason = refuse_vectors(kernel, move);
+        return reason != NULL ? reason : weft_kernel_scan_refusal(kernel, move->width, move->unroll);
+    }
     if (move->factor < 1) return "a tile has an element at least";
     if (move->kind != WEFT_MOVE_SEAMS && (!is_power_of_two(move->width) || move->width > MOST_WIDTH))
         return "a width is a power of two up to 64";
@@ -209,7 +214,8 @@ enum { MOST_RANGES = 2 * WEFT_MAX_RANK };
 
 static bool is_of_all(weft_move_kind kind)
 {
-    return kind == WEFT_MOVE_TILE || kind == WEFT_MOVE_SEAMS || kind == WEFT_MOVE_PERIODS || kind == WEFT_MOVE_SWEEP;
+    return kind == WEFT_MOVE_TILE || kind == WEFT_MOVE_SEAMS || kind == WEFT_MOVE_PERIODS || kind == WEFT_MOVE_SWEEP ||
+           kind == WEFT_MOVE_FLATTEN || kind == WEFT_MOVE_SCAN;
 }
 
 static bool is_of_outer(weft_move_kind kind)
@@ -262,6 +268,8 @@ weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move)
     case WEFT_MOVE_TRANSPOSE: return weft_kernel_transpose(kernel, move->range, move->width, move->unroll);
     case WEFT_MOVE_SEAMS: return cut_at_seams(kernel, move);
     case WEFT_MOVE_PERIODS: return cut_periods(kernel, move);
+    case WEFT_MOVE_FLATTEN: return weft_kernel_flatten(kernel);
+    case WEFT_MOVE_SCAN: return weft_kernel_scan(kernel, move->width, move->unroll);
     case WEFT_MOVE_SWEEP: return weft_kernel_sweep(kernel, move->width, move->factor);
     default: return weft_kernel_tile(kernel, move->tile, move->width, move->unroll);
     }

@@ -22,6 +22,10 @@
  *    which these are known; outer ranges that only predicates keep apart are fused before.
  *  - `periods 8 8192`: the last outer range, cut into tiles and periods of addresses, for vectors of 8 lanes, is in
  *    stages.
+ *  - `flatten`: the points of all inner ranges, which are known to be few, become instructions of one stage, with the
+ *    reductions in their order.
+ *  - `scan 16 x 2`: of a scan along rows, a few columns at a time are computed on vectors of 16 lanes across the rows,
+ *    2 in a round, with accumulators in local buffers.
  *  - `sweep 8 2048`: a reduction across memory takes in a few whole rows in one pass, with accumulators of 2048
  *    elements of the last outer range in local buffers, on vectors of 8 lanes.
  *  - `tile 8 x 4 cut i2 4, lanes i3 i2.0, rows i1, read %0 i1 i2.0`: parts of several ranges become a tile of rows and
@@ -42,6 +46,8 @@ typedef enum weft_move_kind {
     WEFT_MOVE_SEAMS,
     WEFT_MOVE_PERIODS,
     WEFT_MOVE_SWEEP,
+    WEFT_MOVE_FLATTEN,
+    WEFT_MOVE_SCAN,
     WEFT_MOVE_TILE
 } weft_move_kind;
 
@@ -78,10 +84,10 @@ typedef struct weft_tile_plan {
 
 typedef struct weft_move {
     weft_move_kind kind;
-    uint32_t range;             /* unless the move is of all, or of the last outer one: SEAMS, PERIODS, SWEEP, TILE */
+    uint32_t range;             /* unless the move is of all, or of the last outer one: SEAMS, PERIODS, ... */
     uint32_t to;                /* REORDER: the range that it goes in front of; SINK: the stage */
     int64_t factor;             /* SPLIT, SEAMS, PERIODS, SWEEP: elements of a tile; JAM: points */
-    uint32_t width, unroll;     /* LANES, TRANSPOSE, TILE; PERIODS, SWEEP: width */
+    uint32_t width, unroll;     /* LANES, TRANSPOSE, SCAN, TILE; PERIODS, SWEEP: width */
     const weft_tile_plan *tile; /* TILE */
 } weft_move;
 

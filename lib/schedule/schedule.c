@@ -102,7 +102,9 @@ static bool bounds_inner_ranges(const weft_kernel *kernel)
 static bool scans_along_memory(const weft_kernel *kernel)
 {
     weft_expr_context *x = kernel->exprs;
-    weft_expr last = kernel->ranges[kernel->range_count - 1].variable, one = weft_expr_constant(x, 1), step, rest;
+    weft_expr one = weft_expr_constant(x, 1), step, rest;
+    if (kernel->range_count == 0) return false;
+    weft_expr last = kernel->ranges[kernel->range_count - 1].variable;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
         for (uint32_t i = 0; i < stage->store_count && is_scan(kernel, stage); i++)
@@ -327,6 +329,20 @@ static weft_status *bind_reductions(const chooser *c, uint32_t width, uint32_t u
     return bind_lanes(c, kernel->range_count - 1, width, rows.rows > 1 ? vectors : unroll);
 }
 
+/* Rows that are scanned along memory: lanes across them, or a few rows side by side, so that none waits for itself. */
+static weft_status *bind_scans(const chooser *c, uint32_t width)
+{
+    if (c->machine->vector_bytes < 64) return NULL;
+    bool across = c->wanted->form == WEFT_FORM_ANY && weft_kernel_wants_scan(c->kernel, width);
+    explain(c, "rows are scanned: lanes go across them, some columns at a time");
+    if (across) return move(c, (weft_move){.kind = WEFT_MOVE_SCAN, .width = width, .unroll = 1});
+    weft_jam rows = weft_kernel_find_scanned_rows(c->kernel, c->machine->registers * 3 / 4);
+    explain(c, "rows are scanned side by side");
+    if (rows.rows > 1) return move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = rows.range, .factor = rows.rows});
+    explain(c, "rows run in order, which are scanned");
+    return NULL;
+}
+
 static uint32_t larger(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
@@ -444,6 +460,16 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
     return bind_lanes(c, kernel->range_count - 1, width, unroll);
 }
 
+/* Short rows, across which the lanes go. */
+static weft_status *bind_flat(const chooser *c, uint32_t width, uint32_t row)
+{
+    int64_t tile = TILE / row / TILE_ROUND * TILE_ROUND;
+    explain(c, "rows are short: lanes go across them");
+    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_FLATTEN}));
+    WEFT_TRY(split_last(c, c->wanted->tile != 0 ? c->wanted->tile : tile));
+    return bind_lanes(c, c->kernel->range_count - 1, width, 1);
+}
+
 /* Records a move that was made. */
 static weft_status *record(const chooser *c, bool made, weft_move move)
 {
@@ -490,8 +516,14 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
                 gpu ? "points are threads of the grid" : "rows run in order, which differ in length, or are scanned");
     if (!gpu && !is_cut && along_reduction(kernel))
         explain(&c, "the reduction has virtual lanes, which are those of the vectors");
-    if (!gpu && (is_cut || along_reduction(kernel) || kernel->range_count == 0)) WEFT_TRY(bind_inner(&c, width));
-    else if (!gpu && !scans_along_memory(kernel) && !bounds_inner_ranges(kernel)) WEFT_TRY(bind_outer(&c, width, tile));
+    uint32_t row;
+    bool along_rows = !gpu && !is_cut && (along_reduction(kernel) || scans_along_memory(kernel));
+    bool flat = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&
+                weft_kernel_wants_flattening(kernel, width, &row);
+    if (flat) WEFT_TRY(bind_flat(&c, width, row));
+    else if (!gpu && (is_cut || along_reduction(kernel) || kernel->range_count == 0)) WEFT_TRY(bind_inner(&c, width));
+    else if (!gpu && scans_along_memory(kernel)) WEFT_TRY(bind_scans(&c, width));
+    else if (!gpu && !bounds_inner_ranges(kernel)) WEFT_TRY(bind_outer(&c, width, tile));
     return weft_schedule_close(kernel, machine);
 }
 

@@ -170,31 +170,12 @@ static void init_components(sweep *s, weft_inst_id *out_ids)
                 weft_inst_list_constant(&s->list, kernel->accumulators[a].dtypes[i], kernel->accumulators[a].init[i]);
 }
 
-/* `into` takes in `ids`: the values of the next row, or what a block gives. */
-static weft_status *combine_one(sweep *s, const weft_accumulator *accumulator, weft_inst_id *into,
-                                const weft_inst_id *ids, bool next)
-{
-    const weft_combiner *combiner = next ? weft_accumulator_step(accumulator) : &accumulator->combine;
-    weft_inst_id *block = weft_arena_allocate(&s->kernel->arena, (combiner->count + 1) * sizeof *block);
-    if (block == NULL) return weft_status_out_of_memory();
-    for (uint32_t i = 0; i < combiner->count; i++) {
-        weft_inst inst = combiner->insts[i];
-        for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = block[inst.args[a]];
-        if (inst.op == WEFT_SCALAR_param)
-            block[i] = inst.number < accumulator->width ? into[inst.number] : ids[inst.number - accumulator->width];
-        else if (next && inst.op == WEFT_SCALAR_earlier) block[i] = weft_inst_list_constant(&s->list, WEFT_BOOL, 0);
-        else block[i] = weft_inst_list_add(&s->list, &inst);
-    }
-    for (uint32_t c = 0; c < accumulator->width; c++) into[c] = block[combiner->outcomes[c]];
-    return NULL;
-}
-
 /* All accumulators take in those of a block. */
 static weft_status *combine(sweep *s, weft_inst_id *into, const weft_inst_id *ids)
 {
     const weft_kernel *kernel = s->kernel;
     for (uint32_t a = 0, c = 0; a < kernel->accumulator_count; c += kernel->accumulators[a++].width)
-        WEFT_TRY(combine_one(s, &kernel->accumulators[a], &into[c], &ids[c], false));
+        WEFT_TRY(weft_inst_list_combine(&s->list, &kernel->accumulators[a], &into[c], &ids[c], false));
     return NULL;
 }
 
@@ -236,7 +217,7 @@ static weft_status *take_row(sweep *s, weft_expr row, weft_inst_id *into)
         const weft_accumulator *accumulator = &kernel->accumulators[a];
         for (uint32_t v = 0; v < accumulator->value_count; v++)
             values[v] = ids[accumulator->values[v] - stage->inst_first];
-        WEFT_TRY(combine_one(s, accumulator, &into[c], values, true));
+        WEFT_TRY(weft_inst_list_combine(&s->list, accumulator, &into[c], values, true));
     }
     return NULL;
 }

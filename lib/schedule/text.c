@@ -11,7 +11,8 @@ static const char *const names[] = {
     [WEFT_MOVE_JAM] = "jam",         [WEFT_MOVE_LANES] = "lanes",
     [WEFT_MOVE_TILE] = "tile",       [WEFT_MOVE_TRANSPOSE] = "transpose",
     [WEFT_MOVE_SEAMS] = "seams",     [WEFT_MOVE_PERIODS] = "periods",
-    [WEFT_MOVE_SWEEP] = "sweep",
+    [WEFT_MOVE_SWEEP] = "sweep",     [WEFT_MOVE_FLATTEN] = "flatten",
+    [WEFT_MOVE_SCAN] = "scan",
 };
 
 /* ---- printing ---- */
@@ -62,6 +63,8 @@ void weft_move_print(const weft_move *move, weft_bytes *out_text)
     case WEFT_MOVE_SEAMS: weft_bytes_print(out_text, " %" PRId64, move->factor); break;
     case WEFT_MOVE_PERIODS:
     case WEFT_MOVE_SWEEP: weft_bytes_print(out_text, " %" PRIu32 " %" PRId64, move->width, move->factor); break;
+    case WEFT_MOVE_FLATTEN: break;
+    case WEFT_MOVE_SCAN: weft_bytes_print(out_text, " %" PRIu32 " x %" PRIu32, move->width, move->unroll); break;
     case WEFT_MOVE_TILE:
         weft_bytes_print(out_text, " %" PRIu32 " x %" PRIu32, move->width, move->unroll);
         print_tile(move->tile, out_text);
@@ -199,11 +202,13 @@ static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *m
     while (kind < sizeof names / sizeof *names && !weft_lexer_at(lexer, names[kind])) kind++;
     if (kind == sizeof names / sizeof *names)
         return weft_lexer_unexpected(
-            lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, periods, sweep or tile");
+            lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, periods, sweep, flatten, scan or tile");
     weft_lexer_advance(lexer);
     *move = (weft_move){.kind = (weft_move_kind)kind};
     switch (move->kind) {
     case WEFT_MOVE_TILE: return take_tile(lexer, arena, move);
+    case WEFT_MOVE_FLATTEN: return NULL;
+    case WEFT_MOVE_SCAN: return take_vectors(lexer, move);
     case WEFT_MOVE_PERIODS:
     case WEFT_MOVE_SWEEP: WEFT_TRY(take_number(lexer, "a width", &move->width)); break;
     case WEFT_MOVE_SEAMS: break;

@@ -45,6 +45,8 @@ typedef struct weft_jam {
 } weft_jam;
 /* `vectors` is how many accumulators the registers hold, of one vector each. */
 weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors);
+/* The same of rows that are scanned along memory with an operation that takes long. */
+weft_jam weft_kernel_find_scanned_rows(const weft_kernel *kernel, uint32_t vectors);
 /* Why it may not be done; NULL: it may. */
 const char *weft_kernel_jam_refusal(const weft_kernel *kernel, uint32_t range, int64_t rows);
 weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t range, uint32_t rows) WEFT_MUST_USE;
@@ -52,6 +54,25 @@ weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t range, uint32_t rows)
  * the last range then go in front of the range that is returned, all ranges from there on read a block again. */
 #define WEFT_JAM_BLOCK 256
 uint32_t weft_kernel_find_block(const weft_kernel *kernel);
+
+/*
+ * Reductions and scans of short rows (flatten.c): the points of all inner ranges become instructions of one stage, for
+ * lanes across rows.
+ */
+/* Whether it pays: there are rows for two vectors of `width`, all known to be short. `*out_row`: points of one. */
+bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uint32_t *out_row);
+/* Why it may not be done; NULL: it may. */
+const char *weft_kernel_flatten_refusal(const weft_kernel *kernel);
+weft_status *weft_kernel_flatten(weft_kernel *kernel) WEFT_MUST_USE;
+
+/*
+ * Scans of long rows along memory (flatten.c): lanes go across the rows of a tile, a few columns at a time.
+ */
+/* Whether it pays: not where rows are few, or lie as vectors are not transposed from. */
+bool weft_kernel_wants_scan(const weft_kernel *kernel, uint32_t width);
+/* Why it may not be done; NULL: it may. */
+const char *weft_kernel_scan_refusal(const weft_kernel *kernel, uint32_t width, uint32_t unroll);
+weft_status *weft_kernel_scan(weft_kernel *kernel, uint32_t width, uint32_t unroll) WEFT_MUST_USE;
 
 /*
  * Reductions across memory (sweep.c): accumulators of a chunk of columns, in local buffers, take in a few rows in one

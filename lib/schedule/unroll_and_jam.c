@@ -56,7 +56,8 @@ static weft_status *jam_inst(jam *j, uint32_t row, weft_inst_id id)
     for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = new_id(j, row, inst.args[a]);
     if (inst.index != WEFT_EXPR_NONE) inst.index = translate(j, row, inst.index);
     if (inst.position != WEFT_EXPR_NONE) inst.position = translate(j, row, inst.position);
-    if (inst.op == WEFT_SCALAR_result) inst.buffer = new_accumulator(j, row, inst.buffer);
+    if (inst.op == WEFT_SCALAR_result || inst.op == WEFT_SCALAR_running)
+        inst.buffer = new_accumulator(j, row, inst.buffer);
     WEFT_TRY(translate_all(j, row, inst.predicate_count, &inst.predicates));
     j->new_ids[row * j->kernel->inst_count + id] = weft_inst_list_add(&j->list, &inst);
     return NULL;
@@ -79,11 +80,22 @@ static weft_status *jam_stores(jam *j, weft_stage *stage)
     return NULL;
 }
 
+/* Instructions before the first one that looks at an accumulator while it grows. */
+static uint32_t count_taken_in(const weft_kernel *kernel, const weft_stage *stage)
+{
+    uint32_t count = 0;
+    while (count < stage->inst_count && kernel->insts[stage->inst_first + count].op != WEFT_SCALAR_running) count++;
+    return count;
+}
+
+/* What accumulators of all rows take in comes before what looks at one of them. */
 static weft_status *jam_insts(jam *j, weft_stage *stage)
 {
-    uint32_t first = j->list.visible = j->list.count;
+    uint32_t first = j->list.visible = j->list.count, taken_in = count_taken_in(j->kernel, stage);
     for (uint32_t row = 0; row < j->count; row++)
-        for (uint32_t i = 0; i < stage->inst_count; i++) WEFT_TRY(jam_inst(j, row, stage->inst_first + i));
+        for (uint32_t i = 0; i < taken_in; i++) WEFT_TRY(jam_inst(j, row, stage->inst_first + i));
+    for (uint32_t row = 0; row < j->count; row++)
+        for (uint32_t i = taken_in; i < stage->inst_count; i++) WEFT_TRY(jam_inst(j, row, stage->inst_first + i));
     stage->inst_first = first;
     stage->inst_count = j->list.count - first;
     return jam_stores(j, stage);
@@ -175,12 +187,11 @@ static sharing find_sharing(const weft_kernel *kernel, weft_expr variable, weft_
     return found;
 }
 
-/* Stages that reduce in order, straight from memory. */
+/* Stages that reduce or scan in order, straight from memory. */
 static bool may_jam(const weft_kernel *kernel)
 {
     bool fits = kernel->accumulator_count > 0;
     for (uint32_t i = 0; i < kernel->buffer_count; i++) fits &= kernel->buffers[i].local == 0;
-    for (uint32_t i = 0; i < kernel->inst_count; i++) fits &= kernel->insts[i].op != WEFT_SCALAR_running;
     for (uint32_t s = 0; s < kernel->stage_count; s++)
         for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) fits &= !kernel->stages[s].stores[i].is_indirect;
     return fits;
@@ -191,7 +202,7 @@ const char *weft_kernel_jam_refusal(const weft_kernel *kernel, uint32_t range, i
     enum { MOST_JAMMED = 512 };
     if (rows < 2 || rows > MOST_ROWS) return "2 to 8 points become one";
     if (kernel->inst_count > MOST_JAMMED / rows) return "it would be too much code";
-    if (!may_jam(kernel)) return "no stage reduces, or one scans, scatters or has local buffers";
+    if (!may_jam(kernel)) return "no stage reduces, or one scatters or has local buffers";
     if (kernel->ranges[range].bind != WEFT_BIND_SERIAL) return "its lanes are bound";
     for (uint32_t i = range + 1; i < kernel->range_count; i++)
         if (weft_expr_uses(kernel->exprs, kernel->ranges[i].extent, kernel->ranges[range].variable))
@@ -243,13 +254,40 @@ uint32_t weft_kernel_find_block(const weft_kernel *kernel)
     return first;
 }
 
+static uint32_t count_components(const weft_kernel *kernel)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < kernel->accumulator_count; i++) count += kernel->accumulators[i].width;
+    return count;
+}
+
 weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors)
 {
-    uint32_t components = 0;
     bool fits = kernel->inst_count <= MOST_INSTRUCTIONS && may_jam(kernel);
     weft_jam found = {fits ? find_range(kernel) : kernel->range_count, 1};
     if (found.range == kernel->range_count) return found;
-    for (uint32_t i = 0; i < kernel->accumulator_count; i++) components += kernel->accumulators[i].width;
-    found.rows = choose_rows(kernel, found.range, vectors / components);
+    found.rows = choose_rows(kernel, found.range, vectors / count_components(kernel));
+    return found;
+}
+
+/* Maxima and minima of floats, which take several instructions each: others wait for their stores instead. */
+static bool takes_long(const weft_accumulator *accumulator)
+{
+    const weft_combiner *combine = &accumulator->combine;
+    weft_scalar_op op = combine->insts[combine->count - 1].op;
+    return weft_dtype_info_of(accumulator->dtypes[0])->kind == WEFT_KIND_FLOAT &&
+           (op == WEFT_SCALAR_max || op == WEFT_SCALAR_min);
+}
+
+weft_jam weft_kernel_find_scanned_rows(const weft_kernel *kernel, uint32_t vectors)
+{
+    weft_jam found = {kernel->range_count, 1};
+    int64_t least, most = 1;
+    if (kernel->inst_count > MOST_INSTRUCTIONS || !may_jam(kernel)) return found;
+    if (!takes_long(&kernel->accumulators[0])) return found;
+    while (found.range > 0 && most < 2)
+        weft_expr_range(kernel->exprs, kernel->ranges[--found.range].extent, &least, &most);
+    if (most < 2 || weft_kernel_bounds_inner(kernel, kernel->ranges[found.range].variable)) return found;
+    found.rows = choose_rows(kernel, found.range, vectors / count_components(kernel));
     return found;
 }

@@ -369,6 +369,63 @@ static void test_near_vectors(void **state)
     weft_kernel_destroy(kernel);
 }
 
+/* Elements of rows that lie `step` apart, of which each lane has one: b0[row, i] is what b1[row, columns - 1 - i] and
+ * b1[row, i] are together. */
+static void print_rows(char *text, size_t size, const char *dtype, int columns, int step, int width)
+{
+    int at = snprintf(text, size,
+                      "kernel scheduled {\n  symbol n in [0, 100000]\n  buffer b0 : %s out\n  buffer b1 : %s\n"
+                      "  for i0 < n lane %d x %d\n  stage {\n",
+                      dtype, dtype, width, columns % 3 == 0 ? 2 : 1);
+    for (int i = 0; i < columns; i++)
+        at += snprintf(text + at, size - (size_t)at, "    %%%d = load b1[%d*i0 + %d] : %s\n", i, step, i, dtype);
+    for (int i = 0; i < columns; i++)
+        at += snprintf(text + at, size - (size_t)at, "    %%%d = add %%%d, %%%d : %s\n", columns + i, columns - 1 - i,
+                       i, dtype);
+    for (int i = 0; i < columns; i++)
+        at += snprintf(text + at, size - (size_t)at, "    store b0[%d*i0 + %d] = %%%d\n", step, i, columns + i);
+    snprintf(text + at, size - (size_t)at, "  }\n}\n");
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dtype;
+        int width;
+    } kinds[] = {{"f32", 16}, {"f64", 8}, {"i32", 16}, {"i64", 8}, {"f32", 8}};
+    char text[8192];
+    for (int columns = 1; columns < 12; columns++)
+        for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
+            for (int step = columns; step <= columns + 2; step += 2) {
+                print_rows(text, sizeof text, kinds[kind].dtype, columns, step, kinds[kind].width);
+                example x = {.name = "rows", .text = text};
+                for (size_t i = 0; i < LENGTHS; i += 3) {
+                    x.scalars[0] = lengths[i] % 100;
+                    for (int b = 0; b < 2; b++)
+                        x.buffers[b].after = x.scalars[0] == 0 ? 0 : step * (x.scalars[0] - 1) + columns;
+                    check(&x);
+                }
+            }
+}
+
+/* Nor is one of a row of ten, where a vector instruction for 16 bytes of each row is there. */
+static void test_row_vectors(void **state)
+{
+    (void)state;
+    char text[8192];
+    if (!weft_isa_includes(weft_isa_level(), WEFT_ISA_V4)) skip();
+    print_rows(text, sizeof text, "f32", 10, 10, 16);
+    example x = {.name = "row vectors", .text = text};
+    weft_kernel *kernel = parse(&x);
+    weft_bytes code;
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+    assert_non_null(strstr(code.data, "load <4 x float>"));
+    assert_non_null(strstr(code.data, "store <4 x float>"));
+    weft_bytes_finish(&code);
+    weft_kernel_destroy(kernel);
+}
+
 /* Bytes have no masked instructions; a reversed store; bools of any non-zero byte; casts. */
 static const char bytes_text[] =
     "kernel scheduled {\n"
@@ -983,6 +1040,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tails),          cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_near_lanes),     cmocka_unit_test(test_near_vectors),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_row_vectors),
         cmocka_unit_test(test_bytes),          cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_transpositions), cmocka_unit_test(test_transposed_registers),
         cmocka_unit_test(test_operations),     cmocka_unit_test(test_sums),

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lanes across short rows. Each lane accesses several elements that follow each other in its own row: one by one these
+ * are gathers and scatters. Here a few of them, a vector of each row or 16 bytes, are accessed at once, and transposed
+ * in registers. The last ones of a row may be among those before, where rows are not whole groups: they are loaded
+ * again, or stored again as what they are.
+ */
+#include "backends/llvm/emit.h"
+#include <string.h>
+
+enum { MOST_GROUP = 16, FEWEST_APART = 5 };
+
+/* Elements that each lane accesses, and how far lanes are apart. */
+typedef struct rows {
+    weft_dtype dtype;
+    uint32_t buffer;
+    weft_expr first; /* index of the first element of the group */
+    uint32_t count;  /* of a group */
+    int64_t step;
+} rows;
+
+static weft_expr after(weft_emitter *e, weft_expr index, int64_t count)
+{
+    return weft_expr_add(e->exprs, index, weft_expr_constant(e->exprs, count));
+}
+
+/* Elements of 16 bytes that an access of every lane may be one of; 0: none, or lanes are not rows in known steps. */
+static uint32_t group_of(weft_emitter *e, weft_dtype dtype, weft_expr index, int64_t fewest_apart, int64_t *out_step)
+{
+    uint32_t size = (uint32_t)weft_dtype_size(dtype), width = e->lane.width;
+    bool fits = weft_emitter_has(e, WEFT_ISA_V4) && e->lane.variable != WEFT_EXPR_NONE && e->lane.rows == 0 &&
+                (size == 4 || size == 8) && weft_dtype_info_of(dtype)->kind != WEFT_KIND_COMPLEX;
+    if (!fits || width * size != 64) return 0;
+    weft_lane_stride stride = weft_index_lane_stride(e, index);
+    *out_step = stride.step;
+    bool apart =
+        stride.kind == WEFT_LANE_STRIDE_CONSTANT && (stride.step >= fewest_apart || -stride.step >= fewest_apart);
+    return apart ? 16 / size : 0;
+}
+
+/* Where the group of element 0 begins, of elements from -before to behind: one of vectors, as long as there are whole
+ * ones, or of r->count; whether there is one. */
+static bool find_group(weft_emitter *e, weft_expr index, int64_t before, int64_t behind, rows *r)
+{
+    int64_t length = before + behind + 1, width = e->lane.width, wide = length / width * width;
+    if (length < r->count) return false;
+    if (before < wide) r->count = (uint32_t)width;
+    int64_t begin = before < wide ? before / width * width : wide + (before - wide) / r->count * r->count;
+    if (begin + r->count > length) begin = length - r->count;
+    r->first = after(e, index, begin - before);
+    return true;
+}
+
+static LLVMValueRef pointer_to(weft_emitter *e, const rows *r, uint32_t level, uint32_t part)
+{
+    LLVMTypeRef type = weft_memory_type(e, r->dtype);
+    LLVMValueRef pointer = weft_index_pointer(e, type, weft_buffer_pointer(e, r->buffer), r->first, part);
+    weft_scope_move(e, level);
+    /* Hides the rows from LLVM's loop strength reduction. */
+    return LLVMBuildFreeze(e->builder, pointer, "");
+}
+
+/* Of a lane that is masked off: the row of the last one that is not. */
+static LLVMValueRef row_pointer(weft_emitter *e, const rows *r, LLVMValueRef pointer, uint32_t lane)
+{
+    LLVMValueRef offset = weft_int(e, (int64_t)lane * r->step);
+    if (e->lane.mask != NULL && lane > 0) {
+        LLVMValueRef last = LLVMBuildSub(e->builder, e->lane.left, weft_int(e, 1), "");
+        LLVMValueRef is_last = LLVMBuildICmp(e->builder, LLVMIntSLT, last, weft_int(e, lane), "");
+        LLVMValueRef to_last = LLVMBuildMul(e->builder, last, weft_int(e, r->step), "");
+        offset = LLVMBuildSelect(e->builder, is_last, to_last, offset, "");
+    }
+    return LLVMBuildGEP2(e->builder, weft_memory_type(e, r->dtype), pointer, &offset, 1, "");
+}
+
+/* ---- loads ---- */
+
+static bool loads_element(const weft_emitter *e, const weft_stage *stage, const weft_inst *like, weft_expr index)
+{
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+        const weft_inst *inst = &e->kernel->insts[i];
+        if (inst->op == WEFT_SCALAR_load && inst->buffer == like->buffer && inst->index == index &&
+            inst->arg_count == 0 && inst->predicate_count == 0)
+            return true;
+    }
+    return false;
+}
+
+static const weft_stage *stage_of(const weft_emitter *e, const weft_inst *inst)
+{
+    const weft_stage *stage = e->kernel->stages;
+    uint32_t id = (uint32_t)(inst - e->kernel->insts);
+    while (id >= stage->inst_first + stage->inst_count) stage++;
+    return stage;
+}
+
+/* The group of a load of the kernel. */
+static bool find_load_group(weft_emitter *e, const weft_inst *load, rows *r)
+{
+    const weft_kernel_buffer *buffer = &e->kernel->buffers[load->buffer];
+    int64_t before = 0, behind = 0;
+    *r = (rows){.dtype = load->dtype, .buffer = load->buffer};
+    r->count = group_of(e, load->dtype, load->index, e->lane.mask == NULL ? FEWEST_APART : 2, &r->step);
+    if (r->count == 0 || load->arg_count != 0 || load->predicate_count != 0 || buffer->written || buffer->local != 0)
+        return false;
+    const weft_stage *stage = stage_of(e, load);
+    while (loads_element(e, stage, load, after(e, load->index, -before - 1))) before++;
+    while (loads_element(e, stage, load, after(e, load->index, behind + 1))) behind++;
+    return find_group(e, load->index, before, behind, r);
+}
+
+/* Vectors of rows i, i + count, i + 2 * count, ..., a segment of each. */
+static void load_segments(weft_emitter *e, const rows *r, uint32_t level, uint32_t part, LLVMValueRef *out_vectors)
+{
+    LLVMTypeRef element = weft_memory_type(e, r->dtype), segment = weft_vector_type(element, r->count);
+    LLVMValueRef pointer = pointer_to(e, r, level, part);
+    for (uint32_t i = 0; i < r->count; i++) {
+        out_vectors[i] = LLVMGetPoison(weft_vector_type(element, e->lane.width));
+        for (uint32_t lane = i; lane < e->lane.width; lane += r->count) {
+            LLVMValueRef loaded = LLVMBuildLoad2(e->builder, segment, row_pointer(e, r, pointer, lane), "");
+            LLVMSetAlignment(loaded, weft_dtype_info_of(r->dtype)->alignment);
+            out_vectors[i] = weft_lanes_insert(e, out_vectors[i], loaded, e->lane.width, lane - i, r->count);
+        }
+    }
+}
+
+/* What the group of an earlier load has loaded. */
+static LLVMValueRef find_loaded(const weft_emitter *e, const weft_inst *load, uint32_t level, uint32_t part)
+{
+    for (uint32_t i = 0; i < e->row_count; i++) {
+        const weft_row_element *loaded = &e->rows[i];
+        if (loaded->buffer == load->buffer && loaded->index == load->index && loaded->part == part &&
+            loaded->level == level && loaded->serial == e->scopes[level].serial)
+            return loaded->value;
+    }
+    return NULL;
+}
+
+static void keep_loaded(weft_emitter *e, const rows *r, uint32_t level, uint32_t part, LLVMValueRef *vectors)
+{
+    weft_row_element *grown = weft_arena_allocate(&e->arena, (e->row_count + r->count) * sizeof *grown);
+    if (grown == NULL) {
+        weft_emitter_fail(e, weft_status_out_of_memory());
+        return;
+    }
+    if (e->row_count > 0) memcpy(grown, e->rows, e->row_count * sizeof *grown);
+    e->rows = grown;
+    for (uint32_t i = 0; i < r->count; i++)
+        e->rows[e->row_count++] = (weft_row_element){.buffer = r->buffer,
+                                                     .index = after(e, r->first, i),
+                                                     .part = part,
+                                                     .level = level,
+                                                     .serial = e->scopes[level].serial,
+                                                     .value = vectors[i]};
+}
+
+LLVMValueRef weft_rows_load(weft_emitter *e, const weft_inst *load, uint32_t level, uint32_t part)
+{
+    LLVMValueRef loaded = find_loaded(e, load, level, part), vectors[MOST_GROUP];
+    rows r;
+    if (loaded != NULL || !find_load_group(e, load, &r)) return loaded;
+    load_segments(e, &r, level, part, vectors);
+    weft_rows_transpose(e, r.dtype, r.count, vectors);
+    keep_loaded(e, &r, level, part, vectors);
+    return e->error == NULL ? find_loaded(e, load, level, part) : NULL;
+}
+
+/* ---- stores ---- */
+
+static const weft_store *find_store(const weft_stage *stage, uint32_t buffer, weft_expr index)
+{
+    for (uint32_t i = 0; i < stage->store_count; i++) {
+        const weft_store *store = &stage->stores[i];
+        if (store->buffer == buffer && store->index == index && !store->is_indirect && store->predicate_count == 0)
+            return store;
+    }
+    return NULL;
+}
+
+static LLVMValueRef stored_value(weft_emitter *e, const weft_stage *stage, const rows *r, int64_t number, uint32_t part)
+{
+    const weft_store *store = find_store(stage, r->buffer, after(e, r->first, number));
+    LLVMValueRef value = weft_value_part(e, &e->values[store->value], part, true);
+    weft_scope_move(e, weft_scope_top(e));
+    return weft_to_memory(e, r->dtype, value);
+}
+
+/* A segment of each row, the first one last: a lane that is masked off stores to a row that is stored again. */
+static void store_segments(weft_emitter *e, const weft_stage *stage, const rows *r, uint32_t part)
+{
+    LLVMValueRef vectors[MOST_GROUP], pointer = pointer_to(e, r, weft_scope_top(e), part);
+    for (uint32_t i = 0; i < r->count; i++) vectors[i] = stored_value(e, stage, r, i, part);
+    weft_rows_transpose(e, r->dtype, r->count, vectors);
+    for (uint32_t lane = e->lane.width; lane-- > 0;) {
+        LLVMValueRef segment =
+            weft_lanes_slice(e, vectors[lane % r->count], e->lane.width, lane - lane % r->count, r->count);
+        LLVMValueRef stored = LLVMBuildStore(e->builder, segment, row_pointer(e, r, pointer, lane));
+        LLVMSetAlignment(stored, weft_dtype_info_of(r->dtype)->alignment);
+    }
+}
+
+/* A vector that begins with element `begin` of all rows. */
+static void store_below(weft_emitter *e, const rows *r, LLVMValueRef value, LLVMValueRef to, uint32_t begin)
+{
+    unsigned alignment = weft_dtype_info_of(r->dtype)->alignment;
+    if (e->lane.mask == NULL) {
+        LLVMSetAlignment(LLVMBuildStore(e->builder, value, to), alignment);
+        return;
+    }
+    LLVMValueRef left = LLVMBuildMul(e->builder, e->lane.left, weft_int(e, r->count), "");
+    LLVMValueRef mask = weft_mask_below(e, LLVMBuildSub(e->builder, left, weft_int(e, begin), ""));
+    LLVMValueRef args[4] = {value, to, LLVMConstInt(e->i32, alignment, false), mask};
+    weft_intrinsic_call(e, "llvm.masked.store", 2, (LLVMTypeRef[]){LLVMTypeOf(value), e->pointer}, 4, args);
+}
+
+/* Rows of fewer elements than a segment, which follow each other: vectors of the elements of all rows. */
+static void store_dense(weft_emitter *e, const weft_stage *stage, const rows *r, uint32_t part)
+{
+    uint32_t width = e->lane.width, count = r->count;
+    LLVMValueRef vectors[MOST_GROUP], numbers[WEFT_MAX_WIDTH], pointer = pointer_to(e, r, weft_scope_top(e), part);
+    for (uint32_t i = 0; i < count; i++) vectors[i] = stored_value(e, stage, r, i, part);
+    for (uint32_t v = 0; v < count; v++) {
+        LLVMValueRef value = LLVMGetPoison(LLVMTypeOf(vectors[0]));
+        for (uint32_t from = 0; from < count; from++) {
+            for (uint32_t i = 0; i < width; i++) {
+                uint32_t at = v * width + i;
+                numbers[i] = LLVMConstInt(e->i32, at % count == from ? width + at / count : i, false);
+            }
+            value = LLVMBuildShuffleVector(e->builder, value, vectors[from], LLVMConstVector(numbers, width), "");
+        }
+        LLVMValueRef offset = weft_int(e, (int64_t)v * width);
+        LLVMValueRef to = LLVMBuildGEP2(e->builder, weft_memory_type(e, r->dtype), pointer, &offset, 1, "");
+        store_below(e, r, value, to, v * width);
+    }
+}
+
+/* The group of a store; `*out_dense`: it is a whole row, and the next one follows. */
+static bool find_store_group(weft_emitter *e, const weft_stage *stage, const weft_store *store, rows *r,
+                             bool *out_dense)
+{
+    int64_t before = 0, behind = 0;
+    *r = (rows){.dtype = e->kernel->buffers[store->buffer].dtype, .buffer = store->buffer};
+    r->count = group_of(e, r->dtype, store->index, 2, &r->step);
+    if (r->count == 0 || find_store(stage, store->buffer, store->index) == NULL) return false;
+    while (find_store(stage, r->buffer, after(e, store->index, -before - 1)) != NULL) before++;
+    while (find_store(stage, r->buffer, after(e, store->index, behind + 1)) != NULL) behind++;
+    *out_dense = before + behind + 1 == r->step && r->step < (int64_t)r->count;
+    if (!*out_dense) return find_group(e, store->index, before, behind, r);
+    r->count = (uint32_t)r->step;
+    r->first = after(e, store->index, -before);
+    return true;
+}
+
+/* Whether an earlier store was in the group. */
+static bool is_stored(weft_emitter *e, const weft_stage *stage, const weft_store *store, const rows *r)
+{
+    for (uint32_t i = 0; i < r->count; i++) {
+        const weft_store *other = find_store(stage, r->buffer, after(e, r->first, i));
+        rows of_other;
+        bool dense;
+        if (other < store && find_store_group(e, stage, other, &of_other, &dense) && of_other.first == r->first)
+            return true;
+    }
+    return false;
+}
+
+bool weft_rows_store(weft_emitter *e, const weft_stage *stage, const weft_store *store)
+{
+    rows r;
+    bool dense;
+    if (!find_store_group(e, stage, store, &r, &dense)) return false;
+    if (is_stored(e, stage, store, &r)) return true;
+    for (uint32_t part = 0; part < e->lane.parts; part++) {
+        if (dense) store_dense(e, stage, &r, part);
+        else store_segments(e, stage, &r, part);
+    }
+    return true;
+}

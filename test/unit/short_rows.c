@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions of short rows and scans of short and long ones: lanes across rows, along them and for extents that are not
+ * known give the same bits. */
+#include <math.h>
+#include <string.h>
+#include <weft/weft.h>
+#include "test/support.h"
+
+enum { ROWS = 53, MOST_ROW = 33, LONGEST = 100, FORMS = 5 };
+
+static weft_executor *wide, *narrow; /* for vectors of 64 bytes and of 32 */
+static int64_t numbers[ROWS * LONGEST];
+
+static int set_up(void **state)
+{
+    (void)state;
+    weft_machine machine = *weft_machine_host();
+    weft_executor_options options = {.threads = 2, .machine = &machine};
+    machine.vector_bytes = 64;
+    weft_test_ok(weft_executor_create_standard(&options, &wide));
+    machine.vector_bytes = 32;
+    weft_test_ok(weft_executor_create_standard(&options, &narrow));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    weft_executor_destroy(wide);
+    weft_executor_destroy(narrow);
+    return 0;
+}
+
+/* ---- programs ---- */
+
+static weft_tensor sum(weft_tensor x)
+{
+    return weft_reduce_sum(x, WEFT_INTS(1), false);
+}
+
+static weft_tensor product(weft_tensor x)
+{
+    return weft_reduce_prod(x, WEFT_INTS(1), true);
+}
+
+static weft_tensor greatest(weft_tensor x)
+{
+    return weft_reduce_max(x, WEFT_INTS(1), false);
+}
+
+static weft_tensor where_greatest(weft_tensor x)
+{
+    return weft_argmax(x, 1, false);
+}
+
+static weft_tensor sums_so_far(weft_tensor x)
+{
+    return weft_cumsum(x, 1, false, false);
+}
+
+static weft_tensor sums_from_behind(weft_tensor x)
+{
+    return weft_cumsum(x, 1, true, true);
+}
+
+static weft_tensor least_so_far(weft_tensor x)
+{
+    return weft_cummin(x, 1, false, false);
+}
+
+static weft_tensor recurrence(weft_tensor x)
+{
+    return weft_scan_linear(weft_flip(x, WEFT_INTS(1)), x, 1, false);
+}
+
+static weft_tensor sums_of_exponentials(weft_tensor x)
+{
+    return weft_cumsum(weft_exp(x), 1, true, false);
+}
+
+static weft_tensor norm(weft_tensor x)
+{
+    weft_tensor from_mean = weft_sub(x, weft_mean(x, WEFT_INTS(1), true));
+    return weft_mul(from_mean, weft_rsqrt(weft_mean(weft_mul(from_mean, from_mean), WEFT_INTS(1), true)));
+}
+
+static weft_tensor softmax(weft_tensor x)
+{
+    return weft_softmax(x, 1);
+}
+
+static weft_tensor products_of_rows(weft_tensor x)
+{
+    return weft_reduce_sum(weft_mul(x, weft_flip(x, WEFT_INTS(1))), WEFT_INTS(1), false);
+}
+
+typedef struct sample {
+    const char *name;
+    weft_tensor (*trace)(weft_tensor x);
+    weft_dtype dtype;
+    int64_t columns;
+    bool special; /* NaN and the like, and zeros of both signs */
+} sample;
+
+/* ---- runs ---- */
+
+static void fill(const sample *s)
+{
+    static const double specials[] = {-0.0, 0, INFINITY, -INFINITY, NAN, -0.0, 1e-40, -0.0};
+    for (int64_t i = 0; i < ROWS * s->columns; i++) {
+        double number = (double)(i * 7919 % 1009) / 300 - 1.5;
+        if (s->special && i / s->columns % 3 != 0) number = specials[i * 31 / 4 % 8];
+        if (s->special && i / s->columns % 3 == 2) number = -0.0;
+        switch (s->dtype) {
+        case WEFT_F32: ((float *)numbers)[i] = (float)number; break;
+        case WEFT_F64: ((double *)numbers)[i] = number; break;
+        case WEFT_I32: ((int32_t *)numbers)[i] = (int32_t)(i * 7919 % 1009); break;
+        default: numbers[i] = i * 7919 % 1009 - 500; break;
+        }
+    }
+}
+
+/* Form 0 has lanes along rows, 1 across; 2 knows the columns alone, 3 no extent; 4 is 3, specialised. */
+static weft_array *run(const sample *s, int form)
+{
+    weft_graph *graph;
+    weft_program *program;
+    weft_array *x, *y = NULL;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_extent rows = form < 2 ? weft_extent_of(ROWS) : weft_symbol(graph, "rows", 0, 100000);
+    weft_extent columns = form < 3 ? weft_extent_of(s->columns) : weft_symbol(graph, "columns", 1, 100000);
+    weft_tensor result = s->trace(weft_input(graph, "x", s->dtype, WEFT_SHAPE(rows, columns)));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &program));
+    weft_graph_destroy(graph);
+    weft_test_ok(
+        weft_array_wrap(NULL, s->dtype, 2, (const int64_t[]){ROWS, s->columns}, NULL, numbers, NULL, NULL, &x));
+    weft_run run = {.input_count = 1, .inputs = &x, .output_count = 1, .outputs = &y, .specialize = form == 4};
+    weft_test_ok(weft_executor_run(form == 0 ? narrow : wide, program, &run));
+    weft_array_release(x);
+    weft_program_release(program);
+    return y;
+}
+
+static bool is_same(const weft_array *a, const weft_array *b)
+{
+    weft_dtype dtype = weft_array_dtype(a);
+    for (int64_t i = 0; i < weft_array_count(a); i++) {
+        const char *x = (const char *)weft_array_data(a) + (size_t)i * weft_dtype_size(dtype);
+        const char *y = (const char *)weft_array_data(b) + (size_t)i * weft_dtype_size(dtype);
+        bool none = (dtype == WEFT_F32 && isnan(*(const float *)x) && isnan(*(const float *)y)) ||
+                    (dtype == WEFT_F64 && isnan(*(const double *)x) && isnan(*(const double *)y));
+        if (!none && memcmp(x, y, weft_dtype_size(dtype)) != 0) return false;
+    }
+    return true;
+}
+
+static void check(const sample *s)
+{
+    fill(s);
+    weft_array *wanted = run(s, 0);
+    for (int form = 1; form < FORMS; form++) {
+        weft_array *found = run(s, form);
+        if (!is_same(wanted, found))
+            fail_msg("%s of %d columns, dtype %s, form %d: other bits", s->name, (int)s->columns,
+                     weft_dtype_name(s->dtype), form);
+        weft_array_release(found);
+    }
+    weft_array_release(wanted);
+}
+
+static void test_lengths(void **state)
+{
+    (void)state;
+    static const sample samples[] = {
+        {"sum", sum, WEFT_F32, 0, false},
+        {"cumulative sum", sums_so_far, WEFT_F32, 0, false},
+        {"sum", sum, WEFT_F64, 0, true},
+        {"cumulative sum from behind", sums_from_behind, WEFT_F64, 0, false},
+        {"argmax", where_greatest, WEFT_F32, 0, true},
+    };
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        for (int64_t columns = 1; columns <= MOST_ROW; columns += columns < 12 ? 1 : 5) {
+            sample s = samples[i];
+            s.columns = columns;
+            check(&s);
+        }
+}
+
+static void test_operations(void **state)
+{
+    (void)state;
+    static const sample samples[] = {
+        {"sum", sum, WEFT_F32, 6, true},
+        {"sum", sum, WEFT_I32, 6, false},
+        {"sum", sum, WEFT_I64, 3, false},
+        {"product", product, WEFT_F32, 7, true},
+        {"product", product, WEFT_I64, 5, false},
+        {"maximum", greatest, WEFT_F32, 5, true},
+        {"maximum", greatest, WEFT_F64, 9, true},
+        {"maximum", greatest, WEFT_I32, 3, false},
+        {"argmax", where_greatest, WEFT_F64, 5, true},
+        {"argmax", where_greatest, WEFT_I64, 6, false},
+        {"cumulative minimum", least_so_far, WEFT_F32, 8, true},
+        {"cumulative minimum", least_so_far, WEFT_F64, 5, true},
+        {"cumulative minimum", least_so_far, WEFT_I32, 3, false},
+        {"cumulative sum", sums_so_far, WEFT_I64, 7, false},
+        {"cumulative sum", sums_so_far, WEFT_F32, 47, false},
+        {"cumulative sum", sums_so_far, WEFT_I32, 100, false},
+        {"cumulative sum from behind", sums_from_behind, WEFT_F32, 64, false},
+        {"cumulative minimum", least_so_far, WEFT_F32, 100, true},
+        {"cumulative minimum", least_so_far, WEFT_F64, 71, true},
+        {"recurrence", recurrence, WEFT_F32, 50, false},
+        {"recurrence", recurrence, WEFT_F64, 20, false},
+        {"cumulative sum of exponentials", sums_of_exponentials, WEFT_F32, 40, false},
+        {"norm", norm, WEFT_F32, 3, false},
+        {"norm", norm, WEFT_F32, 8, false},
+        {"norm", norm, WEFT_F64, 5, false},
+        {"softmax", softmax, WEFT_F32, 2, true},
+        {"softmax", softmax, WEFT_F32, 3, false},
+        {"softmax", softmax, WEFT_F32, 10, false},
+        {"softmax", softmax, WEFT_F32, 17, false},
+        {"softmax", softmax, WEFT_F64, 4, false},
+        {"products of rows", products_of_rows, WEFT_F32, 6, false},
+        {"products of rows", products_of_rows, WEFT_F64, 16, false},
+    };
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) check(&samples[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths), cmocka_unit_test(test_operations)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
