@@ -37,10 +37,13 @@
 #define FEW_TERMS_ALONG 24
 /* A copy that is this many times smaller than a result costs little in comparison. */
 #define LITTLE_BESIDE 6
-/* One that is no larger than the result pays from so many rows of A on, each of which rereads B, and so many terms.
- * Measured on Sapphire Rapids. */
+/* One that is no larger than the result, or half of it with AVX2, pays from so many rows of A on, each of which rereads
+ * B, and so many terms, more where products of a batch find their part of B in L1. Measured on Sapphire Rapids. */
 #define LEAST_COPY_ROWS 16
 #define LEAST_COPY_TERMS 5
+#define LEAST_COPY_TERMS_OF_BATCH 9
+/* Bytes of the vectors of AVX-512. */
+#define WIDEST_VECTOR 64
 /* An axis along which the library writes a result in its order. */
 #define LEAST_OWN_AXIS 16
 /* Results that are worth a kernel. */
@@ -133,11 +136,11 @@ static bool has_distant_columns(weft_space *space, const weft_node *dot)
  */
 static bool leaves_lanes(weft_space *space, const weft_node *dot, int64_t multiplications)
 {
-    enum { VECTOR_BYTES = 64, FEW_COLUMNS = 4, LARGE = 1 << 20 };
+    enum { FEW_COLUMNS = 4, LARGE = 1 << 20 };
     const double used = 0.9;
     size_t axis = weft_innermost_axis(space, dot->inputs[0]);
-    if (space->vector_bytes < VECTOR_BYTES || axis == SIZE_MAX || !weft_dot_is_contracted(dot, 0, axis)) return false;
-    int64_t columns = count_rows(space, dot, 1), lanes = VECTOR_BYTES / accumulator_size(dot), pair = 2 * lanes;
+    if (space->vector_bytes < WIDEST_VECTOR || axis == SIZE_MAX || !weft_dot_is_contracted(dot, 0, axis)) return false;
+    int64_t columns = count_rows(space, dot, 1), lanes = WIDEST_VECTOR / accumulator_size(dot), pair = 2 * lanes;
     if (columns <= FEW_COLUMNS) return true;
     double taken = (double)(columns / pair + (columns % pair != 0)) * (double)pair;
     return multiplications >= LARGE && columns > lanes && (double)columns < used * taken;
@@ -206,10 +209,11 @@ bool weft_product_copies_b(weft_space *space, uint32_t dot)
     weft_product_size size = weft_product_size_of(space, node);
     int64_t elements = weft_count_bound(space, weft_value_type(space->graph, node->inputs[1])->shape);
     bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, node->inputs[1].node)->op) == WEFT_OP_permute;
-    if (!is_permuted || !size.is_large || !size.along || elements > size.results) return false;
+    if (!is_permuted || !size.is_large || !size.along) return false;
     if (elements <= size.results / LITTLE_BESIDE) return true;
-    return size.terms >= LEAST_COPY_TERMS && count_rows(space, node, 0) >= LEAST_COPY_ROWS &&
-           !has_other_lanes(space, dot);
+    if (elements > size.results / WIDEST_VECTOR * space->vector_bytes) return false;
+    int64_t least_terms = size.batch > 1 ? LEAST_COPY_TERMS_OF_BATCH : LEAST_COPY_TERMS;
+    return size.terms >= least_terms && count_rows(space, node, 0) >= LEAST_COPY_ROWS && !has_other_lanes(space, dot);
 }
 
 /* Whether loops reread B with the batch along the lanes from near enough; the library packs it number by number. */
@@ -288,9 +292,8 @@ static bool has_packed_rows(weft_space *space, const weft_node *dot, int64_t ter
  * what loops save: of f64 with AVX-512, where there are enough of them. */
 static bool transposes_b(const weft_space *space, const weft_node *dot, int64_t multiplications)
 {
-    enum { VECTOR_BYTES = 64 };
     if (dot->types[0].dtype == WEFT_F32) return true;
-    return dot->types[0].dtype == WEFT_F64 && space->vector_bytes >= VECTOR_BYTES &&
+    return dot->types[0].dtype == WEFT_F64 && space->vector_bytes >= WIDEST_VECTOR &&
            multiplications > MOST_DOUBLES_ALONG_TERMS;
 }
 
