@@ -218,12 +218,24 @@ static bool lies_across(weft_expr_context *x, const product *p, size_t side)
     return !ends_densely(x, &p->k, side) && !ends_densely(x, side == 0 ? &p->m : &p->n, side);
 }
 
-/* Whether C is written in runs of so many elements along an axis that permuting it afterwards costs more than the seams
- * of tiles between runs, which each block of terms has. Measured on Sapphire Rapids. */
+/* Elements of C that follow each other along the last axes of a list, as far as is known. */
+static int64_t run_of_result(weft_expr_context *x, const axis_list *list)
+{
+    int64_t run = 1;
+    for (uint32_t i = list->count; i-- > 0;) {
+        const product_axis *axis = &list->items[i];
+        run = weft_multiply_bound(run, short_extent(x, axis));
+        if (i == 0 || axis[-1].strides[2] != weft_expr_mul(x, axis->strides[2], axis->extents[2])) break;
+    }
+    return run;
+}
+
+/* Whether C is written in runs of so many elements along the axes of one side that permuting it afterwards costs more
+ * than the seams of tiles between runs, which each block of terms has. Measured on Sapphire Rapids. */
 static bool has_long_runs(weft_expr_context *x, const product *p, const axis_list *list)
 {
     enum { LONG = 64, MEDIUM = 32, MANY_TERMS = 100 };
-    int64_t run = short_extent(x, &list->items[list->count - 1]), terms = 1;
+    int64_t run = run_of_result(x, list), terms = 1;
     for (uint32_t i = 0; i < p->k.count; i++) terms = weft_multiply_bound(terms, short_extent(x, &p->k.items[i]));
     return ends_densely(x, list, 2) && (run >= LONG || (run >= MEDIUM && terms < MANY_TERMS));
 }
