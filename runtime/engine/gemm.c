@@ -511,14 +511,16 @@ struct mirrored {
     weft_gemm_transpose *transpose;
 };
 
-/* Elements of a part beyond the diagonal become those across it, one by one. Inlined with a constant size. */
-static inline __attribute__((always_inline)) void copy_elements(const struct mirrored *m, const int64_t *begin,
-                                                                const int64_t *end, size_t size)
+/* Elements of a part beyond the diagonal become those across it, one by one. */
+static void copy_elements(const struct mirrored *m, const int64_t *begin, const int64_t *end)
 {
     for (int64_t i = begin[0]; i < end[0]; i++) {
         char *to = m->c + i * m->left + begin[1] * m->right;
         const char *from = m->c + i * m->right + begin[1] * m->left;
-        for (int64_t j = begin[1]; j < end[1] && j < i; j++, to += m->right, from += m->left) memcpy(to, from, size);
+        for (int64_t j = begin[1]; j < end[1] && j < i; j++, to += m->right, from += m->left) {
+            if (m->size == sizeof(float)) memcpy(to, from, sizeof(float));
+            else memcpy(to, from, sizeof(double));
+        }
     }
 }
 
@@ -527,8 +529,7 @@ static void copy_part(const struct mirrored *m, const int64_t *begin, const int6
 {
     bool along = m->right == m->size;
     if (!along && m->left != m->size) {
-        if (m->size == sizeof(float)) copy_elements(m, begin, end, sizeof(float));
-        else copy_elements(m, begin, end, sizeof(double));
+        copy_elements(m, begin, end);
         return;
     }
     ptrdiff_t offsets[SQUARE];
@@ -547,8 +548,7 @@ static void copy_strip(const struct mirrored *m, int64_t first, int64_t last)
     for (int64_t i = first; i < last; i += PART) {
         const int64_t on[] = {i, i}, end[] = {i + PART < last ? i + PART : last, i + PART};
         if (i > first) copy_part(m, (const int64_t[]){i, first}, (const int64_t[]){end[0], i});
-        if (m->size == sizeof(float)) copy_elements(m, on, end, sizeof(float));
-        else copy_elements(m, on, end, sizeof(double));
+        copy_elements(m, on, end);
     }
 }
 
