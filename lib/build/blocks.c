@@ -279,7 +279,8 @@ static weft_status *write_there(variant_builder *body, weft_carried *carried, ui
                                 uint32_t memory)
 {
     uint32_t source = body->buffers[memory], kept = begun_as(body, carried, source);
-    bool is_own = body->variant->buffers[source].kind == WEFT_BUFFER_TEMPORARY;
+    bool is_computed = body->fusion->roles[body->memories[memory].value.node] > WEFT_ROLE_LEAF;
+    bool is_own = is_computed && body->variant->buffers[source].kind == WEFT_BUFFER_TEMPORARY;
     bool is_kept = kept < body->compiled->output_count && can_be_kept(body, &carried[kept], b);
     if (!is_own && !is_kept) return NULL;
     uint32_t from = is_own ? weft_builder_first_use(body, source) : 0;

@@ -27,6 +27,7 @@ typedef struct planned_step {
     struct variant_builder *parts[2]; /* the second may be NULL */
     weft_region_step region;          /* except for the sizes of its parts */
     weft_carried *carried;            /* of `region` */
+    weft_block_alias *blocks;
     uint32_t *buffers;
     size_t buffer_count;
 } planned_step;

@@ -241,9 +241,14 @@ static bool can_move(const variant_builder *builder, uint32_t number)
     return !weft_builder_reads_after(builder, number, builder->buffers[step->source]);
 }
 
-static void replace_in_step(planned_step *step, uint32_t from, uint32_t to)
+static void replace_in_step(variant_builder *builder, planned_step *step, uint32_t from, uint32_t to)
 {
     if (step->kind != WEFT_STEP_REGION) return;
+    for (size_t i = 0; i < step->region.block_count; i++) {
+        if (step->blocks[i].whole != from) continue;
+        step->blocks[i].whole = to;
+        builder->variant->buffers[step->blocks[i].buffer].part_of = to + 1;
+    }
     if (step->region.scalar == from) step->region.scalar = to;
     for (size_t b = 0; b < step->buffer_count; b++)
         if (step->buffers[b] == from) step->buffers[b] = to;
@@ -261,7 +266,7 @@ void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32
 {
     for (uint32_t m = 0; m < builder->memory_count; m++)
         if (builder->buffers[m] == from) builder->buffers[m] = to;
-    for (uint32_t s = 0; s < builder->step_count; s++) replace_in_step(&builder->steps[s], from, to);
+    for (uint32_t s = 0; s < builder->step_count; s++) replace_in_step(builder, &builder->steps[s], from, to);
 }
 
 void weft_builder_drop_copies(variant_builder *builder)

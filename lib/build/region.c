@@ -167,7 +167,7 @@ static weft_status *find_updated(region_plan *plan, variant_builder *body)
         weft_builder_begin_updated(body, carried->current, carried->next);
         WEFT_TRY(weft_builder_write_block(body, plan->carried, i));
     }
-    plan->step.region.blocks = body->blocks;
+    plan->step.region.blocks = plan->step.blocks = body->blocks;
     plan->step.region.block_count = body->block_count;
     return NULL;
 }
