@@ -214,6 +214,23 @@ static void take_in(const chain_finder *f, chain *c, size_t number)
     else *c = before;
 }
 
+/* What a block of an array is a block of. */
+static const weft_buffer *whole_of(const weft_variant *variant, uint32_t number)
+{
+    const weft_buffer *buffer = &variant->buffers[number];
+    while (buffer->kind == WEFT_BUFFER_ALIAS && buffer->part_of > 0) buffer = &variant->buffers[buffer->part_of - 1];
+    return buffer;
+}
+
+/* Whether the step uses the buffer, or what it is a block of, or another block of that. */
+static bool touches(const chain_finder *f, const weft_step *step, uint32_t buffer)
+{
+    const weft_buffer *whole = whole_of(f->variant, buffer);
+    for (size_t i = 0; i < step->buffer_count; i++)
+        if (whole_of(f->variant, step->buffers[i]) == whole) return true;
+    return false;
+}
+
 /* Whether step `number`, which is no member, may run before the first one. */
 static bool can_hoist(const chain_finder *f, const chain *c, size_t number)
 {
@@ -223,7 +240,7 @@ static bool can_hoist(const chain_finder *f, const chain *c, size_t number)
     if (f->variant->buffers[written].kind != WEFT_BUFFER_TEMPORARY) return false;
     for (size_t i = 0; i < c->count; i++) {
         const weft_step *member = &f->variant->steps[c->members[i]];
-        if (uses_in(step, written_by(member)) > 0) return false;
+        if (touches(f, step, written_by(member))) return false;
         if (c->members[i] < number && uses_in(member, written) > 0) return false; /* it updates it in place */
     }
     return true;
@@ -262,14 +279,6 @@ static void hoist_others(const chain_finder *f, chain *c)
         f->kernels[to] = kernel;
         c->members[i] = to;
     }
-}
-
-/* What a block of an array is a block of. */
-static const weft_buffer *whole_of(const weft_variant *variant, uint32_t number)
-{
-    const weft_buffer *buffer = &variant->buffers[number];
-    while (buffer->kind == WEFT_BUFFER_ALIAS && buffer->part_of > 0) buffer = &variant->buffers[buffer->part_of - 1];
-    return buffer;
 }
 
 /* The buffer whose memory an output may have: that of the input it may share; otherwise its own. Blocks may have memory
