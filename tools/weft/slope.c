@@ -12,7 +12,7 @@
 enum {
     ATTEMPTS = 9,
     NAME_SIZE = 64,
-    ROUNDINGS = 32 /* so many times what rounding does to values may be in what is compared */
+    ROUNDINGS = 32 /* so many times what rounding does to differences may be in what is compared */
 };
 
 /* Where points are drawn from, in turn: on both sides of the kinks at 0, and inside the domains of log and asin, and of
@@ -314,7 +314,7 @@ static void compare_vjp(const weft_slope_check *check, const level *l, const wef
     double scale = 0, tolerance = fmin(0.1, 1e5 * check->rounding), noise = find_noise(check, l->sizes[output]);
     for (size_t i = 0; i < size; i++) {
         scale += fabs(cotangent[i] * jvp[i]);
-        noise += ROUNDINGS * fabs(cotangent[i]) * l->found.roundings[start + i];
+        noise += fabs(cotangent[i]) * find_floor(l, start + i);
     }
     for (size_t i = 0; i < x->size; i++) scale += fabs(vjp[i] * x->direction[i]);
     double difference = fabs(left - right);
