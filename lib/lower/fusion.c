@@ -353,13 +353,15 @@ static bool is_view(const weft_node *node)
     return weft_op_id_of(node->op) == WEFT_OP_permute || weft_op_id_of(node->op) == WEFT_OP_reshape;
 }
 
-/* Whether `reader` takes what it reads from any order of axes in memory. */
+/* Whether `reader` takes what it reads from any order of axes in memory; loops of products count on their own. */
 static bool reads_any_order(const weft_fusion *fusion, uint32_t reader)
 {
     const weft_node *node = weft_graph_node(fusion->compiled->graph, reader);
     weft_op_class class = node->op->op_class;
     if (is_view(node)) return fusion->roles[reader] == WEFT_ROLE_KERNEL;
-    return class == WEFT_CLASS_ELEMENTWISE || class == WEFT_CLASS_REDUCE || weft_op_id_of(node->op) == WEFT_OP_dot;
+    if (weft_op_id_of(node->op) == WEFT_OP_dot)
+        return fusion->roles[reader] == WEFT_ROLE_GEMM || weft_fusion_is_permuted(fusion, reader);
+    return class == WEFT_CLASS_ELEMENTWISE || class == WEFT_CLASS_REDUCE;
 }
 
 /* The permute of a product that the kernel of node `n` stores, as it is or reshaped; 0: it does something else. */
