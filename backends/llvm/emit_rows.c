@@ -177,19 +177,28 @@ static const weft_store *find_store(const weft_stage *stage, uint32_t buffer, we
     return NULL;
 }
 
-static LLVMValueRef stored_value(weft_emitter *e, const weft_stage *stage, const rows *r, int64_t number, uint32_t part)
+/* The vectors of a group, as memory is to have them; false when out of memory. */
+static bool find_stored(weft_emitter *e, const weft_stage *stage, const rows *r, uint32_t part,
+                        LLVMValueRef *out_vectors)
 {
-    const weft_store *store = find_store(stage, r->buffer, after(e, r->first, number));
-    LLVMValueRef value = weft_value_part(e, &e->values[store->value], part, true);
-    weft_scope_move(e, weft_scope_top(e));
-    return weft_to_memory(e, r->dtype, value);
+    for (uint32_t i = 0; i < r->count; i++) {
+        const weft_store *store = find_store(stage, r->buffer, after(e, r->first, i));
+        if (store == NULL) {
+            weft_emitter_fail(e, weft_status_out_of_memory());
+            return false;
+        }
+        LLVMValueRef value = weft_value_part(e, &e->values[store->value], part, true);
+        weft_scope_move(e, weft_scope_top(e));
+        out_vectors[i] = weft_to_memory(e, r->dtype, value);
+    }
+    return true;
 }
 
 /* A segment of each row, the first one last: a lane that is masked off stores to a row that is stored again. */
 static void store_segments(weft_emitter *e, const weft_stage *stage, const rows *r, uint32_t part)
 {
     LLVMValueRef vectors[MOST_GROUP], pointer = pointer_to(e, r, weft_scope_top(e), part);
-    for (uint32_t i = 0; i < r->count; i++) vectors[i] = stored_value(e, stage, r, i, part);
+    if (!find_stored(e, stage, r, part, vectors)) return;
     weft_rows_transpose(e, r->dtype, r->count, vectors);
     for (uint32_t lane = e->lane.width; lane-- > 0;) {
         LLVMValueRef segment =
@@ -218,7 +227,7 @@ static void store_dense(weft_emitter *e, const weft_stage *stage, const rows *r,
 {
     uint32_t width = e->lane.width, count = r->count;
     LLVMValueRef vectors[MOST_GROUP], numbers[WEFT_MAX_WIDTH], pointer = pointer_to(e, r, weft_scope_top(e), part);
-    for (uint32_t i = 0; i < count; i++) vectors[i] = stored_value(e, stage, r, i, part);
+    if (!find_stored(e, stage, r, part, vectors)) return;
     for (uint32_t v = 0; v < count; v++) {
         LLVMValueRef value = LLVMGetPoison(LLVMTypeOf(vectors[0]));
         for (uint32_t from = 0; from < count; from++) {
@@ -258,7 +267,8 @@ static bool is_stored(weft_emitter *e, const weft_stage *stage, const weft_store
         const weft_store *other = find_store(stage, r->buffer, after(e, r->first, i));
         rows of_other;
         bool dense;
-        if (other < store && find_store_group(e, stage, other, &of_other, &dense) && of_other.first == r->first)
+        if (other != NULL && other < store && find_store_group(e, stage, other, &of_other, &dense) &&
+            of_other.first == r->first)
             return true;
     }
     return false;

@@ -162,7 +162,9 @@ static weft_status *add_inst(flat *f, const flat_stage *s, uint32_t point, weft_
     inst.position = at_point(f, s, point, inst.position);
     WEFT_TRY(all_at_point(f, s, point, inst.predicate_count, &inst.predicates));
     bool written = inst.op == WEFT_SCALAR_load && f->kernel->buffers[inst.buffer].written;
-    if (written) f->ids[id] = find_store(f, inst.buffer, inst.index)->value;
+    const weft_store *stored = written ? find_store(f, inst.buffer, inst.index) : NULL;
+    if (written && stored == NULL) return weft_kernel_expr_failure(f->kernel);
+    if (written) f->ids[id] = stored->value;
     else if (inst.op == WEFT_SCALAR_result || inst.op == WEFT_SCALAR_running)
         f->ids[id] = f->results[inst.buffer * WEFT_MAX_COMPONENTS + inst.number];
     else f->ids[id] = weft_inst_list_add(&f->list, &inst);
