@@ -17,9 +17,9 @@ import numpy
 SIZES = [1, 2, 5, 9, 33]
 DTYPES = ["f16", "bf16", "f32", "f64", "c64", "c128"]
 # Products with n rows, columns, terms and batches, with operands along and across memory, in blocks of terms and in one;
-# what is computed before and after them; reductions over n.
+# what is computed before and after them; reductions over n, and scans, also of many rows.
 SHAPES = {"x": "n, 300", "w": "300, 24", "v": "24, 300", "t": "300, n", "q": "n, 40", "k": "n, 40", "b": "24", "u": "24, 10",
-          "p": "n, 3, 20", "r": "n, 20, 16", "s": "7, n, 12", "h": "7, 12, n"}
+          "p": "n, 3, 20", "r": "n, 20, 16", "s": "7, n, 12", "h": "7, 12, n", "l": "70, n"}
 
 
 def dot(a, b, contract_a, contract_b, batch_a="", batch_b=""):
@@ -47,6 +47,8 @@ OPS = {
     "ready": dot("square", "k", 1, 0),
     "sums": "reduce_sum(%biased) {axes = [0]}",
     "all": "reduce_sum(%square) {axes = [0, 1]}",
+    "short": "reduce_sum(%l) {axes = [1]}",
+    "scanned": "scan_sum(%l) {axis = 1, reverse = false, exclusive = false}",
 }
 
 # An update in place, beside a product that reads what it changes: decided by its own size, one row would be a part of the
