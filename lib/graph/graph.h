@@ -205,12 +205,23 @@ static inline const weft_type *weft_value_type(const weft_graph *graph, weft_val
 /* Most operands of concats that one kernel selects from: each element asks all of them. Longer concats are materialised
  * in groups. */
 #define WEFT_MOST_JOINED 8
+/* Unless they are rows of so many elements, which are stored side by side (lib/schedule/interleave.c). */
+#define WEFT_LONGEST_ROW 16
 
 static inline bool weft_ints_contain(weft_ints list, size_t value)
 {
     size_t i = 0;
     while (i < list.count && list.items[i] != (int64_t)value) i++;
     return i < list.count;
+}
+
+/* Whether a concat makes short rows of its operands. */
+static inline bool weft_node_makes_rows(const weft_node *node)
+{
+    weft_shape shape = node->types[0].shape;
+    int64_t extent;
+    return (size_t)node->attrs[0].integer + 1 == shape.rank &&
+           weft_extent_is_static(shape.extents[shape.rank - 1], &extent) && extent <= WEFT_LONGEST_ROW;
 }
 
 /* The axes of operand 0 that a reduction or dot reduces. */

@@ -32,9 +32,10 @@ static void cut_joins(const weft_graph *graph, const uint8_t *live, uint8_t *mat
             if (count > most) most = count;
             sum += count;
         }
-        for (uint32_t i = 0; i < node->input_count && joins && sum > WEFT_MOST_JOINED; i++)
+        bool is_long = joins && sum > WEFT_MOST_JOINED && !weft_node_makes_rows(node);
+        for (uint32_t i = 0; i < node->input_count && is_long; i++)
             if (joined[node->inputs[i].node] > 1) materialized[node->inputs[i].node] = 1;
-        if (joins) most = sum > WEFT_MOST_JOINED ? node->input_count : sum;
+        if (joins) most = is_long ? node->input_count : sum;
         joined[n] = most < UINT8_MAX ? (uint8_t)most : UINT8_MAX;
     }
 }

@@ -177,7 +177,7 @@ static weft_tensor split_concat(const weft_rewrite_site *site)
     size_t left = site->inputs.count, size = (left - 1) / WEFT_MOST_JOINED + 1, count = 0;
     const weft_tensor *operands = site->inputs.items;
     int64_t axis = site->node->attrs[0].integer;
-    if (left <= WEFT_MOST_JOINED) return weft_site_leave();
+    if (left <= WEFT_MOST_JOINED || weft_node_makes_rows(site->node)) return weft_site_leave();
     if (size < WEFT_MOST_JOINED) size = WEFT_MOST_JOINED;
     for (; left > 0; left -= size, operands += size) {
         if (size > left) size = left;

@@ -173,10 +173,11 @@ static void bind_lanes(const weft_move *move, const place *at)
     range->unroll = move->unroll;
 }
 
-/* ---- seams, periods, sweeps ---- */
+/* ---- seams, rows, periods, sweeps ---- */
 
 static const char *refuse_cut(const weft_kernel *kernel, const weft_move *move)
 {
+    if (move->kind == WEFT_MOVE_INTERLEAVE) return NULL;
     if (move->kind == WEFT_MOVE_FLATTEN) return weft_kernel_flatten_refusal(kernel);
     if (move->kind == WEFT_MOVE_SCAN) {
         const char *reason = refuse_vectors(kernel, move);
@@ -200,6 +201,13 @@ static weft_status *cut_at_seams(weft_kernel *kernel, const weft_move *move)
     return nothing_to_do(done, "no predicate changes along the last outer range, or too many do");
 }
 
+static weft_status *interleave(weft_kernel *kernel)
+{
+    bool done;
+    WEFT_TRY(weft_kernel_interleave(kernel, &done));
+    return nothing_to_do(done, "the last outer range is no short row along which predicates change");
+}
+
 static weft_status *cut_periods(weft_kernel *kernel, const weft_move *move)
 {
     bool done;
@@ -214,8 +222,8 @@ enum { MOST_RANGES = 2 * WEFT_MAX_RANK };
 
 static bool is_of_all(weft_move_kind kind)
 {
-    return kind == WEFT_MOVE_TILE || kind == WEFT_MOVE_SEAMS || kind == WEFT_MOVE_PERIODS || kind == WEFT_MOVE_SWEEP ||
-           kind == WEFT_MOVE_FLATTEN || kind == WEFT_MOVE_SCAN;
+    return kind == WEFT_MOVE_TILE || kind == WEFT_MOVE_SEAMS || kind == WEFT_MOVE_INTERLEAVE ||
+           kind == WEFT_MOVE_PERIODS || kind == WEFT_MOVE_SWEEP || kind == WEFT_MOVE_FLATTEN || kind == WEFT_MOVE_SCAN;
 }
 
 static bool is_of_outer(weft_move_kind kind)
@@ -267,6 +275,7 @@ weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move)
     case WEFT_MOVE_LANES: bind_lanes(move, &at); return NULL;
     case WEFT_MOVE_TRANSPOSE: return weft_kernel_transpose(kernel, move->range, move->width, move->unroll);
     case WEFT_MOVE_SEAMS: return cut_at_seams(kernel, move);
+    case WEFT_MOVE_INTERLEAVE: return interleave(kernel);
     case WEFT_MOVE_PERIODS: return cut_periods(kernel, move);
     case WEFT_MOVE_FLATTEN: return weft_kernel_flatten(kernel);
     case WEFT_MOVE_SCAN: return weft_kernel_scan(kernel, move->width, move->unroll);

@@ -20,6 +20,8 @@
  *    computed along the last from there.
  *  - `seams 8192`: the last outer range, cut into tiles of 8192 elements and where predicates change, is in stages in
  *    which these are known; outer ranges that only predicates keep apart are fused before.
+ *  - `interleave`: the last outer range, a row of a few elements along which predicates change, becomes stores side by
+ *    side, in which they are known.
  *  - `periods 8 8192`: the last outer range, cut into tiles and periods of addresses, for vectors of 8 lanes, is in
  *    stages.
  *  - `flatten`: the points of all inner ranges, which are known to be few, become instructions of one stage, with the
@@ -44,6 +46,7 @@ typedef enum weft_move_kind {
     WEFT_MOVE_LANES,
     WEFT_MOVE_TRANSPOSE,
     WEFT_MOVE_SEAMS,
+    WEFT_MOVE_INTERLEAVE,
     WEFT_MOVE_PERIODS,
     WEFT_MOVE_SWEEP,
     WEFT_MOVE_FLATTEN,

@@ -487,17 +487,47 @@ static weft_status *fuse_ranges(const chooser *c)
     return NULL;
 }
 
+/* A short row becomes stores side by side, if the range before it fills vectors. */
+static weft_status *interleave(const chooser *c, uint32_t width, bool *out_done)
+{
+    weft_kernel *kernel = c->kernel;
+    int64_t least, most;
+    *out_done = false;
+    if (kernel->range_count < 2) return NULL;
+    weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 2].extent, &least, &most);
+    if (most < width) return NULL;
+    explain(c, "predicates change along short rows");
+    WEFT_TRY(weft_kernel_interleave(kernel, out_done));
+    WEFT_TRY(record(c, *out_done, (weft_move){.kind = WEFT_MOVE_INTERLEAVE}));
+    return *out_done ? fuse_ranges(c) : NULL;
+}
+
+/* Lanes along the rows, in tiles that have as many elements as others. */
+static weft_status *bind_interleaved(const chooser *c, uint32_t width)
+{
+    weft_kernel *kernel = c->kernel;
+    const weft_stage *stage = &kernel->stages[0];
+    const weft_range *rows = &kernel->ranges[kernel->range_count - 1];
+    int64_t tile = TILE / TILE_ROUND / stage->store_count * TILE_ROUND;
+    uint32_t unroll = body_of(kernel, stage, rows->variable) + stage->store_count <= MEDIUM_BODY ? 2 : 1;
+    unroll = limit_unroll(kernel, unroll, rows->extent, width);
+    WEFT_TRY(split_last(c, tile < TILE_ROUND ? TILE_ROUND : tile));
+    return bind_lanes(c, kernel->range_count - 1, width, unroll);
+}
+
 /* Moves the last range into stages where predicates change or addresses have periods, and fuses what is left. */
-static weft_status *cut(const chooser *c, uint32_t width, int64_t tile, bool *out_cut)
+static weft_status *cut(const chooser *c, uint32_t width, int64_t tile, bool *out_cut, bool *out_interleaved)
 {
     bool cuts = c->machine->device == WEFT_DEVICE_CPU && c->wanted->form == WEFT_FORM_ANY;
-    *out_cut = false;
+    *out_cut = *out_interleaved = false;
     if (c->wanted->tile != 0) tile = c->wanted->tile;
     explain(c, "predicates change along the last range");
     if (cuts) WEFT_TRY(weft_kernel_cut_at_seams(c->kernel, c->machine, width, tile, out_cut));
     WEFT_TRY(record(c, *out_cut, (weft_move){.kind = WEFT_MOVE_SEAMS, .factor = tile}));
     WEFT_TRY(fuse_ranges(c));
     if (!cuts || *out_cut) return NULL;
+    WEFT_TRY(interleave(c, width, out_interleaved));
+    if (*out_interleaved) return NULL;
     explain(c, "addresses have a period along the last range");
     WEFT_TRY(weft_kernel_cut_periods(c->kernel, width, tile, out_cut));
     return record(c, *out_cut, (weft_move){.kind = WEFT_MOVE_PERIODS, .width = width, .factor = tile});
@@ -507,10 +537,14 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
                                   weft_schedule *out_schedule)
 {
     const chooser c = {kernel, machine, wanted, out_schedule};
-    bool gpu = machine->device != WEFT_DEVICE_CPU, is_cut;
+    bool gpu = machine->device != WEFT_DEVICE_CPU, is_cut, is_interleaved;
     uint32_t width = gpu ? 1 : wanted_or(wanted->width, vector_width(kernel, machine));
     int64_t tile = tile_of(kernel);
-    WEFT_TRY(cut(&c, width, tile, &is_cut));
+    WEFT_TRY(cut(&c, width, tile, &is_cut, &is_interleaved));
+    if (is_interleaved) {
+        WEFT_TRY(bind_interleaved(&c, width));
+        return weft_schedule_close(kernel, machine);
+    }
     if (!is_cut)
         explain(&c,
                 gpu ? "points are threads of the grid" : "rows run in order, which differ in length, or are scanned");

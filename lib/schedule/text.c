@@ -11,8 +11,8 @@ static const char *const names[] = {
     [WEFT_MOVE_JAM] = "jam",         [WEFT_MOVE_LANES] = "lanes",
     [WEFT_MOVE_TILE] = "tile",       [WEFT_MOVE_TRANSPOSE] = "transpose",
     [WEFT_MOVE_SEAMS] = "seams",     [WEFT_MOVE_PERIODS] = "periods",
-    [WEFT_MOVE_SWEEP] = "sweep",     [WEFT_MOVE_FLATTEN] = "flatten",
-    [WEFT_MOVE_SCAN] = "scan",
+    [WEFT_MOVE_SWEEP] = "sweep",     [WEFT_MOVE_INTERLEAVE] = "interleave",
+    [WEFT_MOVE_FLATTEN] = "flatten", [WEFT_MOVE_SCAN] = "scan",
 };
 
 /* ---- printing ---- */
@@ -60,6 +60,7 @@ void weft_move_print(const weft_move *move, weft_bytes *out_text)
     case WEFT_MOVE_TRANSPOSE:
         weft_bytes_print(out_text, " i%" PRIu32 " %" PRIu32 " x %" PRIu32, move->range, move->width, move->unroll);
         break;
+    case WEFT_MOVE_INTERLEAVE: break;
     case WEFT_MOVE_SEAMS: weft_bytes_print(out_text, " %" PRId64, move->factor); break;
     case WEFT_MOVE_PERIODS:
     case WEFT_MOVE_SWEEP: weft_bytes_print(out_text, " %" PRIu32 " %" PRId64, move->width, move->factor); break;
@@ -202,11 +203,13 @@ static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *m
     while (kind < sizeof names / sizeof *names && !weft_lexer_at(lexer, names[kind])) kind++;
     if (kind == sizeof names / sizeof *names)
         return weft_lexer_unexpected(
-            lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, periods, sweep, flatten, scan or tile");
+            lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, interleave, periods, sweep, flatten, scan or "
+                   "tile");
     weft_lexer_advance(lexer);
     *move = (weft_move){.kind = (weft_move_kind)kind};
     switch (move->kind) {
     case WEFT_MOVE_TILE: return take_tile(lexer, arena, move);
+    case WEFT_MOVE_INTERLEAVE:
     case WEFT_MOVE_FLATTEN: return NULL;
     case WEFT_MOVE_SCAN: return take_vectors(lexer, move);
     case WEFT_MOVE_PERIODS:

@@ -14,6 +14,13 @@ weft_status *weft_kernel_cut_at_seams(weft_kernel *kernel, const weft_machine *m
                                       bool *out_cut) WEFT_MUST_USE;
 
 /*
+ * Stacks (interleave.c). The last range, a row of a few elements, becomes stores side by side, in each of which all
+ * predicates are known; not done (false) where no predicate changes along it, and for kernels of other forms than one
+ * stage without inner ranges.
+ */
+weft_status *weft_kernel_interleave(weft_kernel *kernel, bool *out_done) WEFT_MUST_USE;
+
+/*
  * Repeats, tiles (periods.c). Cuts the last range into periods of the addresses and moves it into the stage, where no
  * vector would have a step; not done (false) where all have one. Only for kernels of one stage without inner ranges.
  */

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/loop/inst.h"
+#include "lib/schedule/ranges.h"
+#include "lib/schedule/transform.h"
+
+/*
+ * What a stack along the last axis reads is behind predicates that change from element to element of short rows: each
+ * lane would compute all operands and select one. So the last range becomes stores side by side, one for each element
+ * of a row, in each of which all predicates are known; the lanes go along the rows. The code generator interleaves what
+ * such stores store in registers.
+ */
+
+/* Elements of a row, and instructions of all. */
+#define LONGEST_ROW 16
+#define MOST_INSTRUCTIONS 400
+
+typedef struct row {
+    weft_kernel *kernel;
+    weft_range along; /* the last range */
+    int64_t length;
+    weft_inst_list list;
+    bool fits;
+} row;
+
+static bool any_uses(const row *r, uint32_t count, const weft_expr *predicates)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (weft_expr_uses(r->kernel->exprs, predicates[i], r->along.variable)) return true;
+    return false;
+}
+
+/* Whether rows follow each other in what is stored. */
+static bool stores_rows(const row *r)
+{
+    weft_kernel *kernel = r->kernel;
+    weft_expr_context *x = kernel->exprs;
+    weft_expr before = kernel->ranges[kernel->range_count - 2].variable, step, rest;
+    const weft_stage *stage = &kernel->stages[0];
+    for (uint32_t i = 0; i < stage->store_count; i++) {
+        const weft_store *store = &stage->stores[i];
+        if (store->is_indirect || store->predicate_count != 0) return false;
+        if (!weft_expr_affine(x, store->index, r->along.variable, &step, &rest)) return false;
+        if (step != weft_expr_constant(x, 1)) return false;
+        if (!weft_expr_affine(x, store->index, before, &step, &rest)) return false;
+        if (step != weft_expr_constant(x, r->length)) return false;
+    }
+    return true;
+}
+
+/* Kernels of one stage whose points meet nowhere, with predicates that change along a short last range. */
+static bool find_row(row *r)
+{
+    const weft_kernel *kernel = r->kernel;
+    if (kernel->stage_count != 1 || kernel->range_count < 2) return false;
+    if (kernel->stages[0].range_count != 0 || kernel->stages[0].accumulator_count != 0) return false;
+    r->along = kernel->ranges[kernel->range_count - 1];
+    if (!weft_expr_is_constant(kernel->exprs, r->along.extent, &r->length)) return false;
+    if (r->length < 2 || r->length > LONGEST_ROW || !stores_rows(r)) return false;
+    for (uint32_t i = 0; i < kernel->inst_count; i++)
+        if (any_uses(r, kernel->insts[i].predicate_count, kernel->insts[i].predicates)) return true;
+    return false;
+}
+
+static weft_expr at_element(row *r, weft_expr e, int64_t element)
+{
+    weft_expr value = weft_expr_constant(r->kernel->exprs, element);
+    return e == WEFT_EXPR_NONE ? e : weft_expr_substitute(r->kernel->exprs, e, 1, &r->along.variable, &value);
+}
+
+/* Drops predicates that hold at the element; whether none of them fails there. Those that change along the row must be
+ * known. */
+static bool settle(row *r, weft_inst *inst, int64_t element)
+{
+    weft_expr_context *x = r->kernel->exprs;
+    if (inst->predicate_count == 0) return true;
+    bool changes = any_uses(r, inst->predicate_count, inst->predicates);
+    weft_expr *left = weft_arena_copy(&r->kernel->arena, inst->predicates, inst->predicate_count * sizeof *left);
+    uint32_t kept = 0;
+    bool holds = true;
+    r->list.failed |= left == NULL;
+    for (uint32_t i = 0; i < inst->predicate_count && left != NULL; i++) {
+        weft_expr p = at_element(r, left[i], element);
+        if (p == WEFT_EXPR_NONE || weft_expr_always_nonnegative(x, p)) continue;
+        holds = holds && !weft_expr_always_nonnegative(x, weft_expr_sub(x, weft_expr_constant(x, -1), p));
+        left[kept++] = p;
+    }
+    r->fits &= kept == 0 || !holds || !changes;
+    inst->predicate_count = kept;
+    inst->predicates = kept == 0 ? NULL : left;
+    return holds;
+}
+
+static bool is_truth(const row *r, weft_inst_id id, bool value)
+{
+    const weft_inst *inst = &r->list.items[id];
+    return inst->op == WEFT_SCALAR_const && inst->dtype == WEFT_BOOL && inst->bits == value;
+}
+
+/* The instruction at an element of the row. */
+static weft_inst_id add_inst(row *r, weft_inst inst, int64_t element, const weft_inst_id *number)
+{
+    for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = number[inst.args[a]];
+    bool holds = settle(r, &inst, element);
+    if (inst.op == WEFT_SCALAR_inside && (!holds || inst.predicate_count == 0))
+        return weft_inst_list_constant(&r->list, WEFT_BOOL, holds);
+    bool is_complex = weft_dtype_info_of(inst.dtype)->kind == WEFT_KIND_COMPLEX;
+    if (!holds && !is_complex) return weft_inst_list_constant(&r->list, inst.dtype, 0);
+    if (inst.op == WEFT_SCALAR_select && is_truth(r, inst.args[0], true)) return inst.args[1];
+    if (inst.op == WEFT_SCALAR_select && is_truth(r, inst.args[0], false)) return inst.args[2];
+    inst.index = at_element(r, inst.index, element);
+    inst.position = at_element(r, inst.position, element);
+    return weft_inst_list_add(&r->list, &inst);
+}
+
+/* Stores of one buffer follow each other. */
+static weft_status *add_elements(row *r, weft_stage *stage)
+{
+    weft_kernel *kernel = r->kernel;
+    uint32_t count = stage->store_count, length = (uint32_t)r->length;
+    weft_inst_id *number = weft_arena_allocate(&kernel->arena, (kernel->inst_count + 1) * sizeof *number);
+    weft_store *stores = weft_arena_allocate(&kernel->arena, (size_t)count * length * sizeof *stores);
+    if (number == NULL || stores == NULL) return weft_status_out_of_memory();
+    for (uint32_t k = 0; k < length && !r->list.failed && r->fits; k++) {
+        for (uint32_t i = 0; i < kernel->inst_count && !r->list.failed; i++)
+            number[i] = add_inst(r, kernel->insts[i], k, number);
+        for (uint32_t i = 0; i < count && !r->list.failed; i++) {
+            weft_store *store = &stores[i * length + k];
+            *store = stage->stores[i];
+            store->index = at_element(r, store->index, k);
+            store->value = number[store->value];
+        }
+        r->fits &= r->list.count <= 2 * MOST_INSTRUCTIONS;
+    }
+    stage->stores = stores;
+    stage->store_count = count * length;
+    return r->list.failed ? weft_status_out_of_memory() : NULL;
+}
+
+/* Leaves the kernel in pieces where it does not fit. */
+static weft_status *interleave(row *r)
+{
+    weft_kernel *kernel = r->kernel;
+    weft_stage *stage = &kernel->stages[0];
+    r->list = (weft_inst_list){.arena = &kernel->arena};
+    WEFT_TRY(add_elements(r, stage));
+    kernel->insts = r->list.items;
+    kernel->inst_count = stage->inst_count = r->list.count;
+    kernel->range_count--;
+    WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
+    if (!r->fits) return NULL;
+    WEFT_TRY(weft_kernel_dce(kernel));
+    r->fits = kernel->inst_count <= MOST_INSTRUCTIONS;
+    return NULL;
+}
+
+weft_status *weft_kernel_interleave(weft_kernel *kernel, bool *out_done)
+{
+    row r = {.kernel = kernel, .fits = true};
+    weft_kernel *trial;
+    *out_done = false;
+    if (!find_row(&r)) return NULL;
+    WEFT_TRY(weft_kernel_clone(kernel, &trial));
+    r.kernel = trial;
+    find_row(&r);
+    weft_status *status = interleave(&r);
+    *out_done = status == NULL && r.fits;
+    if (*out_done) {
+        weft_kernel before = *kernel;
+        *kernel = *trial;
+        *trial = before;
+    }
+    weft_kernel_destroy(trial);
+    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    weft_status_destroy(status); /* an expression out of range: the kernel stays as it is */
+    return NULL;
+}
