@@ -7,21 +7,22 @@
 /*
  * A kernel that reduces over a function of its rows and then stores something computed from the same function, softmax
  * for one, would compute the function twice. Instead the reducing stage leaves the values where the result is going to
- * be, and the last stage reads them back from there: a row comes from the cache faster than from a polynomial.
+ * be, and the last stage reads them back from there: a row comes from the cache faster than from a polynomial. What
+ * that reducing stage computes may have been computed by one before it in turn, as in the softmax of a function.
  */
 
-/* The last stage and an earlier one that runs through the same points. */
+/* A stage and an earlier one that runs through the same points. */
 typedef struct stage_pair {
     weft_kernel *kernel;
     const weft_stage *early;
-    weft_stage *last;
+    weft_stage *late;
 } stage_pair;
 
-/* An expression of the last stage over the variables of the earlier one. */
+/* An expression of the late stage over the variables of the earlier one. */
 static weft_expr translate(const stage_pair *p, weft_expr e)
 {
-    for (uint32_t r = 0; r < p->last->range_count && e != WEFT_EXPR_NONE; r++) {
-        weft_expr from = p->last->ranges[r].variable, to = p->early->ranges[r].variable;
+    for (uint32_t r = 0; r < p->late->range_count && e != WEFT_EXPR_NONE; r++) {
+        weft_expr from = p->late->ranges[r].variable, to = p->early->ranges[r].variable;
         e = weft_expr_substitute(p->kernel->exprs, e, 1, &from, &to);
     }
     return e;
@@ -29,14 +30,14 @@ static weft_expr translate(const stage_pair *p, weft_expr e)
 
 static bool same_points(const stage_pair *p)
 {
-    if (p->early->range_count != p->last->range_count) return false;
-    for (uint32_t r = 0; r < p->last->range_count; r++) {
-        if (translate(p, p->last->ranges[r].extent) != p->early->ranges[r].extent) return false;
+    if (p->early->range_count != p->late->range_count) return false;
+    for (uint32_t r = 0; r < p->late->range_count; r++) {
+        if (translate(p, p->late->ranges[r].extent) != p->early->ranges[r].extent) return false;
     }
     return true;
 }
 
-/* Whether instruction `a` of the last stage computes what `b` of the earlier one does. */
+/* Whether instruction `a` of the late stage computes what `b` of the earlier one does. */
 static bool same_value(const stage_pair *p, weft_inst_id a, weft_inst_id b)
 {
     const weft_inst *x = &p->kernel->insts[a], *y = &p->kernel->insts[b];
@@ -61,11 +62,11 @@ static bool find_twin(const stage_pair *p, weft_inst_id id, weft_inst_id *out_tw
     return false;
 }
 
-/* The twin is stored where the last stage stores, which loads it back. */
+/* The twin is stored where the late stage stores at last, which loads it back before. */
 static weft_status *store_early(const stage_pair *p, weft_inst_id id, weft_inst_id twin)
 {
     weft_stage *early = (weft_stage *)(uintptr_t)p->early;
-    const weft_store *final = &p->last->stores[0];
+    const weft_store *final = &p->late->stores[p->late->store_count - 1];
     weft_store *stores = weft_arena_allocate(&p->kernel->arena, (early->store_count + 1) * sizeof *stores);
     if (stores == NULL) return weft_status_out_of_memory();
     if (early->store_count > 0) memcpy(stores, early->stores, early->store_count * sizeof *stores);
@@ -79,17 +80,29 @@ static weft_status *store_early(const stage_pair *p, weft_inst_id id, weft_inst_
 
 /* ---- the pass ---- */
 
-/* Looks for a twin of one costly instruction; *out_done when it was found. */
-static weft_status *share(weft_kernel *kernel, weft_inst_id id, bool *out_done)
+/* Looks for a twin of one costly instruction of stage `late`; *out_early is the stage that has it, or `late`. */
+static weft_status *share(weft_kernel *kernel, uint32_t late, weft_inst_id id, uint32_t *out_early)
 {
-    weft_stage *last = &kernel->stages[kernel->stage_count - 1];
-    for (uint32_t s = 0; s + 1 < kernel->stage_count; s++) {
-        stage_pair p = {kernel, &kernel->stages[s], last};
+    for (uint32_t s = 0; s < late; s++) {
+        stage_pair p = {kernel, &kernel->stages[s], &kernel->stages[late]};
         weft_inst_id twin;
         if (!same_points(&p) || !find_twin(&p, id, &twin)) continue;
-        *out_done = true;
+        *out_early = s;
         WEFT_TRY(store_early(&p, id, twin));
         return weft_kernel_dce(kernel);
+    }
+    return NULL;
+}
+
+static weft_status *share_any(weft_kernel *kernel, uint32_t late, uint32_t *out_early)
+{
+    const weft_stage *stage = &kernel->stages[late];
+    weft_dtype dtype = kernel->buffers[stage->stores[stage->store_count - 1].buffer].dtype;
+    *out_early = late;
+    for (uint32_t i = stage->inst_count; *out_early == late && i-- > 0;) {
+        const weft_inst *inst = &kernel->insts[stage->inst_first + i];
+        if (weft_scalar_is_math(inst->op) && inst->dtype == dtype)
+            WEFT_TRY(share(kernel, late, stage->inst_first + i, out_early));
     }
     return NULL;
 }
@@ -97,20 +110,20 @@ static weft_status *share(weft_kernel *kernel, weft_inst_id id, bool *out_done)
 /*
  * requires   a verified unscheduled kernel, before its math is lowered
  * maintains  what is stored in the end, bit for bit
- * breaks     that written buffers are never read: a last stage may load what an earlier one stored
+ * breaks     that written buffers are never read: a stage may load what an earlier one stored
  */
 weft_status *weft_kernel_stage_cse(weft_kernel *kernel)
 {
     if (kernel->stage_count < 2) return NULL;
-    const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
-    bool fits = last->range_count > 0 && last->store_count == 1 && last->stores[0].predicate_count == 0 &&
-                !last->stores[0].is_indirect;
-    bool done = false;
-    for (uint32_t i = last->inst_count; fits && !done && i-- > 0;) {
-        const weft_inst *inst = &kernel->insts[last->inst_first + i];
-        if (!weft_scalar_is_math(inst->op) || inst->dtype != kernel->buffers[last->stores[0].buffer].dtype) continue;
-        WEFT_TRY(share(kernel, last->inst_first + i, &done));
-    }
+    uint32_t late, early = kernel->stage_count - 1;
+    const weft_stage *last = &kernel->stages[early];
+    if (last->range_count == 0 || last->store_count != 1 || last->stores[0].predicate_count != 0 ||
+        last->stores[0].is_indirect)
+        return NULL;
+    do {
+        late = early;
+        WEFT_TRY(share_any(kernel, late, &early));
+    } while (early != late);
     WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
-    return done ? weft_kernel_verify(kernel) : NULL;
+    return early + 1 < kernel->stage_count ? weft_kernel_verify(kernel) : NULL;
 }

@@ -23,7 +23,8 @@ static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft
     if (!weft_expr_affine(x, inst->index, along, &coefficient, &rest)) return false;
     if (coefficient == one || coefficient == weft_expr_constant(x, 0) || coefficient == weft_expr_constant(x, -1))
         return false;
-    return weft_expr_affine(x, inst->index, across, &coefficient, &rest) && coefficient == one;
+    if (!weft_expr_affine(x, inst->index, across, &coefficient, &rest)) return false;
+    return coefficient == one || coefficient == weft_expr_constant(x, -1);
 }
 
 /* ---- lines that stay ---- */

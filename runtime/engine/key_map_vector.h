@@ -53,6 +53,7 @@
                 (element)weft_key_bits##width(&copy, ((const uint##width##_t *)keys)[i] ^ WEFT_KEY_SIGN_##width);      \
     }
 
+KEY_LOOPS(8, uint8_t, 32)
 KEY_LOOPS(16, uint16_t, 32)
 KEY_LOOPS(32, uint32_t, 32)
 KEY_LOOPS(64, uint64_t, 64)

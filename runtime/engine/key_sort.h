@@ -8,7 +8,7 @@
 #include <weft/base.h>
 #include "runtime/engine/key_map.h"
 
-/* Keys of `count` adjacent elements of 2, 4 or 8 bytes: of 8 bytes for those of 8, else of 4. Whether one does not give
+/* Keys of `count` adjacent elements of up to 8 bytes, no bools: of 8 bytes for those of 8, else of 4. Whether one does not give
  * its element back. */
 typedef bool weft_key_take(const weft_key_map *map, const void *elements, int64_t count, void *keys);
 /* How many of the adjacent elements have keys (of weft_key_of64) from `bound` on, blocks of WEFT_KEY_SKIPPED that have
@@ -36,7 +36,7 @@ typedef struct weft_key_sort {
      * False when cancelled: the keys are then in any order. */
     bool (*sort32)(int32_t *keys, int32_t *other, int64_t count, int64_t wanted, const volatile bool *cancelled);
     bool (*sort64)(int64_t *keys, int64_t *other, int64_t count, int64_t wanted, const volatile bool *cancelled);
-    /* Sorts each of `rows` rows of WEFT_KEY_SHORT keys at most that follow each other. */
+    /* Sorts each of `rows` rows of `most_together` keys at most that follow each other. */
     void (*sort_rows32)(int32_t *keys, int64_t rows, int64_t length);
     void (*sort_rows64)(int64_t *keys, int64_t rows, int64_t length);
     weft_key_take *take;
@@ -49,13 +49,14 @@ typedef struct weft_key_sort {
     /* The first `count` elements of a row with that key (of weft_key_of64), as they follow each other; there are as
      * many. */
     void (*put_equal)(const weft_key_row *row, uint64_t key, int64_t count, void *to);
+    int64_t most_together;
 } weft_key_sort;
 
-enum { WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16, WEFT_KEY_LONG = 1 << 15 };
+enum { WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16, WEFT_KEY_COLUMNS = 256, WEFT_KEY_LONG = 1 << 15 };
 
 /* Of elements of so many bits. */
-extern const weft_key_sort weft_key_sort_v3_16, weft_key_sort_v3_32, weft_key_sort_v3_64;
-extern const weft_key_sort weft_key_sort_v4_16, weft_key_sort_v4_32, weft_key_sort_v4_64;
+extern const weft_key_sort weft_key_sort_v3_8, weft_key_sort_v3_16, weft_key_sort_v3_32, weft_key_sort_v3_64;
+extern const weft_key_sort weft_key_sort_v4_8, weft_key_sort_v4_16, weft_key_sort_v4_32, weft_key_sort_v4_64;
 /* Of their positions: keys of 8 bytes with positions in the lower half, which `put` puts as i64; `take` makes them of
  * elements of 4 bytes. */
 extern const weft_key_sort weft_key_sort_v3_positions8, weft_key_sort_v3_positions16, weft_key_sort_v3_positions32,

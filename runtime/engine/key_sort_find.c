@@ -5,7 +5,8 @@
 
 #define LEVEL(level)                                                                                                   \
     {                                                                                                                  \
-        {NULL, &weft_key_sort_##level##_16, &weft_key_sort_##level##_32, &weft_key_sort_##level##_64},                 \
+        {&weft_key_sort_##level##_8, &weft_key_sort_##level##_16, &weft_key_sort_##level##_32,                         \
+         &weft_key_sort_##level##_64},                                                                                 \
         {                                                                                                              \
             &weft_key_sort_##level##_positions8, &weft_key_sort_##level##_positions16,                                 \
                 &weft_key_sort_##level##_positions32, &weft_key_sort_##level##_positions64                             \

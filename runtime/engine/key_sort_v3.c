@@ -184,6 +184,7 @@ static inline void halve64(__m256i *a, __m256i *b, uint32_t distance)
 
 #include "runtime/engine/key_map_vector.h"
 
+#define TOGETHER WEFT_KEY_SHORT
 #define TABLE(x) weft_key_sort_v3_##x
 #define LONG(x) NULL
 #include "runtime/engine/key_sort_tables.h"

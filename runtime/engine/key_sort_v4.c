@@ -168,6 +168,7 @@ static inline __attribute__((always_inline)) bool finish64(__m512i *a, __m512i *
 
 #include "runtime/engine/key_map_vector.h"
 
+#define TOGETHER WEFT_KEY_COLUMNS
 #define TABLE(x) weft_key_sort_v4_##x
 #define LONG(x) x
 #include "runtime/engine/key_sort_tables.h"

@@ -20,7 +20,7 @@
  *     COMPRESS(v, m), COUNT(m) the lanes of m moved to the front; their number
  *     STORE_OTHERS(p, v, m)    the lanes that are not of m, before p
  *     PREFETCH(p)              what is stored to next, if that pays
- *     WHOLE_ROWS               1 for functions from elements to elements, which take FIRST(n), the first `n` lanes, and
+ *     WHOLE_ROWS               1 for long rows as columns, and for functions from elements to elements, which take FIRST(n), the first `n` lanes, and
  *                              EQUAL(v, w), the lanes where they are equal
  *
  * A network sorts a matrix of `rows` registers: first its columns, without a shuffle (Batcher's odd-even merge sort),
@@ -174,32 +174,38 @@ static void NAME(finish_block)(KEY *keys)
 }
 
 /* Exchanges `rows` registers from `low` on with as many from `high` on, if `reversed` with those before `high`, lanes
- * reversed. */
-INLINE void NAME(exchange_rows)(KEY *low, KEY *high, int64_t rows, bool reversed)
+ * reversed if `turned`. */
+INLINE void NAME(exchange_rows)(KEY *low, KEY *high, int64_t rows, bool reversed, bool turned)
 {
     for (int64_t r = 0; r < rows; r++) {
         KEY *at = reversed ? high - (r + 1) * LANES : high + r * LANES;
         VECTOR a = LOAD(low + r * LANES), b = LOAD(at);
-        if (reversed) b = SWAP(b, LANES - 1);
+        if (turned) b = SWAP(b, LANES - 1);
         NAME(exchange)(&a, &b);
         STORE(low + r * LANES, a);
         STORE(at, b);
     }
 }
 
-/* Of `blocks` blocks, the first `half` are sorted, and so are the others, which are no more: merges them. Where they
- * are fewer it is as if blocks of KEY_MAX followed, which would stay where they are. */
-static void NAME(merge_blocks)(KEY *keys, int64_t half, int64_t blocks)
+/* Of `blocks` blocks, the first `half` are sorted, and so are the others, which are no more: merges them, or each of
+ * their columns with `turned` false, as far as blocks that are bitonic. Where they are fewer it is as if blocks of
+ * KEY_MAX followed, which would stay where they are. */
+INLINE void NAME(join_blocks)(KEY *keys, int64_t half, int64_t blocks, bool turned)
 {
     KEY *end = keys + blocks * BLOCK;
-    NAME(exchange_rows)(keys + (2 * half - blocks) * BLOCK, end, (blocks - half) * ROWS, true);
+    NAME(exchange_rows)(keys + (2 * half - blocks) * BLOCK, end, (blocks - half) * ROWS, true, turned);
     for (int64_t distance = half / 2; distance > 0; distance /= 2)
         for (int64_t first = 0; first + distance < blocks; first += 2 * distance) {
             int64_t rest = blocks - first - distance;
             KEY *low = keys + first * BLOCK;
-            NAME(exchange_rows)(low, low + distance * BLOCK, (rest < distance ? rest : distance) * ROWS, false);
+            NAME(exchange_rows)(low, low + distance * BLOCK, (rest < distance ? rest : distance) * ROWS, false, false);
         }
-    for (KEY *block = keys; block < end; block += BLOCK) NAME(finish_block)(block);
+}
+
+static void NAME(merge_blocks)(KEY *keys, int64_t half, int64_t blocks)
+{
+    NAME(join_blocks)(keys, half, blocks, true);
+    for (KEY *block = keys; block < keys + blocks * BLOCK; block += BLOCK) NAME(finish_block)(block);
 }
 
 /* Sorted keys of a row: put where its elements follow. */
@@ -237,34 +243,78 @@ static __attribute__((noinline)) void NAME(sort_few)(weft_key_row *row, const KE
     NAME(deliver)(row, sorted, home, count < wanted ? count : wanted);
 }
 
-/* LANES rows, or fewer, each in `parts` registers, become columns and back. */
-INLINE void NAME(sort_some_rows)(KEY *keys, int64_t rows, int64_t length, uint32_t parts)
+/* Of LANES rows, or fewer, `parts` registers of each as columns, and back; `left` keys are left in a row. */
+INLINE void NAME(load_columns)(const KEY *keys, int64_t rows, int64_t length, int64_t left, uint32_t parts, VECTOR *v)
 {
-    VECTOR v[ROWS];
     UNROLL for (uint32_t i = 0; i < parts * LANES; i++)
     {
         const KEY *at = keys + i % LANES * length + i / LANES * LANES;
-        int64_t rest = i % LANES < rows ? length - i / LANES * LANES : 0;
+        int64_t rest = i % LANES < rows ? left - i / LANES * LANES : 0;
         v[i] = rest >= LANES ? LOAD(at) : rest > 0 ? LOAD_SOME(at, rest) : SPLAT(KEY_MAX);
     }
     UNROLL for (uint32_t p = 0; p < parts; p++) NAME(transpose)(v + p * LANES, LANES);
-    NAME(sort_columns)(v, parts * LANES);
+}
+
+INLINE void NAME(store_columns)(KEY *keys, int64_t rows, int64_t length, int64_t left, uint32_t parts, VECTOR *v)
+{
     UNROLL for (uint32_t p = 0; p < parts; p++) NAME(transpose)(v + p * LANES, LANES);
     UNROLL for (uint32_t i = 0; i < parts * LANES; i++)
     {
         KEY *at = keys + i % LANES * length + i / LANES * LANES;
-        int64_t rest = i % LANES < rows ? length - i / LANES * LANES : 0;
+        int64_t rest = i % LANES < rows ? left - i / LANES * LANES : 0;
         if (rest >= LANES) STORE(at, v[i]);
         else if (rest > 0) STORE_SOME(at, v[i], rest);
     }
 }
 
-/* Of up to WEFT_KEY_SHORT keys. */
+INLINE void NAME(sort_some_rows)(KEY *keys, int64_t rows, int64_t length, uint32_t parts)
+{
+    VECTOR v[ROWS];
+    NAME(load_columns)(keys, rows, length, length, parts, v);
+    NAME(sort_columns)(v, parts * LANES);
+    NAME(store_columns)(keys, rows, length, length, parts, v);
+}
+
+#if WHOLE_ROWS
+/* The same for rows of up to WEFT_KEY_COLUMNS keys: blocks of their columns are sorted in registers, and merged. */
+static void NAME(sort_long_rows)(KEY *keys, int64_t rows, int64_t length)
+{
+    KEY columns[WEFT_KEY_COLUMNS * LANES];
+    int64_t blocks = (length + ROWS - 1) / ROWS;
+    VECTOR v[ROWS];
+    for (int64_t b = 0; b < blocks; b++) {
+        NAME(load_columns)(keys + b * ROWS, rows, length, length - b * ROWS, ROWS / LANES, v);
+        NAME(sort_columns)(v, ROWS);
+        UNROLL for (uint32_t r = 0; r < ROWS; r++) STORE(columns + b * BLOCK + r * LANES, v[r]);
+    }
+    for (int64_t half = 1; half < blocks; half *= 2)
+        for (int64_t first = 0; first + half < blocks; first += 2 * half) {
+            int64_t rest = blocks - first, count = rest < 2 * half ? rest : 2 * half;
+            KEY *at = columns + first * BLOCK;
+            NAME(join_blocks)(at, half, count, false);
+            for (int64_t b = 0; b < count; b++) {
+                UNROLL for (uint32_t r = 0; r < ROWS; r++) v[r] = LOAD(at + b * BLOCK + r * LANES);
+                NAME(finish_rows)(v, ROWS);
+                UNROLL for (uint32_t r = 0; r < ROWS; r++) STORE(at + b * BLOCK + r * LANES, v[r]);
+            }
+        }
+    for (int64_t b = 0; b < blocks; b++) {
+        UNROLL for (uint32_t r = 0; r < ROWS; r++) v[r] = LOAD(columns + b * BLOCK + r * LANES);
+        NAME(store_columns)(keys + b * ROWS, rows, length, length - b * ROWS, ROWS / LANES, v);
+    }
+}
+#endif
+
+/* Of up to WEFT_KEY_SHORT keys, or where there is `sort_long_rows` up to WEFT_KEY_COLUMNS. */
 static void NAME(sort_rows)(KEY *keys, int64_t rows, int64_t length)
 {
     for (int64_t first = 0; first < rows; first += LANES) {
         KEY *at = keys + first * length;
         int64_t count = rows - first < LANES ? rows - first : LANES;
+#if WHOLE_ROWS
+        if (length > WEFT_KEY_SHORT) NAME(sort_long_rows)(at, count, length);
+        else
+#endif
         if (length <= LANES) NAME(sort_some_rows)(at, count, length, 1);
         else if (length <= 2 * LANES) NAME(sort_some_rows)(at, count, length, LANES == ROWS ? 1 : 2);
         else NAME(sort_some_rows)(at, count, length, ROWS / LANES);

@@ -8,11 +8,13 @@
 /*
  * A row is taken out of the array as keys in the order of its elements, sorted, and put back.
  *
- *     bytes   are counted
+ *     bytes   of long rows are counted
  *     vectors keys of 4 or 8 bytes, sorted by vectors (key_sort.h); where positions are asked for, each key of up to 4
  *             bytes has its own in its lower half, which keeps equal ones in order; short rows are sorted together
- *     items   what is left: of one word, or two, a key and its position; short rows are sorted by insertion and
- *             merging, long ones digit by digit from the low end (radix)
+ *     packed  positions of 8-byte elements: the upper bits of the keys, above the least one of the row, with positions
+ * in the lower half; those that these bits do not tell apart are sorted again items   what is left: of one word, or
+ * two, a key and its position; short rows are sorted by insertion and merging, long ones digit by digit from the low
+ * end (radix)
  *
  * Where few elements of a sorted row are wanted, a row is gone through with room for only a few times as many keys.
  * Where a row has -0 or NaNs, whose keys do not give them back (key_map.h), zeros and NaNs come out of the row itself,
@@ -28,8 +30,12 @@ enum {
     WIDE_DIGIT = 11,
     CANCEL_ELEMENTS = 1 << 18, /* moved from one look at the flag to the next */
     SERIAL_ELEMENTS = 8192,    /* the pool is not woken for fewer */
-    SHORT_ROWS = 64,           /* short rows that are sorted together */
+    SHORT_ROWS = 64,           /* rows of up to WEFT_KEY_SHORT that are sorted together */
+    LONGER_ROWS = 16,          /* the same of longer ones */
+    LEAST_ROWS = 8,            /* of longer ones: as many columns are sorted for fewer */
     LINE = 64,                 /* bytes of a cache line */
+    COUNTED_LEAST = 2048,      /* bytes from so many on are counted */
+    PACKED_LEAST = 17,         /* elements, from so many on */
     SELECTED_TIMES = 4,        /* room for this many times the wanted keys */
     SELECTED_LEAST = 256,      /* and at least for this many */
     SCRATCH_ALIGNMENT = 64
@@ -197,10 +203,13 @@ typedef struct sorter {
     weft_key_skip *skip;         /* NULL: nothing is passed over */
     int64_t row_count, part_count, part_bytes;
     int64_t together; /* rows that are sorted at a time */
+    bool is_packed;   /* positions, in keys of 8 bytes first */
     bool is_direct;   /* from elements to elements, without a row of keys between */
     bool is_across;   /* they lie side by side: their elements are taken a line of the cache at a time */
-    int64_t wanted;   /* elements of a sorted row that are put back */
-    int64_t room;     /* keys of a row that are held at once: all, or a few of which those wanted are kept */
+    bool takes_whole,
+        puts_whole; /* rows follow each other: those that are sorted together are taken, and put, as one */
+    int64_t wanted; /* elements of a sorted row that are put back */
+    int64_t room;   /* keys of a row that are held at once: all, or a few of which those wanted are kept */
     const char *in;
     char *out, *scratch;
     const volatile bool *cancelled;
@@ -375,6 +384,67 @@ static void *sort_keys(const sorter *s, void *keys, void *other, int64_t length)
     }
 }
 
+/* ---- packed ---- */
+
+/* Keys of 8 bytes in the order of their elements, and packed ones beside them. */
+typedef struct packed_row {
+    const uint64_t *keys;
+    uint64_t *packed, *other; /* room for as many, for twice as many */
+    int64_t count;
+} packed_row;
+
+/* The place in the row of a packed key. */
+static int64_t packed_place(uint64_t packed)
+{
+    return (int64_t)(packed & UINT32_MAX);
+}
+
+/* Sorts `count` packed keys with equal upper halves, whose places ascend, by the keys. False: no room, or cancelled. */
+static bool sort_equal(const sorter *s, const packed_row *row, uint64_t *packed, int64_t count)
+{
+    if (count > row->count / 2) return false;
+    for (int64_t i = 0; i < count; i++)
+        memcpy(row->other + 2 * i, (uint64_t[]){row->keys[packed_place(packed[i])], packed[i]}, 2 * sizeof *packed);
+    const uint64_t *sorted = sort_items(row->other, row->other + 2 * count, count, 2, s->map.size, s->cancelled);
+    for (int64_t i = 0; sorted != NULL && i < count; i++) packed[i] = sorted[2 * i + 1];
+    return sorted != NULL;
+}
+
+/* Packs the keys; how many of their bits are lost. */
+static int pack_keys(const packed_row *row)
+{
+    uint64_t least = UINT64_MAX, greatest = 0;
+    for (int64_t i = 0; i < row->count; i++) {
+        least = row->keys[i] < least ? row->keys[i] : least;
+        greatest = row->keys[i] > greatest ? row->keys[i] : greatest;
+    }
+    int lost = 0;
+    while ((greatest - least) >> lost > UINT32_MAX) lost++;
+    for (int64_t i = 0; i < row->count; i++)
+        row->packed[i] = ((row->keys[i] - least) >> lost << 32 | (uint64_t)i) ^ WEFT_KEY_SIGN_64;
+    return lost;
+}
+
+/* Sorts the positions of a row. False: they have to be sorted in another way, or it was cancelled. */
+static bool sort_packed(const sorter *s, const char *in, char *out, char *scratch)
+{
+    int64_t count = s->call->length, step = s->call->in_step * (int64_t)s->map.size;
+    const weft_key_map map = s->map;
+    uint64_t *keys = (uint64_t *)(void *)scratch;
+    packed_row row = {keys, keys + count, keys + 2 * count, count};
+    for (int64_t i = 0; i < count; i++) keys[i] = weft_key_of64(&map, load(in + i * step, sizeof *keys));
+    bool is_whole = pack_keys(&row) == 0;
+    int64_t wanted = is_whole ? s->wanted : count, next = s->put_step * (int64_t)sizeof(int64_t);
+    if (!s->vectors->sort64((int64_t *)row.packed, (int64_t *)row.other, count, wanted, s->cancelled)) return false;
+    for (int64_t first = 0, end; first < count && !is_whole; first = end) {
+        for (end = first + 1; end < count && row.packed[end] >> 32 == row.packed[first] >> 32;) end++;
+        if (end > first + 1 && !sort_equal(s, &row, row.packed + first, end - first)) return false;
+    }
+    for (int64_t i = 0; i < s->wanted; i++)
+        store(out + i * next, sizeof(int64_t), (uint64_t)packed_place(row.packed[i]));
+    return true;
+}
+
 /* ---- a few of many ---- */
 
 /* What the element of a key is compared by. */
@@ -534,15 +604,20 @@ static char *out_row(const sorter *s, int64_t row)
     return s->out + row_offset(s->call, s->call->out_strides, row) * (int64_t)put_size(s);
 }
 
-static void sort_short_rows(const sorter *s, int64_t first, int64_t count, char *keys)
+/* Rows whose keys do not give their elements back, a bit for each. Where the first few are all such rows, and rows may
+ * be sorted from elements to elements, the others count as such too, and are not taken. */
+static uint64_t take_rows(const sorter *s, int64_t first, int64_t count, char *keys)
 {
+    enum { FEW = 4 };
     const int64_t length = s->call->length, row_bytes = length * (int64_t)key_bytes[s->method];
-    bool lost = false;
-    for (int64_t r = 0; r < count; r++) lost |= take_row(s, in_row(s, first + r), keys + r * row_bytes);
-    if (s->method == VECTORS_32) s->vectors->sort_rows32((int32_t *)keys, count, length);
-    else s->vectors->sort_rows64((int64_t *)keys, count, length);
-    for (int64_t r = 0; r < count; r++)
-        put_row(s, keys + r * row_bytes, in_row(s, first + r), out_row(s, first + r), lost);
+    uint64_t lost = 0;
+    for (int64_t r = 0; r < count; r++) {
+        if (r == FEW && s->is_direct && lost == (1 << FEW) - 1) return UINT64_MAX;
+        bool all = r == FEW && s->takes_whole;
+        if (all && !s->take(&s->map, in_row(s, first + r), (count - r) * length, keys + r * row_bytes)) return lost;
+        lost |= (uint64_t)take_row(s, in_row(s, first + r), keys + r * row_bytes) << r;
+    }
+    return lost;
 }
 
 static bool sort_directly(const sorter *s, const char *in, char *out, char *keys)
@@ -557,9 +632,29 @@ static bool sort_directly(const sorter *s, const char *in, char *out, char *keys
     return done;
 }
 
+/* Rows that are sorted together, but for those that lost keys where others are sorted from elements to elements: with
+ * NaNs and -0 these are faster by themselves. False when cancelled. */
+static bool sort_short_rows(const sorter *s, int64_t first, int64_t count, char *keys)
+{
+    const int64_t length = s->call->length, row_bytes = length * (int64_t)key_bytes[s->method];
+    uint64_t lost = take_rows(s, first, count, keys), apart = s->is_direct ? lost : 0;
+    if (2 * __builtin_popcountll(apart) > count) apart = UINT64_MAX;
+    else if (s->method == VECTORS_32) s->vectors->sort_rows32((int32_t *)keys, count, length);
+    else s->vectors->sort_rows64((int64_t *)keys, count, length);
+    bool done = s->puts_whole && lost == 0;
+    if (done) s->put(&s->map, keys, count * length, out_row(s, first));
+    for (int64_t r = 0; r < count && !done; r++)
+        if ((apart >> r & 1) == 0)
+            put_row(s, keys + r * row_bytes, in_row(s, first + r), out_row(s, first + r), (lost >> r & 1) != 0);
+    for (int64_t r = 0; r < count && apart != 0; r++)
+        if ((apart >> r & 1) != 0 && !sort_directly(s, in_row(s, first + r), out_row(s, first + r), keys)) return false;
+    return true;
+}
+
 static bool sort_row(const sorter *s, const char *in, char *out, char *keys)
 {
     if (s->is_direct) return sort_directly(s, in, out, keys);
+    if (s->is_packed && sort_packed(s, in, out, keys)) return true;
     bool selects = s->room < s->call->length, lost = s->map.infinity != 0;
     const void *sorted = keys;
     if (selects) sorted = select_row(s, in, keys) ? keys : NULL;
@@ -578,8 +673,7 @@ static bool sort_rows(const sorter *s, int64_t first, int64_t count, void *scrat
     if (s->method == COUNTED) return count_row(s, in_row(s, first), out_row(s, first));
     if (s->is_across) return sort_across(s, in_row(s, first), count, scratch, out_row(s, first));
     if (s->together == 1) return sort_row(s, in_row(s, first), out_row(s, first), scratch);
-    sort_short_rows(s, first, count, scratch);
-    return true;
+    return sort_short_rows(s, first, count, scratch);
 }
 
 /* Rows that are sorted with row `row` at a time, before row `last`. */
@@ -632,17 +726,30 @@ static int64_t rows_across(const sorter *s, size_t cache_bytes)
     return (size_t)call->length < cache_bytes / ((size_t)(count + 1) * key_bytes[s->method]) ? count : 1;
 }
 
+/* Whether rows follow each other in memory. */
+static bool is_adjacent(const weft_sort_call *call, const int64_t *strides)
+{
+    int64_t next = call->length;
+    for (size_t axis = call->rank; axis-- > 0; next *= call->rows[axis])
+        if (strides[axis] != next) return false;
+    return true;
+}
+
 /* `cache_bytes`: for rows side by side. */
 static void choose_method(sorter *s, size_t cache_bytes)
 {
     const weft_sort_call *call = s->call;
     bool packed = call->positions && s->map.size <= sizeof(uint32_t) && call->length <= UINT32_MAX;
     bool wide = call->positions || s->map.size > sizeof(uint32_t);
-    if (s->map.size == 1 && !call->positions) s->method = COUNTED;
+    bool is_counted = s->map.size == 1 && !call->positions;
+    if (is_counted && (s->vectors == NULL || s->map.truth || call->length >= COUNTED_LEAST)) s->method = COUNTED;
     else if (s->vectors == NULL || (call->positions && !packed)) s->method = call->positions ? ITEM_PAIRS : ITEMS;
     else s->method = wide ? VECTORS_64 : VECTORS_32;
     bool has_vectors = s->method == VECTORS_32 || s->method == VECTORS_64;
-    s->together = has_vectors && call->length <= WEFT_KEY_SHORT ? SHORT_ROWS : 1;
+    bool is_short = call->length <= WEFT_KEY_SHORT;
+    bool is_longer = !is_short && s->row_count >= LEAST_ROWS && call->in_step == 1 && call->out_step == 1;
+    bool is_together = has_vectors && call->length <= s->vectors->most_together && (is_short || is_longer);
+    s->together = !is_together ? 1 : is_short ? SHORT_ROWS : LONGER_ROWS;
     s->room = call->length;
     s->take_step = call->in_step;
     s->put_step = call->out_step;
@@ -655,9 +762,14 @@ static void choose_method(sorter *s, size_t cache_bytes)
         if (some < SELECTED_LEAST) some = SELECTED_LEAST;
         if (some < call->length) s->room = some;
     }
-    if (s->together > 1 || s->room < call->length) return;
-    s->is_direct = s->take != NULL && s->put != NULL && !call->positions &&
+    s->takes_whole = s->together > 1 && s->take != NULL && !call->positions && is_adjacent(call, call->in_strides);
+    s->puts_whole = s->together > 1 && s->put != NULL && !call->positions && s->wanted == call->length &&
+                    is_adjacent(call, call->out_strides);
+    s->is_direct = s->room == call->length && !is_short && s->take != NULL && s->put != NULL && !call->positions &&
                    (s->vectors->sort_row32 != NULL || s->vectors->sort_row64 != NULL);
+    if (s->together > 1 || s->room < call->length) return;
+    s->is_packed =
+        s->method == ITEM_PAIRS && s->vectors != NULL && call->length >= PACKED_LEAST && call->length <= UINT32_MAX;
     s->together = rows_across(s, cache_bytes);
     s->is_across = s->together > 1;
     if (!s->is_across) return;

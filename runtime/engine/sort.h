@@ -8,7 +8,7 @@
 struct weft_key_sort;
 
 /* At most this part of a row is selected, where so few of its elements are wanted; otherwise it is sorted. */
-enum { WEFT_SORT_SELECTED_PART = 16 };
+enum { WEFT_SORT_SELECTED_PART = 512 };
 
 /* Everything that is ordered: all but complex numbers. */
 bool weft_sort_supports(weft_dtype dtype);

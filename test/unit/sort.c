@@ -57,6 +57,9 @@ static int64_t sample;
 /* Where it is not 0: elements have so many values, except for the last one. */
 static uint64_t kinds;
 
+/* Where it is not 0: elements of 8 bytes lie in so many groups, whose elements differ in their lower bits alone. */
+static uint64_t groups;
+
 /* Zeros of both signs, NaNs of many kinds, the greatest number and others. */
 static uint64_t bits_of_kind(uint64_t kind, size_t size)
 {
@@ -78,6 +81,7 @@ static void fill(weft_dtype dtype, int64_t count, char *data)
         uint64_t bits = random_bits();
         if (dtype == WEFT_BOOL) bits &= bits >> 8;
         else if (sample > 0) bits = (i % (count / sample) == count / sample / 2 ? 0 : 1 << 14) + bits % (1 << 14);
+        else if (groups > 0) bits = bits % groups << 54 | (bits >> 32) % 1000;
         else if (kinds > 0) bits = i == count - 1 ? bits : bits_of_kind(bits % kinds, size);
         else if (bits % 4 == 0) bits = random_bits() % 2 << (8 * size - 1) | random_bits() % 3;
         else if (bits % 5 == 0) bits = UINT64_MAX << (8 * size - 4 - random_bits() % (size > 1 ? 12 : 4));
@@ -251,7 +255,7 @@ static void rows_of_every_dtype_and_length(void **unused)
         weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), threads, &pool));
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
             for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-                int64_t rows = lengths[l] > 1000 ? 1 : lengths[l] > 16 ? 7 : 150;
+                int64_t rows = lengths[l] > 1000 ? 1 : lengths[l] > 256 ? 7 : lengths[l] > 16 ? 37 : 150;
                 for (int turn = 0; turn < 4; turn++)
                     if (number++ % sparsity == 0) check(pool, dtypes[d], rows, lengths[l], turn & 1, turn & 2);
             }
@@ -284,7 +288,25 @@ static void elements_of_few_values(void **unused)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             for (size_t d = 2; d < sizeof dtypes / sizeof *dtypes; d++)
                 check(pool, dtypes[d], 1, lengths[l], false, l % 2 != 0);
+    for (kinds = 1; kinds <= 64; kinds *= 2)
+        for (size_t d = 1; d < sizeof dtypes / sizeof *dtypes; d++) check(pool, dtypes[d], 40, 100, false, d % 2 != 0);
     kinds = 0;
+    weft_pool_destroy(pool);
+}
+
+static void elements_in_groups(void **unused)
+{
+    static const weft_dtype wide[] = {WEFT_I64, WEFT_F64};
+    (void)unused;
+    weft_pool *pool;
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 1, &pool));
+    for (groups = 1; groups <= 64; groups *= 2)
+        for (size_t d = 0; d < 2; d++) {
+            check(pool, wide[d], 9, 20, false, d != 0);
+            check(pool, wide[d], 3, 300, false, d == 0);
+            check(pool, wide[d], 1, 5000, groups % 4 != 0, d != 0);
+        }
+    groups = 0;
     weft_pool_destroy(pool);
 }
 
@@ -367,6 +389,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_every_dtype_and_length),
                                        cmocka_unit_test(samples_that_mislead),
                                        cmocka_unit_test(elements_of_few_values),
+                                       cmocka_unit_test(elements_in_groups),
                                        cmocka_unit_test(no_rows),
                                        cmocka_unit_test(cancelled),
                                        cmocka_unit_test(scratch_that_cannot_be_counted)};
