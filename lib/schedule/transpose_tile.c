@@ -15,6 +15,7 @@
 #define MOST_TILE 64
 #define LEAST_TILE 32
 
+/* Backwards lines are worth a tile where elements are too short to be gathered. */
 static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
 {
     weft_expr_context *x = kernel->exprs;
@@ -24,7 +25,8 @@ static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft
     if (coefficient == one || coefficient == weft_expr_constant(x, 0) || coefficient == weft_expr_constant(x, -1))
         return false;
     if (!weft_expr_affine(x, inst->index, across, &coefficient, &rest)) return false;
-    return coefficient == one || coefficient == weft_expr_constant(x, -1);
+    bool is_backward = coefficient == weft_expr_constant(x, -1) && weft_dtype_size(inst->dtype) < 4;
+    return coefficient == one || is_backward;
 }
 
 /* ---- lines that stay ---- */
