@@ -166,6 +166,23 @@ static weft_tensor merge_pads(const weft_rewrite_site *site)
     return weft_pad(weft_tensor_operand(x, 0), value, (weft_shape){rank, low}, (weft_shape){rank, high});
 }
 
+/* What is padded in its own order is written as it is read, should it be stored. */
+static weft_tensor pad_first(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site);
+    if (!weft_tensor_is_op(x, WEFT_OP_permute)) return weft_site_leave();
+    const weft_attr *attrs = site->node->attrs;
+    weft_ints axes = weft_tensor_node(x)->attrs[0].ints;
+    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
+    for (size_t i = 0; i < axes.count; i++) {
+        low[axes.items[i]] = attrs[0].extents.extents[i];
+        high[axes.items[i]] = attrs[1].extents.extents[i];
+    }
+    weft_tensor padded = weft_pad(weft_tensor_operand(x, 0), site->inputs.items[1], (weft_shape){axes.count, low},
+                                  (weft_shape){axes.count, high});
+    return weft_permute(padded, axes);
+}
+
 static weft_tensor drop_concat(const weft_rewrite_site *site)
 {
     return site->inputs.count == 1 ? input_of(site) : weft_site_leave();
@@ -228,6 +245,7 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_shear, drop_shear},
     {WEFT_OP_pad, drop_pad},
     {WEFT_OP_pad, merge_pads},
+    {WEFT_OP_pad, pad_first},
     {WEFT_OP_concat, drop_concat},
     {WEFT_OP_concat, split_concat},
     {WEFT_OP_dynamic_slice, drop_dynamic_slice},
