@@ -494,12 +494,18 @@ static void pack_adjacent(const weft_gemm_panel *panel, const weft_gemm_side *si
     }
 }
 
+/* Whether every second number is a line, as windows with a stride of 2 have them: vectors leave out the others. */
+static bool is_even(const weft_gemm_side *side)
+{
+    return side->lines->stride == 2 && copied_size(side) == sizeof(float);
+}
+
 /* Whether lines are so short that the terms, which are adjacent in longer runs, are transposed. */
 static bool is_transposed(const weft_gemm_side *side)
 {
     const weft_gemm_axes *lines = side->lines, *terms = side->terms;
     if (side->complex || copied_size(side) == sizeof(uint16_t) || terms->stride != 1 || lines->rank == 0) return false;
-    return lines->stride != 1 || lines->each < LEAST_LINES;
+    return (lines->stride != 1 && !is_even(side)) || lines->each < LEAST_LINES;
 }
 
 /* A panel of real numbers whose terms are adjacent in runs. */
@@ -542,9 +548,8 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
     bool joined = weft_gemm_side_is_joined(side);
     /* 16-bit floats are copied into the last half of their panel, and widened there. */
     int64_t half = side->float16 != NULL ? width * terms * element : 0;
-    bool even = side->lines->stride == 2 && copied_size(side) == sizeof(float);
     bool transposed = joined && is_transposed(side);
-    bool adjacent = joined && !transposed && (side->lines->stride == 1 || even) && !side->complex;
+    bool adjacent = joined && !transposed && (side->lines->stride == 1 || is_even(side)) && !side->complex;
     for (int64_t i = 0, together; i < count; i += together * each) {
         together = side->complex || side->lines->stride != 1 || joined ? 1 : (count - i) / each;
         if (adjacent) together = i == 0 ? count / each : 1;
