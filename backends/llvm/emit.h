@@ -10,6 +10,12 @@ static inline bool weft_emitter_has(const weft_emitter *e, weft_isa level)
     return !e->gpu && weft_isa_includes(e->processor->level, level);
 }
 
+/* The valid lanes of a part; NULL: all. */
+static inline LLVMValueRef weft_lane_mask(const weft_emitter *e, uint32_t part)
+{
+    return part + 1 == e->lane.parts ? e->lane.mask : NULL;
+}
+
 /* ---- emit_scope.c ---- */
 /* Opens the entry. */
 void weft_scope_start(weft_emitter *e);

@@ -245,10 +245,11 @@ static bool offset_varies(const weft_access *access)
 /* The lanes of a part that take part; NULL: all. */
 static LLVMValueRef part_mask(weft_emitter *e, const weft_access *access, uint32_t part)
 {
-    return both(e, e->lane.mask, access->condition.masks[part]);
+    return both(e, weft_lane_mask(e, part), access->condition.masks[part]);
 }
 
-/* The lanes, from the first on, that a mask known now leaves; 0: they are not known, or the mask is another one. */
+/* The lanes of the last part, from the first on, that a mask known now leaves; 0: they are not known, or the mask is
+ * another one. */
 static uint32_t known_lanes(const weft_emitter *e, const weft_access *access)
 {
     uint32_t count = 0;
@@ -326,7 +327,7 @@ static uint32_t piece_of(uint32_t left)
 /* ---- loads ---- */
 
 /* The first `count` lanes, a power of two at a time. */
-static LLVMValueRef load_lanes(weft_emitter *e, weft_access *access, LLVMValueRef pointer, uint32_t count)
+static LLVMValueRef load_pieces(weft_emitter *e, weft_access *access, LLVMValueRef pointer, uint32_t count)
 {
     LLVMValueRef value = LLVMConstNull(weft_vector_type(access->type, e->lane.width));
     for (uint32_t first = 0, piece; first < count; first += piece) {
@@ -362,12 +363,22 @@ static LLVMValueRef load_masked(weft_emitter *e, const weft_access *access, LLVM
     return value;
 }
 
+/* The first `count` lanes: a masked load where that is one instruction instead of several. */
+static LLVMValueRef load_lanes(weft_emitter *e, weft_access *access, LLVMValueRef pointer, uint32_t count)
+{
+    uint32_t size = (uint32_t)weft_dtype_size(access->dtype);
+    bool is_one = weft_emitter_has(e, WEFT_ISA_V4) && size >= 4 && e->lane.width * size <= e->processor->vector_bytes;
+    bool is_complex = weft_dtype_info_of(access->dtype)->kind == WEFT_KIND_COMPLEX;
+    if (!is_one || is_complex || piece_of(count) == count) return load_pieces(e, access, pointer, count);
+    return load_masked(e, access, pointer, weft_mask_below(e, weft_int(e, count)));
+}
+
 static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
     LLVMValueRef pointer = vector_pointer(e, access, buffer, part);
     LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
     LLVMValueRef mask = address_mask(e, access, part_mask(e, access, part)), value;
-    uint32_t known = known_lanes(e, access);
+    uint32_t known = part + 1 == e->lane.parts ? known_lanes(e, access) : 0;
     if (known != 0) return load_lanes(e, access, pointer, known);
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
@@ -387,6 +398,7 @@ typedef struct nearby {
     bool apart; /* distances are from the first lane of the part, of part 0 if not */
     int64_t distances[WEFT_MAX_PARTS * WEFT_MAX_WIDTH]; /* of each lane, part by part */
     uint32_t parts;                                     /* that are loaded together */
+    uint32_t lanes;                                     /* that are valid, of all parts */
     int64_t least, count;                               /* elements of the parts loaded last */
     uint32_t vector_count;
     LLVMValueRef vectors[MOST_APART * WEFT_MAX_PARTS];
@@ -397,7 +409,7 @@ static uint32_t measure(const weft_emitter *e, nearby *n, uint32_t part, uint32_
 {
     const int64_t *distances = n->distances + (size_t)part * e->lane.width;
     int64_t most = n->least = distances[0];
-    for (uint32_t i = 1; i < parts * e->lane.width; i++) {
+    for (uint32_t i = 1; i < parts * e->lane.width && part * e->lane.width + i < n->lanes; i++) {
         if (distances[i] < n->least) n->least = distances[i];
         if (distances[i] > most) most = distances[i];
     }
@@ -421,9 +433,10 @@ static bool find_distances(weft_emitter *e, const weft_access *access, nearby *n
 /* Whether the lanes are loaded this way; where they are not known to exist there is a place of PLACE_BYTES instead. */
 static bool is_near(weft_emitter *e, const weft_access *access, nearby *n)
 {
-    bool masked = e->lane.mask != NULL || access->condition.varying;
     uint32_t each = 0, most = 0, size = (uint32_t)weft_dtype_size(access->dtype);
-    if (e->gpu || e->lane.width == 1 || masked || offset_varies(access)) return false;
+    uint32_t last = e->lane.mask == NULL ? e->lane.width : known_lanes(e, access);
+    if (e->gpu || e->lane.width == 1 || last == 0 || access->condition.varying || offset_varies(access)) return false;
+    n->lanes = (e->lane.parts - 1) * e->lane.width + last;
     if (weft_dtype_info_of(access->dtype)->kind == WEFT_KIND_COMPLEX) return false;
     if (!find_distances(e, access, n)) return false;
     for (uint32_t part = 0; part < e->lane.parts; part++) {
@@ -471,7 +484,7 @@ static LLVMValueRef pick(weft_emitter *e, LLVMValueRef value, const nearby *n, u
     LLVMValueRef numbers[WEFT_MAX_WIDTH];
     for (int64_t i = 0; i < width; i++) {
         int64_t at = distances[i] - n->least;
-        bool here = at / width == vector;
+        bool here = at >= 0 && at < n->count && at / width == vector;
         numbers[i] = LLVMConstInt(e->i32, (uint64_t)(here ? width + at - first : i), false);
         is_used |= here;
     }
@@ -482,7 +495,8 @@ static LLVMValueRef pick(weft_emitter *e, LLVMValueRef value, const nearby *n, u
 static LLVMValueRef load_near(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, nearby *n)
 {
     if (part % n->parts == 0) load_vectors(e, access, buffer, part, n);
-    LLVMValueRef value = LLVMGetPoison(weft_vector_type(access->type, e->lane.width));
+    LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
+    LLVMValueRef value = e->lane.mask == NULL ? LLVMGetPoison(type) : LLVMConstNull(type);
     for (uint32_t v = 0; v < n->vector_count; v++)
         value = pick(e, value, n, v, n->distances + (size_t)part * e->lane.width);
     return value;
@@ -616,7 +630,7 @@ static void store_contiguous(weft_emitter *e, weft_access *access, uint32_t buff
 {
     LLVMValueRef pointer = vector_pointer(e, access, buffer, part), mask = part_mask(e, access, part);
     mask = address_mask(e, access, mask);
-    uint32_t known = known_lanes(e, access);
+    uint32_t known = part + 1 == e->lane.parts ? known_lanes(e, access) : 0;
     if (known != 0) {
         store_lanes(e, access, pointer, value, known);
         return;
@@ -736,10 +750,10 @@ static void store_row(weft_emitter *e, const weft_store *stores, uint32_t length
             vectors[i] = weft_value_part(e, &e->values[stores[i].value], part, true);
             weft_scope_move(e, level);
             vectors[i] = weft_to_memory(e, dtype, vectors[i]);
-            masks[i] = e->lane.mask;
+            masks[i] = weft_lane_mask(e, part);
         }
         interleave(e, length, vectors);
-        if (e->lane.mask != NULL) interleave(e, length, masks);
+        if (masks[0] != NULL) interleave(e, length, masks);
         for (uint32_t i = 0; i < length; i++) {
             LLVMValueRef to = offset_pointer(e, access.type, pointer, weft_int(e, (int64_t)i * width));
             if (masks[i] == NULL) aligned(LLVMBuildStore(e->builder, vectors[i], to), dtype);

@@ -198,7 +198,8 @@ static void report_parts(weft_emitter *e, const weft_inst *inst, const weft_emit
         if (is_never(bad[part])) continue;
         weft_scope_move(e, scope->level);
         uint32_t width = scope->varying ? e->lane.width : 1;
-        LLVMValueRef masks[3] = {scope->varying ? e->lane.mask : NULL, condition.masks[part], condition.scalar};
+        LLVMValueRef masks[3] = {scope->varying ? weft_lane_mask(e, part) : NULL, condition.masks[part],
+                                 condition.scalar};
         if (masks[2] != NULL) masks[2] = weft_splat(e, masks[2], width);
         for (int i = 0; i < 3; i++)
             if (masks[i] != NULL) bad[part] = LLVMBuildAnd(e->builder, bad[part], masks[i], "");
@@ -300,11 +301,14 @@ static void emit_tree(weft_emitter *e, weft_inst_id id)
 static LLVMValueRef any_valid(weft_emitter *e, const rare_group *group, weft_inst_id condition)
 {
     uint32_t parts = group->varying ? e->lane.parts : 1;
-    LLVMValueRef any = weft_value_part(e, &e->values[condition], 0, group->varying);
-    weft_scope_move(e, group->level);
-    for (uint32_t part = 1; part < parts; part++)
-        any = LLVMBuildOr(e->builder, any, weft_value_part(e, &e->values[condition], part, group->varying), "");
-    if (group->varying && e->lane.mask != NULL) any = LLVMBuildAnd(e->builder, any, e->lane.mask, "");
+    LLVMValueRef any = NULL;
+    for (uint32_t part = 0; part < parts; part++) {
+        LLVMValueRef holds = weft_value_part(e, &e->values[condition], part, group->varying);
+        LLVMValueRef mask = group->varying ? weft_lane_mask(e, part) : NULL;
+        weft_scope_move(e, group->level);
+        if (mask != NULL) holds = LLVMBuildAnd(e->builder, holds, mask, "");
+        any = any == NULL ? holds : LLVMBuildOr(e->builder, any, holds, "");
+    }
     return weft_any_lane(e, any);
 }
 

@@ -143,7 +143,8 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
                                 .parts = p->parts,
                                 .rows = p->rows};
     if (p->masked) {
-        e->lane.left = LLVMBuildSub(e->builder, p->limit, first, "");
+        LLVMValueRef last = weft_int(e, (int64_t)range->width * (p->parts - 1));
+        e->lane.left = LLVMBuildSub(e->builder, LLVMBuildSub(e->builder, p->limit, first, ""), last, "");
         e->lane.mask = weft_mask_below(e, e->lane.left);
     }
     if (p->in_memory) {
@@ -175,6 +176,16 @@ static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
     weft_guard_close(e);
 }
 
+/* The vectors of the next round of `left` elements. Around a reduction, whose every step takes longer for two rounds of
+ * one vector than for one of two, they are filled by a mask where that takes no longer. */
+static uint32_t next_parts(const weft_emitter *e, const weft_range *range, int64_t left)
+{
+    bool fills = e->kernel->accumulator_count > 0 && weft_emitter_has(e, WEFT_ISA_V4);
+    int64_t parts = (fills ? left + range->width - 1 : left) / range->width;
+    if (parts > range->unroll) parts = range->unroll;
+    return parts == 0 ? 1 : (uint32_t)parts;
+}
+
 /* A range of two rounds or less: no loop, every lane is a constant. */
 static bool emit_short(weft_emitter *e, const nest *n, uint32_t i)
 {
@@ -184,9 +195,9 @@ static bool emit_short(weft_emitter *e, const nest *n, uint32_t i)
     if (reduces || !weft_expr_is_constant(e->exprs, range->extent, &extent)) return false;
     if (extent > 2 * width * range->unroll) return false;
     while (start < extent) {
-        int64_t whole = (extent - start) / width, parts = whole < range->unroll ? whole : range->unroll;
-        pass p = {weft_int(e, start), weft_int(e, extent), .parts = parts == 0 ? 1 : (uint32_t)parts, .once = true};
-        p.masked = parts == 0 && width > 1;
+        uint32_t parts = next_parts(e, range, extent - start);
+        pass p = {weft_int(e, start), weft_int(e, extent), .parts = parts, .once = true};
+        p.masked = width * parts > extent - start && width > 1;
         emit_pass(e, n, i, &p);
         start += width * p.parts;
     }

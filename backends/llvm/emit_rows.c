@@ -61,10 +61,10 @@ static LLVMValueRef pointer_to(weft_emitter *e, const rows *r, uint32_t level, u
 }
 
 /* Of a lane that is masked off: the row of the last one that is not. */
-static LLVMValueRef row_pointer(weft_emitter *e, const rows *r, LLVMValueRef pointer, uint32_t lane)
+static LLVMValueRef row_pointer(weft_emitter *e, const rows *r, LLVMValueRef pointer, uint32_t part, uint32_t lane)
 {
     LLVMValueRef offset = weft_int(e, (int64_t)lane * r->step);
-    if (e->lane.mask != NULL && lane > 0) {
+    if (weft_lane_mask(e, part) != NULL && lane > 0) {
         LLVMValueRef last = LLVMBuildSub(e->builder, e->lane.left, weft_int(e, 1), "");
         LLVMValueRef is_last = LLVMBuildICmp(e->builder, LLVMIntSLT, last, weft_int(e, lane), "");
         LLVMValueRef to_last = LLVMBuildMul(e->builder, last, weft_int(e, r->step), "");
@@ -117,7 +117,7 @@ static void load_segments(weft_emitter *e, const rows *r, uint32_t level, uint32
     for (uint32_t i = 0; i < r->count; i++) {
         out_vectors[i] = LLVMGetPoison(weft_vector_type(element, e->lane.width));
         for (uint32_t lane = i; lane < e->lane.width; lane += r->count) {
-            LLVMValueRef loaded = LLVMBuildLoad2(e->builder, segment, row_pointer(e, r, pointer, lane), "");
+            LLVMValueRef loaded = LLVMBuildLoad2(e->builder, segment, row_pointer(e, r, pointer, part, lane), "");
             LLVMSetAlignment(loaded, weft_dtype_info_of(r->dtype)->alignment);
             out_vectors[i] = weft_lanes_insert(e, out_vectors[i], loaded, e->lane.width, lane - i, r->count);
         }
@@ -203,16 +203,17 @@ static void store_segments(weft_emitter *e, const weft_stage *stage, const rows 
     for (uint32_t lane = e->lane.width; lane-- > 0;) {
         LLVMValueRef segment =
             weft_lanes_slice(e, vectors[lane % r->count], e->lane.width, lane - lane % r->count, r->count);
-        LLVMValueRef stored = LLVMBuildStore(e->builder, segment, row_pointer(e, r, pointer, lane));
+        LLVMValueRef stored = LLVMBuildStore(e->builder, segment, row_pointer(e, r, pointer, part, lane));
         LLVMSetAlignment(stored, weft_dtype_info_of(r->dtype)->alignment);
     }
 }
 
 /* A vector that begins with element `begin` of all rows. */
-static void store_below(weft_emitter *e, const rows *r, LLVMValueRef value, LLVMValueRef to, uint32_t begin)
+static void store_below(weft_emitter *e, const rows *r, LLVMValueRef value, LLVMValueRef to, uint32_t part,
+                        uint32_t begin)
 {
     unsigned alignment = weft_dtype_info_of(r->dtype)->alignment;
-    if (e->lane.mask == NULL) {
+    if (weft_lane_mask(e, part) == NULL) {
         LLVMSetAlignment(LLVMBuildStore(e->builder, value, to), alignment);
         return;
     }
@@ -239,7 +240,7 @@ static void store_dense(weft_emitter *e, const weft_stage *stage, const rows *r,
         }
         LLVMValueRef offset = weft_int(e, (int64_t)v * width);
         LLVMValueRef to = LLVMBuildGEP2(e->builder, weft_memory_type(e, r->dtype), pointer, &offset, 1, "");
-        store_below(e, r, value, to, v * width);
+        store_below(e, r, value, to, part, v * width);
     }
 }
 

@@ -287,6 +287,10 @@ static weft_status *jam(const chooser *c, weft_jam rows)
     uint32_t last = kernel->range_count - 1;
     explain(c, "points of the jammed range share what their reductions read");
     WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = rows.range, .factor = rows.rows}));
+    if (rows.range + 2 == last && c->machine->vector_bytes >= 64 &&
+        weft_kernel_rereads_far(kernel, c->machine, rows.range, rows.range + 1)) {
+        WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_REORDER, .range = rows.range + 1, .to = rows.range}));
+    }
     uint32_t first = weft_kernel_find_block(kernel);
     WEFT_TRY(split_last(c, WEFT_JAM_BLOCK));
     if (kernel->range_count == last + 1 || first == last) return NULL;
@@ -294,8 +298,7 @@ static weft_status *jam(const chooser *c, weft_jam rows)
 }
 
 /* Elements of a tile of the last range, along which reductions run side by side: a round, or the whole range where that
- * is known to be short, so that its lanes are constants, and other ranges are left for threads. With AVX-512 a vector
- * that is not full is masked, which takes no longer. */
+ * is known to be short, so that its lanes are constants, and other ranges are left for threads. */
 static int64_t reduction_tile(const chooser *c, uint32_t width, uint32_t unroll)
 {
     enum { ENOUGH = 64 };
@@ -307,8 +310,7 @@ static int64_t reduction_tile(const chooser *c, uint32_t width, uint32_t unroll)
         points *= most < ENOUGH ? most : ENOUGH;
     }
     if (points < ENOUGH || !weft_expr_is_constant(kernel->exprs, kernel->ranges[last].extent, &extent)) return round;
-    bool needs_mask = c->machine->vector_bytes >= 64 && extent % width != 0;
-    return extent <= 2 * round && !needs_mask ? extent : round;
+    return extent <= 2 * round ? extent : round;
 }
 
 /* Reductions: tiles, or rows side by side in place of all but two of its vectors; a quarter of the registers is for
@@ -341,6 +343,17 @@ static weft_status *bind_scans(const chooser *c, uint32_t width)
     if (rows.rows > 1) return move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = rows.range, .factor = rows.rows});
     explain(c, "rows run in order, which are scanned");
     return NULL;
+}
+
+/* Vectors for each round of reductions side by side. With AVX-512 the last one may be masked, which takes no longer. */
+static uint32_t reduction_unroll(const chooser *c, uint32_t body, weft_expr extent, uint32_t width)
+{
+    int64_t least, most;
+    if (c->machine->vector_bytes < 64) return unroll_for(c->kernel, body, extent, width);
+    weft_expr_range(c->kernel->exprs, extent, &least, &most);
+    uint32_t unroll = unroll_of(body);
+    while (unroll > 1 && (int64_t)width * unroll / 2 >= most) unroll /= 2;
+    return unroll;
 }
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -449,7 +462,7 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
         return bind_row(c, width);
     outer_body body = find_body(kernel);
     if (body.loops)
-        return bind_reductions(c, width, wanted_or(c->wanted->unroll, unroll_for(kernel, body.body, extent, width)));
+        return bind_reductions(c, width, wanted_or(c->wanted->unroll, reduction_unroll(c, body.body, extent, width)));
     WEFT_TRY(bind_tile(c, width, &body, &done));
     if (done) return NULL;
     explain(c, "accesses walk along the last range, or their lines stay in the cache");

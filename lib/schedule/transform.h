@@ -61,6 +61,10 @@ weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t range, uint32_t rows)
  * the last range then go in front of the range that is returned, all ranges from there on read a block again. */
 #define WEFT_JAM_BLOCK 256
 uint32_t weft_kernel_find_block(const weft_kernel *kernel);
+/* Whether the rows of a range that was jammed read more than L2 holds again and again, through range `inner` after it,
+ * of which they share each point and which the other operand does not move along, and would find what a point needs in
+ * L2 if that range went in front. */
+bool weft_kernel_rereads_far(const weft_kernel *kernel, const weft_machine *machine, uint32_t jammed, uint32_t inner);
 
 /*
  * Reductions and scans of short rows (flatten.c): the points of all inner ranges become instructions of one stage, for

@@ -261,6 +261,42 @@ static uint32_t count_components(const weft_kernel *kernel)
     return count;
 }
 
+/* Bytes that a load of a reduction reads in all, or for one point of an outer range: at most, as windows overlap. */
+static double bytes_read(const weft_kernel *kernel, const weft_stage *stage, const weft_inst *load, uint32_t fixed)
+{
+    double points = 1;
+    int64_t least, most;
+    for (uint32_t i = 0; i < kernel->range_count + stage->range_count; i++) {
+        const weft_range *range =
+            i < kernel->range_count ? &kernel->ranges[i] : &stage->ranges[i - kernel->range_count];
+        if (i == fixed || !weft_expr_uses(kernel->exprs, load->index, range->variable)) continue;
+        weft_expr_range(kernel->exprs, range->extent, &least, &most);
+        points *= (double)most;
+    }
+    weft_expr_range(kernel->exprs, load->index, &least, &most);
+    double span = (double)most - (double)least + 1;
+    return (points < span ? points : span) * (double)weft_dtype_size(load->dtype);
+}
+
+bool weft_kernel_rereads_far(const weft_kernel *kernel, const weft_machine *machine, uint32_t jammed, uint32_t inner)
+{
+    weft_expr rows = kernel->ranges[jammed].variable, point = kernel->ranges[inner].variable;
+    double all = 0, each = 0, near = (double)machine->cache_bytes[1];
+    if (weft_expr_uses(kernel->exprs, kernel->ranges[inner].extent, rows)) return false;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+            const weft_inst *load = &kernel->insts[i];
+            if (load->op != WEFT_SCALAR_load || stage->range_count == 0) continue;
+            bool by_row = weft_expr_uses(kernel->exprs, load->index, rows);
+            if (by_row == weft_expr_uses(kernel->exprs, load->index, point)) return false;
+            each += bytes_read(kernel, stage, load, inner);
+            if (!by_row) all += bytes_read(kernel, stage, load, jammed);
+        }
+    }
+    return all > near && each <= near;
+}
+
 weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors)
 {
     bool fits = kernel->inst_count <= MOST_INSTRUCTIONS && may_jam(kernel);

@@ -3,9 +3,11 @@
  * Runs text cases: run [--rewrite] FILE... A file is a sequence of cases, each
  *     # case: what it shows
  *     # passes: a,b                       (none when missing; `kernels`: compiled, and the kernels that
- *                                       makes; `plain,kernels`: compiled by no pass)
+ *                                       makes; `plain,kernels`: compiled by no pass; `kernels_wide`: for vectors of
+ *                                       64 bytes)
  *     graph text, or kernel text            (passes of kernels: complex, math, stage_cse, legalize_float16, schedule,
- *                                       schedule_gpu; `apply MOVES` is a schedule, up to the end of the line)
+ *                                       schedule_gpu, schedule_wide for vectors of 64 bytes; `apply MOVES` is a
+ *                                       schedule, up to the end of the line)
  *     # expect                          and the text after the passes; or # error: part of the message
  * What is expected must also survive being printed again, and a schedule that is chosen must give the same kernel when
  * its text is applied. Ops of einsum are known. With --rewrite what a case expects becomes what it gives, where these
@@ -165,9 +167,18 @@ static weft_status *schedule(weft_kernel *kernel, const weft_machine *machine)
     return status;
 }
 
+/* The reference machine with vectors of 64 bytes. */
+static weft_machine wide_machine(void)
+{
+    weft_machine machine = *weft_machine_reference();
+    machine.vector_bytes = 64;
+    machine.registers = 32;
+    return machine;
+}
+
 static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_t length)
 {
-    weft_machine gpu = *weft_machine_reference();
+    weft_machine gpu = *weft_machine_reference(), wide = wide_machine();
     gpu.device = WEFT_DEVICE_CUDA;
     if (strncmp(pass, applies, strlen(applies)) == 0)
         return apply(kernel, pass + strlen(applies), weft_machine_reference());
@@ -175,6 +186,7 @@ static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_
     if (strncmp(pass, "math", length) == 0) return weft_kernel_lower_math(kernel, WEFT_FUNCTIONS_ACCURATE);
     if (strncmp(pass, "legalize_float16", length) == 0) return weft_kernel_legalize_float16(kernel);
     if (strncmp(pass, "stage_cse", length) == 0) return weft_kernel_stage_cse(kernel);
+    if (strncmp(pass, "schedule_wide", length) == 0 && length > strlen("schedule")) return schedule(kernel, &wide);
     return schedule(kernel, strncmp(pass, "schedule", length) == 0 ? weft_machine_reference() : &gpu);
 }
 
@@ -225,16 +237,19 @@ static weft_status *print_kernels(const weft_module *module, const char *passes,
 {
     weft_program *program;
     const weft_policy plain = {.size = sizeof plain, .passes = ""};
-    bool is_plain = strcmp(passes, "plain,kernels") == 0;
+    const weft_machine wide = wide_machine();
+    bool is_plain = strcmp(passes, "plain,kernels") == 0, is_wide = strcmp(passes, "kernels_wide") == 0;
     WEFT_TRY(weft_compile(module->graph, module->outputs, is_plain ? &plain : NULL, &program));
-    weft_status *status = weft_program_visit_kernels(program, weft_machine_reference(), NULL, print_kernel, out_text);
+    const weft_machine *machine = is_wide ? &wide : weft_machine_reference();
+    weft_status *status = weft_program_visit_kernels(program, machine, NULL, print_kernel, out_text);
     weft_program_release(program);
     return status;
 }
 
 static bool makes_kernels(const char *passes)
 {
-    return strcmp(passes, "kernels") == 0 || strcmp(passes, "plain,kernels") == 0;
+    return strcmp(passes, "kernels") == 0 || strcmp(passes, "plain,kernels") == 0 ||
+           strcmp(passes, "kernels_wide") == 0;
 }
 
 /* Parses, runs the passes and prints. */
