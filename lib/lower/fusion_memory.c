@@ -42,6 +42,19 @@ static void demand_padded(weft_fusion *fusion, const weft_node *node)
     if (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_pad) fusion->materialized[n] = 1;
 }
 
+/* The same where windows are a factor of a product, in whatever order they come. */
+static void demand_padded_factor(weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    bool is_window = false;
+    for (;; n = weft_graph_node(graph, n)->inputs[0].node) {
+        weft_op_id id = weft_op_id_of(weft_graph_node(graph, n)->op);
+        is_window |= id == WEFT_OP_window;
+        if (id == WEFT_OP_pad && is_window) fusion->materialized[n] = 1;
+        if (id != WEFT_OP_window && id != WEFT_OP_permute && id != WEFT_OP_reshape && id != WEFT_OP_broadcast) return;
+    }
+}
+
 /* A large product that is read only in another order, with another axis last: it is fast to compute in its own. */
 static void demand_product(weft_fusion *fusion, const weft_node *permute)
 {
@@ -97,6 +110,9 @@ static void demand_factors(weft_fusion *fusion, const weft_node *dot)
         weft_shape shape = weft_graph_node(graph, factor)->types[0].shape;
         double again = (double)size.results * (double)size.terms - (double)weft_count_bound(fusion->space, shape);
         if (again * ((double)weight - 1) >= LARGE_PRODUCT_REPETITION) fusion->materialized[factor] = 1;
+        uint32_t viewed;
+        if (i == 1 && weft_product_has_windows_across(fusion->space, dot, &viewed)) fusion->materialized[viewed] = 1;
+        else demand_padded_factor(fusion, dot->inputs[i].node);
     }
 }
 

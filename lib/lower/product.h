@@ -20,6 +20,8 @@ weft_product_size weft_product_size_of(weft_space *space, const weft_node *dot);
 /* Whether loops have a permuted B copied: lanes of a large product run along its last axis, and a copy costs little
  * beside the result, or beside reading it with a stride again and again. */
 bool weft_product_copies_b(weft_space *space, uint32_t dot);
+/* Whether loops would jump over what windows in B view, which is then better stored in the order of B. */
+bool weft_product_has_windows_across(weft_space *space, const weft_node *dot, uint32_t *out_viewed);
 /* Whether a batch axis of real numbers lies innermost in both operands: loops have it along the lanes, if it is last in
  * the result too. */
 bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot);
