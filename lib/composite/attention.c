@@ -74,29 +74,51 @@ static weft_tensor mask_scores(weft_tensor scores, const weft_attention_core *co
     return forbid(scores, weft_le(key, weft_add(query, weft_extent_like(query, offset))));
 }
 
-/* Softmax along the last axis, zeros where all scores are -inf. */
-static weft_tensor weigh(weft_tensor scores)
+/* The exponentials of differences to the greatest score of a row, along the last axis. */
+static weft_tensor powers_of(weft_tensor scores, weft_tensor *out_sums)
 {
     weft_tensor zero = weft_scalar_like(scores, 0);
     weft_tensor greatest = weft_reduce_max(scores, WEFT_INTS(-1), true);
     weft_tensor is_empty = weft_eq(greatest, weft_scalar_like(scores, -INFINITY));
     weft_tensor powers = weft_exp(weft_sub(scores, weft_select(is_empty, zero, greatest)));
-    weft_tensor sum = weft_reduce_sum(powers, WEFT_INTS(-1), true);
-    weft_tensor weights = weft_div(powers, weft_select(is_empty, weft_scalar_like(scores, 1), sum));
+    *out_sums = weft_reduce_sum(powers, WEFT_INTS(-1), true);
+    return powers;
+}
+
+weft_tensor weft_attention_share(weft_tensor x, weft_tensor sums)
+{
+    if (!weft_tensor_is_valid(x) || !weft_tensor_is_valid(sums)) return weft_tensor_failed(x.graph);
+    weft_tensor repeated = weft_broadcast(sums, weft_tensor_shape(x));
+    return weft_div(x, weft_max(repeated, weft_scalar_like(repeated, 1)));
+}
+
+static weft_tensor scores_of(const weft_attention_core *core)
+{
+    weft_tensor scores = weft_composite_widen(weft_attention_product(core->q, core->k, -1));
+    return weft_tensor_is_valid(scores) ? mask_scores(scores, core) : scores;
+}
+
+weft_tensor weft_attention_powers(const weft_attention_core *core, weft_tensor *out_sums)
+{
+    weft_tensor scores = scores_of(core);
+    *out_sums = scores;
+    return weft_tensor_is_valid(scores) ? powers_of(scores, out_sums) : scores;
+}
+
+/* Softmax along the last axis, zeros where all scores are -inf; wide. */
+static weft_tensor weigh(const weft_attention_core *core)
+{
+    weft_tensor scores = scores_of(core), sums;
+    if (!weft_tensor_is_valid(scores)) return scores;
+    weft_tensor powers = powers_of(scores, &sums), weights = weft_attention_share(powers, sums);
     if (!weft_tensor_is_valid(weights)) return weights;
     const weft_attr last = {.integer = (int64_t)weft_tensor_rank(weights) - 1};
     return weft_composite_as(WEFT_COMPOSED_softmax, WEFT_TENSORS(scores), &last, weights);
 }
 
-weft_tensor weft_attention_weights(const weft_attention_core *core)
-{
-    weft_tensor scores = weft_composite_widen(weft_attention_product(core->q, core->k, -1));
-    return weft_tensor_is_valid(scores) ? weigh(mask_scores(scores, core)) : scores;
-}
-
 static weft_tensor attend(const weft_attention_core *core)
 {
-    weft_tensor weights = weft_composite_cast(weft_attention_weights(core), weft_tensor_dtype(core->v));
+    weft_tensor weights = weft_composite_cast(weigh(core), weft_tensor_dtype(core->v));
     const weft_attr attrs[] = {{.integer = core->causal}, {.extents = {1, &core->offset}}};
     return weft_composite_as(WEFT_COMPOSED_attention, WEFT_TENSORS(core->q, core->k, core->v, core->mask), attrs,
                              weft_attention_product(weights, core->v, -2));

@@ -13,8 +13,11 @@ typedef struct weft_attention_core {
     weft_tensor first;  /* the position of the first row of q, i64 of rank 0; WEFT_NO_TENSOR: 0 */
 } weft_attention_core;
 
-/* The weights, [b..., r..., l, s], wide. */
-weft_tensor weft_attention_weights(const weft_attention_core *core);
+/* The weights times *out_sums, which are at least 1, or 0 in rows without scores: [b..., r..., l, s], wide, and
+ * [b..., r..., l, 1]. */
+weft_tensor weft_attention_powers(const weft_attention_core *core, weft_tensor *out_sums);
+/* x, with those rows, over the sums; as it is where they are 0. */
+weft_tensor weft_attention_share(weft_tensor x, weft_tensor sums);
 /* The sum over the last axis of a and axis `contract_b` of b; all axes of b but the last two are a batch. */
 weft_tensor weft_attention_product(weft_tensor a, weft_tensor b, int64_t contract_b);
 #endif

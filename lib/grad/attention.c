@@ -2,9 +2,11 @@
 /*
  * The cotangents of attention. With P the weights, o the result and g its cotangent,
  *   dS = P (g v^T - sum(g o)),  dq = dS k,  dk = dS^T q,  dv = P^T g.
- * P is computed again, for so many elements of the batch, or rows of q, at a time that memory is linear in the number
- * of rows and of keys, and what a product leaves for the next is still near: some heads after others, and of one whose
- * scores are many some rows after others.
+ * P is E / z, exponentials and their sums. Dividing g, and with it sum(g o), in place of E divides fewer numbers; not
+ * those of 16 bits, for which g / z may be too small. E is computed again, for so many elements of the batch, or rows
+ * of q, at a time that memory is linear in the number of rows and of keys, and what a product leaves for the next is
+ * still near: some heads after others, and of one whose scores are many some rows after others.
+ *
  * Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness", 2022.
  */
 #include <weft/region.h>
@@ -58,12 +60,24 @@ static weft_tensor slope_of_scores(const rows *r, weft_tensor weights)
     return weft_mul(weights, weft_sub(slope, r->along));
 }
 
-static void pull_rows(const rows *r, const bool *needs, weft_tensor *out_values)
+/* The weights, or times what their rows, and so the cotangents, are divided by. */
+static weft_tensor weigh(rows *r)
 {
+    weft_tensor sums, powers = weft_attention_powers(&r->core, &sums);
+    if (!weft_tensor_is_valid(powers)) return powers;
+    if (weft_tensor_dtype(r->g) != weft_tensor_dtype(powers)) return weft_attention_share(powers, sums);
+    r->g = weft_attention_share(r->g, sums);
+    r->along = weft_attention_share(r->along, sums);
+    return powers;
+}
+
+static void pull_rows(const rows *all, const bool *needs, weft_tensor *out_values)
+{
+    rows own = *all, *r = &own;
     const weft_attention_core *core = &r->core;
     size_t batch = weft_tensor_rank(core->k) - 2;
     weft_dtype dtype = weft_tensor_dtype(core->v);
-    weft_tensor weights = weft_attention_weights(core);
+    weft_tensor weights = weigh(r);
     if (!weft_tensor_is_valid(weights)) return;
     if (needs[OF_V]) out_values[OF_V] = sum_rows(weft_composite_cast(weights, dtype), r->g, batch);
     if (!needs[OF_Q] && !needs[OF_K] && !needs[OF_MASK]) return;

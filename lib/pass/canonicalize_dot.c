@@ -9,8 +9,8 @@
  * casts, unless all are the library's; any other one is left to the backend. requires: nothing. maintains: values
  * except for the order of sums, guards. breaks: nothing; no permute it adds can be merged away.
  */
-#include <string.h>
 #include "lib/pass/pass.h"
+#include "lib/pass/uses.h"
 #include "lib/trace/trace.h"
 #include "runtime/base/float_bits.h"
 
@@ -191,31 +191,10 @@ static bool swaps_free_axes(weft_tensor dot, weft_ints order)
     return free_a > 0 && free_b > 0;
 }
 
-/* How often each node of a graph is an operand, or an output; the graphs of regions have their own. */
-typedef struct usage {
-    const weft_graph *graph;
-    size_t node_count;
-    uint32_t *uses;
-    struct usage *next;
-} usage;
-
-typedef struct usages {
-    weft_arena arena;
-    usage *first;
-} usages;
-
 typedef struct context {
     weft_product_policy policy;
-    usages usages;
+    weft_usages usages;
 } context;
-
-static bool is_read_once(const weft_rewrite_site *site, uint32_t node)
-{
-    const context *c = site->context;
-    const usage *u = c->usages.first;
-    while (u != NULL && u->graph != site->graph) u = u->next;
-    return u != NULL && node < u->node_count && u->uses[node] == 1;
-}
 
 /* The dot of b and a. */
 static weft_tensor swapped_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
@@ -278,7 +257,9 @@ static weft_tensor swap(const weft_rewrite_site *site)
 {
     weft_tensor dot = site->inputs.items[0];
     weft_ints order = site->node->attrs[0].ints;
-    if (!weft_tensor_is_op(dot, WEFT_OP_dot) || !is_read_once(site, site->node->inputs[0].node))
+    const context *c = site->context;
+    if (!weft_tensor_is_op(dot, WEFT_OP_dot) ||
+        !weft_usages_is_read_once(&c->usages, site->graph, site->node->inputs[0].node))
         return weft_site_leave();
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
     if (swaps_free_axes(dot, order)) return swapped_dot(a, b, axes_of(weft_tensor_node(dot)->attrs));
@@ -299,49 +280,11 @@ static weft_status *canonicalize_dot(const weft_rewrite_site *site, weft_tensor 
     return NULL;
 }
 
-static weft_status *count_uses(usages *all, const weft_graph *graph, size_t count, const weft_value *outputs);
-
-static weft_status *count_in_regions(usages *all, const weft_node *node)
-{
-    if (node->op->op_class != WEFT_CLASS_REGION) return NULL;
-    for (size_t i = 0; i < node->op->attr_count; i++) {
-        if (node->op->attrs[i].kind != WEFT_ATTR_REGION) continue;
-        const weft_region *region = &node->attrs[i].region;
-        weft_value *results = weft_arena_allocate(&all->arena, region->results.count * sizeof *results);
-        if (results == NULL) return weft_status_out_of_memory();
-        for (size_t k = 0; k < region->results.count; k++)
-            results[k] = (weft_value){region->results.items[k].node, region->results.items[k].output};
-        WEFT_TRY(count_uses(all, region->graph, region->results.count, results));
-    }
-    return NULL;
-}
-
-static weft_status *count_uses(usages *all, const weft_graph *graph, size_t count, const weft_value *outputs)
-{
-    size_t nodes = graph->node_count;
-    usage *u = weft_arena_allocate(&all->arena, sizeof *u);
-    uint32_t *uses = weft_arena_allocate(&all->arena, nodes * (sizeof *uses + 1));
-    if (u == NULL || uses == NULL) return weft_status_out_of_memory();
-    uint8_t *live = memset(uses, 0, nodes * (sizeof *uses + 1));
-    live += nodes * sizeof *uses;
-    weft_graph_mark(graph, count, outputs, live);
-    for (size_t i = 0; i < count; i++) uses[outputs[i].node]++;
-    for (size_t n = 0; n < nodes; n++) {
-        const weft_node *node = weft_graph_node(graph, (uint32_t)n);
-        for (uint32_t i = 0; live[n] && i < node->input_count; i++) uses[node->inputs[i].node]++;
-        if (live[n]) WEFT_TRY(count_in_regions(all, node));
-    }
-    *u = (usage){graph, nodes, uses, all->first};
-    all->first = u;
-    return NULL;
-}
-
 weft_status *weft_pass_canonicalize_dot(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
 {
     context c = {.policy = policy->products};
-    weft_arena_init(&c.usages.arena, graph->allocator);
-    weft_status *status = count_uses(&c.usages, graph, count, outputs);
+    weft_status *status = weft_usages_fill(&c.usages, graph, count, outputs);
     if (status == NULL) status = weft_rewrite_run(graph, count, outputs, canonicalize_dot, &c);
-    weft_arena_finish(&c.usages.arena);
+    weft_usages_finish(&c.usages);
     return status;
 }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Divides what a product makes of a softmax instead of the softmax: the dot of e / sum and v becomes that of e and v,
+ * divided by the sums. So attention divides rows of results, which are shorter than rows of scores, and no weights are
+ * written beside the exponentials.
+ *
+ * requires: what a product of 32 or 64-bit floats takes of a softmax is a quotient, whose divisor is broadcast
+ *     (canonicalize, match_dot)
+ * maintains: guards; values except for the rounding of quotients, of which there is one for each result as there was
+ *     for each weight. What is divided is at most the sum times the greatest factor: the exponentials of a softmax are
+ *     at most 1, which is why other quotients stay.
+ * breaks: nothing
+ */
+#include "lib/pass/pass.h"
+#include "lib/pass/uses.h"
+
+/* The operand of the reduction that x is, repeated, at least some number, or one in its place where a condition holds;
+ * no tensor if x is none. */
+static weft_tensor reduced(weft_tensor x, weft_op_id reduction)
+{
+    for (;;) {
+        switch (weft_op_id_of(weft_tensor_node(x)->op)) {
+        case WEFT_OP_broadcast:
+        case WEFT_OP_max:
+        case WEFT_OP_reshape: x = weft_tensor_operand(x, 0); break;
+        case WEFT_OP_select: x = weft_tensor_operand(x, 2); break;
+        default: return weft_tensor_is_op(x, reduction) ? weft_tensor_operand(x, 0) : weft_site_leave();
+        }
+    }
+}
+
+/* Whether these are exponentials of differences to a maximum, over their sums. */
+static bool is_softmax(weft_tensor quotient)
+{
+    weft_tensor powers = weft_tensor_operand(quotient, 0), sums = weft_tensor_operand(quotient, 1);
+    if (!weft_tensor_is_op(powers, WEFT_OP_exp) || !weft_tensor_same(reduced(sums, WEFT_OP_reduce_sum), powers))
+        return false;
+    weft_tensor distance = weft_tensor_operand(powers, 0);
+    return weft_tensor_is_op(distance, WEFT_OP_sub) &&
+           weft_tensor_same(reduced(weft_tensor_operand(distance, 1), WEFT_OP_reduce_max),
+                            weft_tensor_operand(distance, 0));
+}
+
+/* One of the operands of a dot, whose axes these are. */
+typedef struct side {
+    weft_ints batch, contracted;
+    weft_tensor other;
+    weft_ints other_batch, other_contracted;
+    size_t before; /* axes of the result before its free ones */
+} side;
+
+static side side_of(const weft_rewrite_site *site, size_t i)
+{
+    const weft_attr *attrs = site->node->attrs;
+    side s = {attrs[i].ints,     attrs[2 + i].ints, site->inputs.items[1 - i],
+              attrs[1 - i].ints, attrs[3 - i].ints, attrs[0].ints.count};
+    if (i == 1) s.before = weft_tensor_rank(s.other) - s.other_contracted.count;
+    return s;
+}
+
+/* Which axis of the result is `axis` of the operand, which is not contracted. */
+static int64_t axis_of_result(const side *s, int64_t axis)
+{
+    for (size_t i = 0; i < s->batch.count; i++)
+        if (s->batch.items[i] == axis) return (int64_t)i;
+    int64_t free = (int64_t)s->before;
+    for (int64_t i = 0; i < axis; i++)
+        free += !weft_ints_contain(s->batch, (size_t)i) && !weft_ints_contain(s->contracted, (size_t)i);
+    return free;
+}
+
+/* A broadcast along axes of the operand as one of `shape`, the result's; no tensor if it varies along what is
+ * contracted, or comes in another order of axes. */
+static weft_tensor repeat(const side *s, weft_tensor repeated, weft_shape shape)
+{
+    weft_tensor divisor = weft_tensor_operand(repeated, 0);
+    weft_ints axes = weft_tensor_node(repeated)->attrs[1].ints;
+    weft_extent extents[WEFT_MAX_RANK];
+    int64_t places[WEFT_MAX_RANK];
+    size_t rank = 0;
+    for (size_t i = 0; i < axes.count; i++) {
+        weft_extent extent = weft_tensor_extent(divisor, (int64_t)i);
+        if (weft_ints_contain(s->contracted, (size_t)axes.items[i])) {
+            if (!weft_extent_is(extent, 1)) return weft_site_leave();
+            continue;
+        }
+        extents[rank] = extent;
+        places[rank] = axis_of_result(s, axes.items[i]);
+        if (rank > 0 && places[rank] <= places[rank - 1]) return weft_site_leave();
+        rank++;
+    }
+    if (rank < axes.count) divisor = weft_reshape(divisor, (weft_shape){rank, extents});
+    return weft_broadcast_in_dim(divisor, shape, (weft_ints){rank, places});
+}
+
+/* What the result is to be divided by, or no tensor. */
+static weft_tensor divisor_of(const side *s, weft_tensor divisor, weft_shape shape)
+{
+    if (weft_tensor_is_op(divisor, WEFT_OP_broadcast)) return repeat(s, divisor, shape);
+    if (!weft_tensor_is_op(divisor, WEFT_OP_max)) return weft_site_leave();
+    weft_tensor left = divisor_of(s, weft_tensor_operand(divisor, 0), shape);
+    weft_tensor right = divisor_of(s, weft_tensor_operand(divisor, 1), shape);
+    return weft_tensor_is_valid(left) && weft_tensor_is_valid(right) ? weft_max(left, right) : weft_site_leave();
+}
+
+/* Whether there are as few results to divide as weights: the other operand has no more free elements than it has
+ * contracted ones, as far as they are known. */
+static bool pays(const side *s)
+{
+    weft_shape shape = weft_tensor_shape(s->other);
+    int64_t terms = 1, columns = 1, extent;
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (!weft_extent_is_static(shape.extents[i], &extent)) return true;
+        bool is_contracted = weft_ints_contain(s->other_contracted, i);
+        bool is_batch = weft_ints_contain(s->other_batch, i);
+        int64_t *count = is_contracted ? &terms : &columns;
+        if (!is_batch && __builtin_mul_overflow(*count, extent, count)) return false;
+    }
+    return columns <= terms;
+}
+
+static weft_tensor defer(const weft_rewrite_site *site, size_t i)
+{
+    const weft_usages *usages = site->context;
+    weft_tensor operands[] = {site->inputs.items[0], site->inputs.items[1]}, quotient = operands[i];
+    if (!weft_tensor_is_op(quotient, WEFT_OP_div) || weft_dtype_size(weft_tensor_dtype(quotient)) < 4 ||
+        !weft_usages_is_read_once(usages, site->graph, site->node->inputs[i].node) || !is_softmax(quotient))
+        return weft_site_leave();
+    side s = side_of(site, i);
+    if (!pays(&s)) return weft_site_leave();
+    weft_tensor divisor = divisor_of(&s, weft_tensor_operand(quotient, 1), site->node->types[0].shape);
+    if (!weft_tensor_is_valid(divisor)) return divisor;
+    const weft_attr *attrs = site->node->attrs;
+    operands[i] = weft_tensor_operand(quotient, 0);
+    weft_tensor product =
+        weft_dot(operands[0], operands[1], (weft_dot_axes){attrs[0].ints, attrs[1].ints, attrs[2].ints, attrs[3].ints});
+    return weft_tensor_is_valid(product) ? weft_div(product, divisor) : product;
+}
+
+static weft_status *defer_division(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
+{
+    weft_tensor value = weft_site_leave();
+    for (size_t i = 0; i < 2 && weft_op_id_of(site->node->op) == WEFT_OP_dot && !weft_tensor_is_valid(value); i++)
+        value = defer(site, i);
+    if (!weft_tensor_is_valid(value)) return NULL;
+    out_values[0] = value;
+    *out_replaced = true;
+    return NULL;
+}
+
+weft_status *weft_pass_defer_division(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
+{
+    (void)policy;
+    weft_usages usages;
+    weft_status *status = weft_usages_fill(&usages, graph, count, outputs);
+    if (status == NULL) status = weft_rewrite_run(graph, count, outputs, defer_division, &usages);
+    weft_usages_finish(&usages);
+    return status;
+}

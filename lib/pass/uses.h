@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_PASS_USES_H
+#define WEFT_LIB_PASS_USES_H
+/* How often the nodes of a graph, and of those of its regions, are operands or outputs, before a pass changes them. */
+#include "lib/pass/rewrite.h"
+
+/* Of one graph. */
+typedef struct weft_usage {
+    const weft_graph *graph;
+    size_t node_count;
+    uint32_t *uses;
+    struct weft_usage *next;
+} weft_usage;
+
+typedef struct weft_usages {
+    weft_arena arena;
+    weft_usage *first;
+} weft_usages;
+
+/* To be finished even where it fails. */
+weft_status *weft_usages_fill(weft_usages *usages, const weft_graph *graph, size_t count,
+                              const weft_value *outputs) WEFT_MUST_USE;
+void weft_usages_finish(weft_usages *usages);
+/* Whether the node was there, and is an operand once, or an output. */
+bool weft_usages_is_read_once(const weft_usages *usages, const weft_graph *graph, uint32_t node);
+#endif
