@@ -170,10 +170,17 @@ static uint32_t uses_in(const weft_step *step, uint32_t buffer)
     return count;
 }
 
-/* The only buffer that the step writes. */
-static uint32_t written_by(const weft_step *step)
+/* Buffer `i` of those that the step writes. */
+static uint32_t written_by(const weft_step *step, size_t i)
 {
-    return step->kind == WEFT_STEP_GEMM ? step->buffers[2] : step->buffers[0];
+    return step->buffers[step->kind == WEFT_STEP_GEMM ? 2 : i];
+}
+
+static bool writes(const weft_step *step, uint32_t buffer)
+{
+    size_t i = 0;
+    while (i < step->written && written_by(step, i) != buffer) i++;
+    return i < step->written;
 }
 
 static bool is_member(const chain *c, size_t number)
@@ -195,20 +202,20 @@ static bool add_member(const chain_finder *f, chain *c, size_t number)
     return true;
 }
 
-/* Takes in the buffer that member `number` writes, and all steps that use it; leaves the chain as it was where that
+/* Takes in a buffer that member `number` writes, and all steps that use it; leaves the chain as it was where that
  * cannot be. */
-static void take_in(const chain_finder *f, chain *c, size_t number)
+static void take_in(const chain_finder *f, chain *c, size_t number, uint32_t buffer)
 {
     const weft_step *steps = f->variant->steps;
     const chain before = *c;
-    uint32_t buffer = written_by(&steps[number]), left = f->uses[buffer] - uses_in(&steps[number], buffer);
+    uint32_t left = f->uses[buffer] - uses_in(&steps[number], buffer);
     bool fine = f->variant->buffers[buffer].kind == WEFT_BUFFER_TEMPORARY && left > 0 && !f->rowless[buffer];
     for (size_t s = number + 1; fine && left > 0; s++) {
         fine = s < f->end && s - c->members[0] < FARTHEST && steps[s].kind != WEFT_STEP_REGION;
         uint32_t uses = fine ? uses_in(&steps[s], buffer) : 0;
         left -= uses;
         if (uses == 0 || is_member(c, s)) continue;
-        fine = can_belong(&steps[s]) && written_by(&steps[s]) != buffer && add_member(f, c, s);
+        fine = can_belong(&steps[s]) && !writes(&steps[s], buffer) && add_member(f, c, s);
     }
     if (fine) c->intermediates[c->intermediate_count++] = buffer;
     else *c = before;
@@ -231,16 +238,23 @@ static bool touches(const chain_finder *f, const weft_step *step, uint32_t buffe
     return false;
 }
 
+static void take_in_all(const chain_finder *f, chain *c, size_t number)
+{
+    const weft_step *step = &f->variant->steps[number];
+    for (size_t i = 0; i < step->written; i++) take_in(f, c, number, written_by(step, i));
+}
+
 /* Whether step `number`, which is no member, may run before the first one. */
 static bool can_hoist(const chain_finder *f, const chain *c, size_t number)
 {
     const weft_step *step = &f->variant->steps[number];
     if (!can_belong(step) || step->written != 1) return false;
-    uint32_t written = written_by(step);
+    uint32_t written = written_by(step, 0);
     if (f->variant->buffers[written].kind != WEFT_BUFFER_TEMPORARY) return false;
     for (size_t i = 0; i < c->count; i++) {
         const weft_step *member = &f->variant->steps[c->members[i]];
-        if (touches(f, step, written_by(member))) return false;
+        for (size_t k = 0; k < member->written; k++)
+            if (touches(f, step, written_by(member, k))) return false;
         if (c->members[i] < number && uses_in(member, written) > 0) return false; /* it updates it in place */
     }
     return true;
@@ -252,7 +266,7 @@ static chain gather(chain_finder *f, size_t first)
     for (;;) {
         chain c = {.count = 0};
         if (!can_belong(&f->variant->steps[first]) || !add_member(f, &c, first)) return c;
-        for (size_t i = 0; i < c.count; i++) take_in(f, &c, c.members[i]);
+        for (size_t i = 0; i < c.count; i++) take_in_all(f, &c, c.members[i]);
         size_t last = c.members[c.count - 1], s = first + 1;
         while (s < last && (is_member(&c, s) || can_hoist(f, &c, s))) s++;
         if (s >= last) return c;
@@ -292,21 +306,31 @@ static bool shares(const weft_variant *variant, uint32_t written, uint32_t other
            variant->output_alias[o->number] == w->number;
 }
 
+/* Whether no other member than number `m` uses what that writes. */
+static bool is_own(const chain_finder *f, const chain *c, size_t m, uint32_t written)
+{
+    for (size_t other = 0; other < c->count; other++) {
+        const weft_step *user = &f->variant->steps[c->members[other]];
+        for (size_t i = 0; i < user->buffer_count; i++)
+            if (!(other == m && (user->buffers[i] == written || user->overwrites)) &&
+                shares(f->variant, written, user->buffers[i]))
+                return false;
+    }
+    return true;
+}
+
 /* Whether steps take part in nothing but what is handed on: what one of them writes for others, no other one uses. */
 static bool is_closed(const chain_finder *f, const chain *c)
 {
     for (size_t m = 0; m < c->count; m++) {
         const weft_step *step = &f->variant->steps[c->members[m]];
-        uint32_t written = written_by(step);
-        const weft_buffer *w = &f->variant->buffers[written];
-        if (step->written != 1 || (w->kind == WEFT_BUFFER_ALIAS && w->part_of == 0)) return false;
-        for (size_t other = 0; other < c->count && !is_intermediate(c, written); other++) {
-            const weft_step *user = &f->variant->steps[c->members[other]];
-            for (size_t i = 0; i < user->buffer_count; i++)
-                if (!(other == m && (user->buffers[i] == written || user->overwrites)) &&
-                    shares(f->variant, written, user->buffers[i]))
-                    return false;
+        for (size_t i = 0; i < step->written; i++) {
+            uint32_t written = written_by(step, i);
+            const weft_buffer *w = &f->variant->buffers[written];
+            if (w->kind == WEFT_BUFFER_ALIAS && w->part_of == 0) return false;
+            if (!is_intermediate(c, written) && !is_own(f, c, m, written)) return false;
         }
+        if (step->written == 0) return false;
     }
     return true;
 }

@@ -36,7 +36,7 @@ static void *allocate(const viewer *o, size_t count, size_t size)
 static uint32_t root_of(const weft_fusion *fusion, uint32_t n)
 {
     uint8_t role = fusion->roles[n];
-    if (role == WEFT_ROLE_INLINE || role == WEFT_ROLE_STAGE)
+    if (role == WEFT_ROLE_INLINE || role == WEFT_ROLE_STAGE || role == WEFT_ROLE_STORED)
         return fusion->roots[n] == 0 ? WEFT_NODE_INVALID : fusion->roots[n] - 1;
     return role == WEFT_ROLE_LEAF ? WEFT_NODE_INVALID : n;
 }

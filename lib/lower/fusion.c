@@ -51,7 +51,10 @@ static void find_readers(weft_fusion *fusion)
         bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
         uint8_t reader = is_dot ? WEFT_FUSION_READ_BY_PRODUCT : fusion->readers[n] & WEFT_FUSION_READ_BY_PRODUCT;
         if (node->op->op_class == WEFT_CLASS_ELEMENTWISE) reader |= WEFT_FUSION_READ_BY_ELEMENTWISE;
-        for (uint32_t i = 0; i < node->input_count; i++) fusion->readers[node->inputs[i].node] |= reader;
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            fusion->readers[node->inputs[i].node] |= reader;
+            fusion->first_reader[node->inputs[i].node] = n + 1;
+        }
         fusion->products += is_dot;
     }
 }
@@ -83,6 +86,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->counted = weft_allocate_zeroed(allocator, count);
     fusion->readers = weft_allocate_zeroed(allocator, count);
     fusion->ordered_by = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    fusion->first_reader = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->merged_for = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
@@ -92,7 +96,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     bool fine = fusion->roles != NULL && fusion->materialized != NULL && fusion->keeps_order != NULL;
     fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
     fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL && fusion->merged_for != NULL;
-    fine = fine && fusion->products_of != NULL && fusion->ordered_by != NULL;
+    fine = fine && fusion->products_of != NULL && fusion->ordered_by != NULL && fusion->first_reader != NULL;
     fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->counted != NULL &&
            fusion->readers != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
@@ -118,6 +122,7 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_free(fusion->allocator, fusion->counted, count);
     weft_free(fusion->allocator, fusion->readers, count);
     weft_free(fusion->allocator, fusion->ordered_by, count * sizeof(uint32_t));
+    weft_free(fusion->allocator, fusion->first_reader, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->roots, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->weights, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->merged_for, count * sizeof(uint32_t));
@@ -234,6 +239,23 @@ static void claim_product(weft_fusion *fusion, uint32_t n, bool own)
     fusion->products_of[root - 1] = weft_fusion_product_read(fusion, weft_graph_node(fusion->compiled->graph, n));
 }
 
+static bool is_output(const weft_compiled *compiled, uint32_t n)
+{
+    for (size_t i = 0; i < compiled->output_count; i++)
+        if (compiled->outputs[i].node == n) return true;
+    return false;
+}
+
+/* The kernel of the reduction computes node `n`, once for each of its elements. */
+static void store_by(weft_fusion *fusion, uint32_t n, uint32_t reduction)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    fusion->roots[n] = reduction;
+    fusion->recompute_count[n] = 1;
+    fusion->indexed[n] = 0;
+    fusion->inner[n] = weft_inner_axes(graph, weft_graph_node(graph, reduction - 1), 0, 0);
+}
+
 /* From the last node to the first. Returns whether nothing was materialized that the weights do not reflect. */
 static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
 {
@@ -260,8 +282,19 @@ static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
             role = WEFT_ROLE_INLINE;
             settled = false;
         }
+        uint32_t reduction = role == WEFT_ROLE_KERNEL && shared[n] && !is_output(fusion->compiled, n)
+                                 ? weft_fusion_storing_reduction(fusion, n)
+                                 : 0;
+        if (reduction != 0 && fusion->roles[reduction - 1] == WEFT_ROLE_STAGE) {
+            fusion->materialized[reduction - 1] = 1;
+            settled = false;
+        } else if (reduction != 0) {
+            role = WEFT_ROLE_STORED;
+            shared[n] = 0;
+            store_by(fusion, n, reduction);
+        }
         fusion->roles[n] = (uint8_t)role;
-        bool own = weft_role_has_memory((uint8_t)role);
+        bool own = weft_role_has_memory((uint8_t)role) && role != WEFT_ROLE_STORED;
         pass_root(fusion, n, own, !own && shared[n], shared);
         if (shared[n]) fusion->roots[n] = 0;
         claim_product(fusion, n, own);
@@ -296,13 +329,6 @@ static weft_status *assign_all(weft_fusion *fusion, const uint8_t *live, uint8_t
         WEFT_TRY(weft_update_materialize(fusion, &materialized));
     }
     return NULL;
-}
-
-static bool is_output(const weft_compiled *compiled, uint32_t n)
-{
-    for (size_t i = 0; i < compiled->output_count; i++)
-        if (compiled->outputs[i].node == n) return true;
-    return false;
 }
 
 /* Whether the node is a permute in whose order a product may be computed: elements are adjacent there along rows or

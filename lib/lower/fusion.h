@@ -16,6 +16,7 @@ typedef enum weft_role {
     WEFT_ROLE_INLINE, /* computed where it is read */
     WEFT_ROLE_STAGE,  /* a reduction inside the one kernel that reads it */
     WEFT_ROLE_LEAF,   /* an input or a constant of many elements: has memory already */
+    WEFT_ROLE_STORED, /* computed by the kernel of a reduction of it, which stores what it takes in: its root */
     WEFT_ROLE_KERNEL, /* root of a generated kernel */
     WEFT_ROLE_GEMM,   /* a dot for the library, or a permute of one, which computes it in that order */
     WEFT_ROLE_SORT,   /* sorted by the runtime */
@@ -37,7 +38,8 @@ typedef struct weft_fusion {
     uint8_t *readers;      /* what is computed from each node, as far as products want to know (fusion.c) */
     uint32_t *ordered_by;  /* of products whose memory has the order of a permute that is read: node + 1; 0: others */
     uint32_t products;     /* dots */
-    uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
+    uint32_t *roots; /* for INLINE, STAGE and STORED: the one root that reads it, root node + 1; or 0: several do */
+    uint32_t *first_reader;  /* node + 1, or 0 */
     uint32_t *weights;       /* about how many scalar operations recomputing an element costs */
     uint32_t *merged_for;    /* the node whose cost each was last counted for (fusion.c), + 1 */
     double *recompute_count; /* how often a kernel that reads the node would compute each of its elements */

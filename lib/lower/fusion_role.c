@@ -140,6 +140,24 @@ static bool is_second_product(const weft_fusion *fusion, uint32_t n, uint32_t ro
     return read != 0 && read != fusion->products_of[root - 1];
 }
 
+uint32_t weft_fusion_storing_reduction(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    weft_reduction reduction;
+    uint32_t first = fusion->first_reader[n];
+    bool follows = false;
+    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || first == 0 ||
+        weft_graph_node(graph, first - 1)->op->op_class != WEFT_CLASS_REDUCE)
+        return 0;
+    for (uint32_t i = 0; i < node->input_count; i++) follows |= fusion->fused_row[node->inputs[i].node];
+    if (!follows || weft_fusion_kernel_weight(fusion, n) <= WEFT_FUSION_FUNCTION_WEIGHT) return 0;
+    weft_role role = (weft_role)fusion->roles[first - 1];
+    weft_reduction_fill(graph, first - 1, &reduction);
+    bool fits = (role == WEFT_ROLE_KERNEL || role == WEFT_ROLE_STAGE) && reduction.chunk == 0 && reduction.lanes > 1;
+    return fits ? first : 0;
+}
+
 weft_role weft_fusion_role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, bool shared)
 {
     const weft_graph *graph = fusion->compiled->graph;

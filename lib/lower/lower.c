@@ -166,7 +166,7 @@ static bool scan_stage(lowerer *low, const weft_point *point)
 static bool scan(lowerer *low, const weft_point *point)
 {
     weft_role role = low->fusion->roles[point->value.node];
-    if (weft_role_has_memory((uint8_t)role)) return true;
+    if (weft_role_has_memory((uint8_t)role) && !weft_lowerer_stores(low, point->value.node)) return true;
     size_t key_size = 0;
     const uint32_t *key = weft_lowerer_key(low, point, &key_size);
     if (low->failed) return false;
@@ -238,6 +238,17 @@ static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
     store(low, buffer, weft_lowerer_address(low, target, point->index), value);
 }
 
+/* Stores what the reduction takes in, in its stage. */
+static void store_operand(lowerer *low, const stage_plan *plan)
+{
+    weft_point read;
+    if (!weft_space_operand(&low->space, &plan->point, 0, plan->reduced, &read)) low->failed = true;
+    if (low->failed) return;
+    uint32_t memory = low->lowering->first_memory[read.value.node], buffer = weft_lowerer_buffer(low, memory, true);
+    weft_inst_id value = weft_lowerer_value(low, &read);
+    store(low, buffer, weft_lowerer_address(low, memory, read.index), value);
+}
+
 /* The whole root in one kernel. */
 static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
 {
@@ -259,10 +270,14 @@ static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
         if (!scan_operands(low, point, NULL)) return;
     }
     uint32_t buffer = weft_lowerer_buffer(low, target, true);
+    uint32_t operand = own != NULL ? weft_graph_node(low->graph, low->root)->inputs[0].node : low->root;
+    bool stores = weft_lowerer_stores(low, operand);
+    if (stores) weft_lowerer_buffer(low, low->lowering->first_memory[operand], true);
     make_ranges(low, low->outer);
     for (stage_plan *plan = low->stages; plan != NULL; plan = plan->next) {
         begin_stage(low);
         weft_lowerer_accumulate(low, plan);
+        if (stores && plan == own) store_operand(low, plan);
     }
     begin_stage(low);
     make_ranges(low, all_axes(low) & ~low->outer);
@@ -399,6 +414,8 @@ static uint32_t middle_of(const lowerer *low, uint32_t operand)
 static weft_status *cut(lowerer *low)
 {
     const weft_node *node = weft_graph_node(low->graph, low->owner);
+    if (node->input_count > 0 && weft_lowerer_stores(low, node->inputs[0].node))
+        node = weft_graph_node(low->graph, node->inputs[0].node);
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
         if (!weft_role_has_memory(low->fusion->roles[operand]))

@@ -77,6 +77,12 @@ weft_expr weft_lowerer_address(lowerer *low, uint32_t memory, const weft_expr *i
 const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *out_size);
 stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node);
 
+/* Whether the kernel computes the node although it has memory, where it stores it. */
+static inline bool weft_lowerer_stores(const lowerer *low, uint32_t node)
+{
+    return low->fusion->roles[node] == WEFT_ROLE_STORED && low->fusion->roots[node] == low->root + 1;
+}
+
 /* The instruction that has the element; loads what has memory. */
 weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point);
 /* The same for a node that is computed here although it has memory: the root. */

@@ -163,7 +163,7 @@ static void find_latest(updates *u)
     for (uint32_t n = (uint32_t)u->graph->node_count; n-- > 0;) {
         const weft_node *node = weft_graph_node(u->graph, n);
         bool is_step = weft_role_has_memory(roles[n]) || weft_fusion_is_permuted(u->fusion, n);
-        uint32_t reader = is_step ? n : u->latest[n];
+        uint32_t reader = roles[n] == WEFT_ROLE_STORED ? u->fusion->roots[n] - 1 : is_step ? n : u->latest[n];
         for (uint32_t i = is_update(node); i < node->input_count && roles[n] != WEFT_ROLE_DEAD; i++)
             if (u->latest[node->inputs[i].node] < reader) u->latest[node->inputs[i].node] = reader;
     }

@@ -177,7 +177,7 @@ weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point)
     if (known != 0) return (weft_inst_id)(known - 1);
     weft_role role = low->fusion->roles[point->value.node];
     weft_inst_id value;
-    if (weft_role_has_memory((uint8_t)role)) {
+    if (weft_role_has_memory((uint8_t)role) && !weft_lowerer_stores(low, point->value.node)) {
         value = weft_lowerer_load(low, low->lowering->first_memory[point->value.node] + point->value.output, point);
     } else if (role == WEFT_ROLE_STAGE) {
         value = weft_lowerer_outcome(low, weft_lowerer_find_stage(low, point->value.node));
