@@ -3,28 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
-#include "lib/build/build.h"
-#include "runtime/base/isa.h"
-#include "runtime/base/machine.h"
 #include "test/support.h"
+#include "test/variants.h"
 
 enum { ROWS = 33, TERMS = 700, COLUMNS = 300, BATCH = 2 };
-
-static weft_executor *executor;
-
-static int set_up(void **state)
-{
-    (void)state;
-    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &executor));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    weft_executor_destroy(executor);
-    return 0;
-}
 
 /* ---- programs ---- */
 
@@ -155,7 +137,7 @@ static weft_array *array_of(const weft_program *program, size_t input, weft_dtyp
     return array;
 }
 
-static weft_array *run(weft_program *program, weft_dtype dtype, bool specialize)
+static weft_array *run(weft_executor *executor, weft_program *program, weft_dtype dtype, bool specialize)
 {
     weft_array *inputs[2] = {NULL}, *output = NULL;
     size_t count = weft_program_input_count(program);
@@ -168,25 +150,17 @@ static weft_array *run(weft_program *program, weft_dtype dtype, bool specialize)
     return output;
 }
 
-static void assert_same(const weft_array *a, const weft_array *b)
-{
-    size_t bytes = (size_t)weft_array_count(a) * weft_dtype_size(weft_array_dtype(a));
-    assert_int_equal(weft_array_count(a), weft_array_count(b));
-    assert_memory_equal(weft_array_data(a), weft_array_data(b), bytes);
-}
-
 static void constants_change_no_bits(void **state)
 {
     static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64};
-    (void)state;
     for (size_t i = 0; i < 2 * CASES; i++) {
         weft_program *plain = compile(i / 2, dtypes[i % 2], false, false);
-        weft_array *expected = run(plain, dtypes[i % 2], false);
+        weft_array *expected = run(*state, plain, dtypes[i % 2], false);
         for (int symbolic = 0; symbolic < 2; symbolic++) {
             weft_program *program = compile(i / 2, dtypes[i % 2], true, symbolic);
             for (int specialize = 0; specialize < 2; specialize++) {
-                weft_array *found = run(program, dtypes[i % 2], specialize);
-                assert_same(found, expected);
+                weft_array *found = run(*state, program, dtypes[i % 2], specialize);
+                weft_test_same_bits(found, expected);
                 weft_array_release(found);
             }
             weft_program_release(program);
@@ -226,17 +200,8 @@ static weft_status *look(void *context, const weft_variant *variant, const weft_
 
 static reading read_of(const weft_program *program, const int64_t *rows)
 {
-    const uint8_t layouts[2] = {WEFT_LAYOUT_CONTIGUOUS, WEFT_LAYOUT_CONTIGUOUS};
     reading found;
-    weft_test_ok(weft_variant_visit(&(weft_build_request){.allocator = weft_allocator_or_default(NULL),
-                                                          .program = program,
-                                                          .input_layouts = layouts,
-                                                          .output_layouts = layouts,
-                                                          .specialized_count = rows != NULL,
-                                                          .specialized = rows,
-                                                          .machine = weft_machine_reference(),
-                                                          .level = weft_isa_level()},
-                                    look, &found));
+    weft_test_ok(weft_test_visit(NULL, program, rows, false, look, &found));
     return found;
 }
 
@@ -265,7 +230,6 @@ static void constants_are_packed_where_sizes_are_known(void **state)
 
 static weft_status *build(const weft_allocator *allocator, void *context)
 {
-    const uint8_t layouts[2] = {WEFT_LAYOUT_CONTIGUOUS, WEFT_LAYOUT_CONTIGUOUS};
     weft_graph *graph;
     weft_program *program;
     WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
@@ -274,13 +238,7 @@ static weft_status *build(const weft_allocator *allocator, void *context)
     weft_status *status = weft_compile(graph, WEFT_TENSORS(y), NULL, &program);
     weft_graph_destroy(graph);
     if (status != NULL) return status;
-    status = weft_variant_visit(&(weft_build_request){.allocator = allocator,
-                                                      .program = program,
-                                                      .input_layouts = layouts,
-                                                      .output_layouts = layouts,
-                                                      .machine = weft_machine_reference(),
-                                                      .level = weft_isa_level()},
-                                look, context);
+    status = weft_test_visit(allocator, program, NULL, false, look, context);
     weft_program_release(program);
     return status;
 }
@@ -300,5 +258,5 @@ int main(void)
         cmocka_unit_test(constants_are_packed_where_sizes_are_known),
         cmocka_unit_test(memory_runs_out),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, weft_test_executor_create, weft_test_executor_destroy);
 }

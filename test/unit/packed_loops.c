@@ -4,28 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
-#include "lib/build/build.h"
-#include "runtime/base/isa.h"
-#include "runtime/base/machine.h"
 #include "test/support.h"
+#include "test/variants.h"
 
 enum { ROWS = 32, SIDE = 300, INPUTS = 2 };
-
-static weft_executor *executor;
-
-static int set_up(void **state)
-{
-    (void)state;
-    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &executor));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    weft_executor_destroy(executor);
-    return 0;
-}
 
 /* ---- programs ---- */
 
@@ -255,31 +237,14 @@ static weft_status *count_packed(void *context, const weft_variant *variant, con
     return NULL;
 }
 
-static weft_status *count_in(const weft_allocator *allocator, const weft_program *program, const int64_t *rows,
-                             bool is_limited, packing_count *out_count)
-{
-    const uint8_t layouts[INPUTS] = {WEFT_LAYOUT_CONTIGUOUS, WEFT_LAYOUT_CONTIGUOUS};
-    return weft_variant_visit(&(weft_build_request){.allocator = allocator,
-                                                    .program = program,
-                                                    .input_layouts = layouts,
-                                                    .output_layouts = layouts,
-                                                    .specialized_count = rows != NULL,
-                                                    .specialized = rows,
-                                                    .is_limited = is_limited,
-                                                    .machine = weft_machine_reference(),
-                                                    .level = weft_isa_level()},
-                              count_packed, out_count);
-}
-
 static void loops_pack_what_they_do_not_change(void **state)
 {
-    const weft_allocator *allocator = weft_allocator_or_default(NULL);
     (void)state;
     for (size_t i = 0; i < CASES; i++) {
         weft_program *program;
         packing_count found;
         weft_test_ok(trace(NULL, i, WEFT_F32, false, &program));
-        weft_test_ok(count_in(allocator, program, NULL, false, &found));
+        weft_test_ok(weft_test_visit(NULL, program, NULL, false, count_packed, &found));
         if (found.packed != cases[i].packed ||
             (found.outside == found.packed) != (found.packed == 0 || cases[i].outside))
             fail_msg("%s: %zu packed, %zu of them outside", cases[i].name, found.packed, found.outside);
@@ -290,15 +255,14 @@ static void loops_pack_what_they_do_not_change(void **state)
 
 static void sizes_have_to_be_known_and_memory_be_free(void **state)
 {
-    const weft_allocator *allocator = weft_allocator_or_default(NULL);
     weft_program *program;
     packing_count any, some, few, limited;
     (void)state;
     weft_test_ok(trace(NULL, 0, WEFT_F32, true, &program));
-    weft_test_ok(count_in(allocator, program, NULL, false, &any));
-    weft_test_ok(count_in(allocator, program, (const int64_t[]){ROWS}, false, &some));
-    weft_test_ok(count_in(allocator, program, (const int64_t[]){ROWS}, true, &limited));
-    weft_test_ok(count_in(allocator, program, (const int64_t[]){2}, false, &few));
+    weft_test_ok(weft_test_visit(NULL, program, NULL, false, count_packed, &any));
+    weft_test_ok(weft_test_visit(NULL, program, (const int64_t[]){ROWS}, false, count_packed, &some));
+    weft_test_ok(weft_test_visit(NULL, program, (const int64_t[]){ROWS}, true, count_packed, &limited));
+    weft_test_ok(weft_test_visit(NULL, program, (const int64_t[]){2}, false, count_packed, &few));
     assert_int_equal(any.packed, 0);
     assert_int_equal(some.packed, 1);
     assert_int_equal(few.packed, 0);
@@ -322,7 +286,8 @@ static weft_array *array_of(weft_dtype dtype, int64_t rows, unsigned seed)
 }
 
 /* `limit`: bytes of temporaries, or 0; returns those that there were. */
-static size_t run(weft_program *program, weft_dtype dtype, bool specialize, size_t limit, weft_array **out_result)
+static size_t run(weft_executor *executor, weft_program *program, weft_dtype dtype, bool specialize, size_t limit,
+                  weft_array **out_result)
 {
     weft_array *inputs[INPUTS];
     weft_report report;
@@ -343,27 +308,19 @@ static size_t run(weft_program *program, weft_dtype dtype, bool specialize, size
     return report.peak_bytes;
 }
 
-static void assert_same(const weft_array *a, const weft_array *b)
-{
-    assert_int_equal(weft_array_count(a), weft_array_count(b));
-    assert_memory_equal(weft_array_data(a), weft_array_data(b),
-                        (size_t)weft_array_count(a) * weft_dtype_size(weft_array_dtype(a)));
-}
-
 static void packing_changes_no_bits(void **state)
 {
     static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64};
-    (void)state;
     for (size_t i = 0; i < 2 * CASES; i++) {
         weft_program *program;
         weft_test_ok(trace(NULL, i / 2, dtypes[i % 2], true, &program));
         weft_array *expected, *found, *limited;
-        run(program, dtypes[i % 2], false, 0, &expected);
-        size_t bytes = run(program, dtypes[i % 2], true, 0, &found);
-        assert_same(found, expected);
+        run(*state, program, dtypes[i % 2], false, 0, &expected);
+        size_t bytes = run(*state, program, dtypes[i % 2], true, 0, &found);
+        weft_test_same_bits(found, expected);
         if (cases[i / 2].packed > 0) {
-            run(program, dtypes[i % 2], true, bytes - 1, &limited);
-            assert_same(limited, expected);
+            run(*state, program, dtypes[i % 2], true, bytes - 1, &limited);
+            weft_test_same_bits(limited, expected);
             weft_array_release(limited);
         }
         weft_array_release(expected);
@@ -378,7 +335,7 @@ static weft_status *build(const weft_allocator *allocator, void *context)
 {
     weft_program *program;
     WEFT_TRY(trace(allocator, 0, WEFT_F32, false, &program));
-    weft_status *status = count_in(allocator, program, NULL, false, context);
+    weft_status *status = weft_test_visit(allocator, program, NULL, false, count_packed, context);
     weft_program_release(program);
     return status;
 }
@@ -399,5 +356,5 @@ int main(void)
         cmocka_unit_test(packing_changes_no_bits),
         cmocka_unit_test(memory_runs_out),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, weft_test_executor_create, weft_test_executor_destroy);
 }
