@@ -2,6 +2,7 @@
 #include "lib/lower/product.h"
 #include "lib/loop/loop.h"
 #include "lib/lower/numerics.h"
+#include "lib/pass/pass.h"
 #include "runtime/engine/gemm.h"
 
 /* Products of up to this many multiplications are loops: the library's call and its packing cost more than they do. */
@@ -46,8 +47,6 @@
 #define WIDEST_VECTOR 64
 /* An axis along which the library writes a result in its order. */
 #define LEAST_OWN_AXIS 16
-/* Results that are worth a kernel. */
-#define LARGE_RESULT 65536
 
 weft_product_size weft_product_size_of(weft_space *space, const weft_node *node)
 {
@@ -60,7 +59,7 @@ weft_product_size weft_product_size_of(weft_space *space, const weft_node *node)
     weft_product_size size = {
         .batch = weft_count_bound(space, batch), .free = weft_count_bound(space, free_axes), .terms = 1, .along = true};
     size.results = weft_multiply_bound(size.batch, size.free);
-    size.is_large = size.results >= LARGE_RESULT;
+    size.is_large = size.results >= WEFT_DOT_LARGE_RESULT;
     for (size_t i = 0; i < node->attrs[2].ints.count; i++) {
         int64_t low, high;
         weft_space_range(space, a.extents[node->attrs[2].ints.items[i]], &low, &high);

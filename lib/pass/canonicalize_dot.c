@@ -211,7 +211,7 @@ static weft_tensor swapped_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
  */
 static bool wants_lanes_of_a(weft_tensor dot, weft_ints order)
 {
-    enum { LEAST_LANES = 8, MOST_TERMS = 24, LARGE_RESULT = 65536, LITTLE_BESIDE = 6 };
+    enum { LEAST_LANES = 8, MOST_TERMS = 24, LITTLE_BESIDE = 6 };
     enum { LEAST_TERMS = 5, LEAST_COLUMNS = 16 };
     weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
@@ -226,7 +226,8 @@ static bool wants_lanes_of_a(weft_tensor dot, weft_ints order)
     double columns = count_free(b, axes.batch_b, axes.contract_b), terms = count_along(a, axes.contract_a);
     bool lies_along = innermost_axis(a) == (int64_t)last, is_little = terms * LITTLE_BESIDE <= columns;
     is_little |= terms >= LEAST_TERMS && columns >= LEAST_COLUMNS && terms < columns;
-    return least >= LEAST_LANES && lines * columns >= LARGE_RESULT && terms <= MOST_TERMS && (lies_along || is_little);
+    return least >= LEAST_LANES && lines * columns >= WEFT_DOT_LARGE_RESULT && terms <= MOST_TERMS &&
+           (lies_along || is_little);
 }
 
 /* Of b and a, with the last axis of `order` as the last one of a, in that order. Both are arranged. */

@@ -24,6 +24,9 @@ bool weft_op_expects(const weft_op_def *op);
 weft_status *weft_lower_for(weft_graph *graph, const weft_expected *expected, size_t count,
                             weft_value *outputs) WEFT_MUST_USE;
 
+/* Results of a dot that are worth a kernel of its own. */
+enum { WEFT_DOT_LARGE_RESULT = 65536 };
+
 #define WEFT_COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* What a row returns to leave the node alone. */
