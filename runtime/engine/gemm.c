@@ -12,9 +12,9 @@
 
 /*
  * M and N are cut into a grid of blocks that the pool's threads take, K is not (gemm_block.c cuts it, always at the
- * same places). Real products may be computed transposed, which changes nothing but which of two factors comes first.
- * Complex ones are not: the order of the four real products of two complex numbers depends on which operand is doubled,
- * so that is always B.
+ * same places). Products may be computed transposed, which changes nothing but which of two factors comes first;
+ * kernels of complex numbers are told. Where these are multiplied as real ones they are not: the order of the four real
+ * products of two complex numbers depends on which operand is doubled, so that is always B.
  */
 
 /* Operands that fit are packed on the stack, sums of 16-bit floats with them. */
@@ -201,7 +201,8 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
 {
     const weft_gemm_call *call = grid->call;
     const struct matrices *m = grid->matrices;
-    bool complex = is_complex(call->dtype), transposed = grid->transposed;
+    bool complex = is_complex(call->dtype), transposed = grid->transposed, whole = grid->kernel->is_complex;
+    weft_gemm_form form = whole ? WEFT_GEMM_WHOLE : WEFT_GEMM_PARTS;
     int64_t size = (int64_t)weft_dtype_size(call->dtype);
     int64_t a = call->a_offset + batch_offset(m, m->a_strides, product);
     int64_t b = call->b_offset + batch_offset(m, m->b_strides, product);
@@ -214,6 +215,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .first = begin[0],
                                 .count = end[0] - begin[0],
                                 .complex = complex,
+                                .form = form,
                                 .size = real_size(call->dtype),
                                 .float16 = grid->float16,
                                 .pack = grid->numbers->pack,
@@ -226,7 +228,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .first = begin[1],
                                 .count = end[1] - begin[1],
                                 .complex = complex,
-                                .doubled = complex,
+                                .form = whole || !complex ? form : WEFT_GEMM_DOUBLED,
                                 .size = real_size(call->dtype),
                                 .float16 = grid->float16,
                                 .pack = grid->numbers->pack,
@@ -235,6 +237,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                              .cache_bytes = (int64_t)grid->machine->cache_bytes[1],
                              .left = sides[transposed],
                              .right = sides[!transposed],
+                             .right_first = transposed,
                              .terms = m->a_terms.count,
                              .c = grid->c + c * size,
                              .c_element = size,
@@ -343,7 +346,8 @@ static double packing(const struct grid *grid, const weft_gemm_side *side, const
     double count = (double)side->count, bytes = count * (double)side->terms->count * (double)side->size;
     bool is_far = bytes > (double)grid->machine->cache_bytes[1] / 2;
     if (!packs(grid, side, other, wide)) return !wide && is_far ? count * in_registers : 0;
-    bool transposed = side->terms->stride == 1 && !side->complex && grid->kernel->tile != NULL;
+    bool in_squares = !side->complex || (grid->kernel->is_complex && side->size == sizeof(float));
+    bool transposed = side->terms->stride == 1 && in_squares && grid->kernel->tile != NULL;
     return count * (side->lines->stride == 1 || transposed ? in_registers : one_by_one);
 }
 
@@ -357,8 +361,10 @@ static double cycles(const struct grid *grid, const struct operands *operands, b
     int64_t wide = by_rows ? n : m, narrow = by_rows ? m : n;
     int64_t vector = weft_gemm_vector(kernel);
     int64_t across = kernel->by_columns ? kernel->columns : kernel->rows;
-    double products = kernel->tile != NULL ? padded(wide, weft_gemm_lanes(kernel)) * (double)narrow
-                                           : padded(wide, vector) * padded(narrow, across);
+    double products = kernel->is_complex
+                          ? 2 * padded(2 * wide, by_rows ? weft_gemm_lanes(kernel) : vector) * (double)narrow
+                      : kernel->tile != NULL ? padded(wide, weft_gemm_lanes(kernel)) * (double)narrow
+                                             : padded(wide, vector) * padded(narrow, across);
     bool transposes = (by_rows ? matrices->c_columns.stride : matrices->c_rows.stride) != 1;
     int64_t terms = k < 1 ? 1 : k < kernel->terms ? k : kernel->terms;
     double moves = transposes ? 2 * (double)m * (double)n / (double)terms : 0;
@@ -369,18 +375,16 @@ static double cycles(const struct grid *grid, const struct operands *operands, b
     return products / (double)vector + moves + a + b;
 }
 
-/* Whether both operands are packed, with the kernel's vectors along the rows of C or along its columns. Of complex ones
- * both are if one is. */
+/* Whether both operands are packed, with the kernel's vectors along the rows of C or along its columns. */
 static bool packs_both(const struct grid *grid, bool by_rows)
 {
     const struct operands operands = operands_of(grid);
-    bool a = packs(grid, &operands.a, &operands.b, !by_rows), b = packs(grid, &operands.b, &operands.a, by_rows);
-    return is_complex(grid->call->dtype) ? a || b : a && b;
+    return packs(grid, &operands.a, &operands.b, !by_rows) && packs(grid, &operands.b, &operands.a, by_rows);
 }
 
 static bool has_row_vectors(const struct grid *grid)
 {
-    if (is_complex(grid->call->dtype)) return true;
+    if (is_complex(grid->call->dtype) && !grid->kernel->is_complex) return true;
     const struct operands operands = operands_of(grid);
     return cycles(grid, &operands, true) <= cycles(grid, &operands, false);
 }
@@ -395,7 +399,7 @@ static void find_units(struct grid *grid)
     grid->transposed = by_rows == kernel->by_columns;
     grid->units[grid->transposed] = kernel->rows;
     grid->units[!grid->transposed] = kernel->columns;
-    if (is_complex(call->dtype)) grid->units[1] /= 2;
+    if (is_complex(call->dtype)) grid->units[by_rows] /= 2;
 }
 
 /* Whether the matrix beside so many rows or columns, which lies like this, is read in place: of more than a few where

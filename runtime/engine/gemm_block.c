@@ -30,10 +30,18 @@ static int64_t parts_of(const weft_gemm_block *block)
     return block->left.complex ? 2 : 1;
 }
 
+/* Numbers of a panel at most, or elements that are whole. */
+static int64_t most_width(const weft_gemm_block *block, bool left)
+{
+    const weft_gemm_kernel *kernel = block->kernel;
+    int64_t most = left ? kernel->rows : kernel->columns;
+    return kernel->is_complex && left == kernel->by_columns ? most / 2 : most;
+}
+
 /* Rows or columns of C that a panel has. */
 static int64_t panel_count(const weft_gemm_side *side, int64_t width)
 {
-    return side->doubled ? width / 2 : width;
+    return side->form == WEFT_GEMM_DOUBLED ? width / 2 : width;
 }
 
 /* Terms of a block, in elements. */
@@ -59,7 +67,7 @@ static int64_t most_panels(const weft_gemm_block *block, const weft_gemm_side *s
 static bool is_short(const weft_gemm_block *block, bool left)
 {
     const weft_gemm_side *side = left ? &block->left : &block->right;
-    int64_t width = left ? block->kernel->rows : block->kernel->columns, count = panel_count(side, width);
+    int64_t width = most_width(block, left), count = panel_count(side, width);
     return round_up(side->count, count) / count * panel_bytes(block, width) <= block->cache_bytes / 4;
 }
 
@@ -67,7 +75,7 @@ static bool is_short(const weft_gemm_block *block, bool left)
 static bool is_one_tile(const weft_gemm_block *block, bool left)
 {
     const weft_gemm_side *side = left ? &block->left : &block->right;
-    return side->count <= panel_count(side, left ? block->kernel->rows : block->kernel->columns);
+    return side->count <= panel_count(side, most_width(block, left));
 }
 
 /* Bytes of an operand that are packed at once. The left one stays in L2, the right one in
@@ -86,7 +94,8 @@ static int64_t limit(const weft_gemm_block *block, bool left)
  * then read from fewer pages and cache sets for every vector. An operand across the vectors with adjacent terms is read
  * in a few streams, any other one a cache line for each term, of which it takes a part only. Lines whose distance is a
  * multiple of 512 bytes share few sets of L1, at a multiple of 4 KB of all caches; at more than 4 KB
- * each needs a TLB entry of its own. Measured on Zen 3, and on Sapphire Rapids for kernels that ask for what they read
+ * each needs a TLB entry of its own. Tiles of complex numbers have more rows than a set has ways, and multiply faster
+ * where rows are adjacent. Measured on Zen 3, and on Sapphire Rapids for kernels that ask for what they read
  * ahead of time, for which all of this matters less. Where the other operand is packed anyway (`beside`) fewer uses are
  * enough: with both packed, kernel->large runs. */
 static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide, bool beside)
@@ -94,9 +103,10 @@ static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gem
     enum { PAGE = 4096, FEW_SETS = 512 };
     int64_t distance = llabs(side->terms->stride) * weft_gemm_side_element(side);
     bool is_page = distance != 0 && distance % PAGE == 0;
-    if (!wide && side->terms->stride == 1) return side->complex ? INT64_MAX : kernel->ahead ? 1536 : 256;
+    if (!wide && side->terms->stride == 1)
+        return !kernel->ahead ? 256 : !kernel->is_complex ? 1536 : is_page ? 100 : 400;
     if (wide && kernel->ahead && side->lines->stride == 1) {
-        if (side->complex || beside) return is_page ? 32 : distance > PAGE ? 80 : 192;
+        if (beside) return is_page ? 32 : distance > PAGE ? 80 : 192;
         return is_page ? 128 : distance > PAGE ? 160 : 600;
     }
     if (side->lines->stride != 1 || is_page) return 0;
@@ -121,9 +131,9 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
     enum { LEAST = 32 }; /* fewer uses pay in no case, if the kernel asks ahead of time */
     int64_t size = weft_gemm_side_element(side), uses = other->count;
     if (kernel->tile == NULL || side->panels != NULL || side->float16 != NULL) return true;
-    if (weft_gemm_side_is_joined(side) || (side->complex && kernel->complex_tile == NULL)) return true;
-    bool beside =
-        wide && kernel->ahead && uses >= LEAST && weft_gemm_packs(kernel, other, side, terms, false, cache_bytes);
+    if (weft_gemm_side_is_joined(side) || (side->complex && !kernel->is_complex)) return true;
+    bool beside = wide && kernel->large != NULL && uses >= LEAST &&
+                  weft_gemm_packs(kernel, other, side, terms, false, cache_bytes);
     if (uses >= uses_worth_packing(kernel, side, wide, beside)) return true;
     if (wide && kernel->ahead) return is_worth_gathering(side, terms, uses, cache_bytes);
     bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > WEFT_GEMM_FAR;
@@ -155,8 +165,8 @@ static int64_t panel_width(const weft_gemm_block *block, bool left, bool wide)
 {
     const weft_gemm_kernel *kernel = block->kernel;
     const weft_gemm_side *side = left ? &block->left : &block->right;
-    int64_t most = left ? kernel->rows : kernel->columns;
-    if (!kernel->tile_is_faster || side->doubled || side->panels != NULL) return most;
+    int64_t most = most_width(block, left);
+    if (!kernel->tile_is_faster || side->form == WEFT_GEMM_DOUBLED || side->panels != NULL) return most;
     if (wide) return is_one_more(kernel, side->count) ? most - weft_gemm_lanes(kernel) : most;
     int64_t tiles = round_up(side->count, most) / most;
     return round_up(side->count, tiles) / tiles;
@@ -290,9 +300,9 @@ static void pack(const struct part *part, int64_t terms)
 /* Panel number `panel`, which begins with row or column `index`. */
 static struct panel panel_at(const struct part *part, int64_t index, int64_t panel)
 {
-    if (part->packs) return (struct panel){part->memory + panel * part->bytes, 1, part->width};
-    if (index >= packed_from(part)) return (struct panel){part->memory, 1, part->width};
-    int64_t parts = part->side->complex ? 2 : 1;
+    int64_t parts = part->side->complex ? 2 : 1, number = part->side->form == WEFT_GEMM_WHOLE ? 2 : 1;
+    if (part->packs) return (struct panel){part->memory + panel * part->bytes, number, number * part->width};
+    if (index >= packed_from(part)) return (struct panel){part->memory, number, number * part->width};
     return (struct panel){element_at(part, index), parts * part->side->lines->stride,
                           parts * part->side->terms->stride};
 }
@@ -368,7 +378,7 @@ static inline __attribute__((always_inline)) void add_part(const struct part_of_
 /* Whether elements of C that are adjacent lie across the vectors, and squares of registers are transposed. */
 static bool is_transposed(const weft_gemm_block *block, const struct tile *tile)
 {
-    return tile->across_stride == block->c_element && block->kernel->masked && !block->left.complex;
+    return tile->across_stride == block->c_element && block->kernel->masked && block->c_element <= 8;
 }
 
 static void transpose_tile(const weft_gemm_block *block, const struct tile *tile, const char *buffer, char *out,
@@ -468,9 +478,9 @@ static struct column column_at(const weft_gemm_block *block, const struct part *
 }
 
 /* Through `buffer` where the kernel cannot write the tile as it lies. Returns how many tiles of the column are done. */
-static int64_t run_strided(const weft_gemm_block *block, weft_gemm_tile_function *run, const struct tile *tile,
-                           const struct panel *wide, const struct panel *narrow, const struct column *column,
-                           int64_t terms, bool add, char *buffer)
+static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile, const struct panel *wide,
+                           const struct panel *narrow, const struct column *column, int64_t terms, bool add,
+                           char *buffer)
 {
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel), parts = parts_of(block);
@@ -478,21 +488,22 @@ static int64_t run_strided(const weft_gemm_block *block, weft_gemm_tile_function
     bool direct = (kernel->masked || along == whole) && tile->along_stride == parts * size && !tile->is_split;
     int64_t count = direct ? column->count : 1, left_step = column->left_step / size;
     if (!direct && add) move_tile(block, tile, buffer, FETCH);
-    run(&(weft_gemm_tile_call){.wide = wide->data,
-                               .narrow = narrow->data,
-                               .c = direct ? tile->c : buffer,
-                               .rows = tile->across,
-                               .columns = kernel->masked ? along : whole,
-                               .terms = terms,
-                               .wide_term = wide->term_stride,
-                               .narrow_term = narrow->term_stride,
-                               .narrow_stride = narrow->stride,
-                               .c_stride = direct ? tile->across_stride / size : width,
-                               .count = count,
-                               .wide_step = kernel->by_columns ? left_step : 0,
-                               .narrow_step = kernel->by_columns ? 0 : left_step,
-                               .c_step = column->c_step / size,
-                               .add = add && direct});
+    kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
+                                        .narrow = narrow->data,
+                                        .c = direct ? tile->c : buffer,
+                                        .rows = tile->across,
+                                        .columns = kernel->masked ? along : whole,
+                                        .terms = kernel->is_complex ? terms : terms * parts,
+                                        .wide_term = wide->term_stride,
+                                        .narrow_term = narrow->term_stride,
+                                        .narrow_stride = narrow->stride,
+                                        .c_stride = direct ? tile->across_stride / size : width,
+                                        .count = count,
+                                        .wide_step = kernel->by_columns ? left_step : 0,
+                                        .narrow_step = kernel->by_columns ? 0 : left_step,
+                                        .c_step = column->c_step / size,
+                                        .add = add && direct,
+                                        .wide_first = kernel->by_columns != block->right_first});
     if (!direct) move_tile(block, tile, buffer, add ? ADD : STORE);
     return count;
 }
@@ -559,16 +570,14 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
             along = tile_extent(block, left, i);
             struct tile tile = tile_at(block, left->first + i, along, right->first + j, across);
             bool whole = packed && !kernel->tile_is_faster && along == rows && across == columns;
-            if (whole || kernel->tile == NULL || (left->side->complex && !kernel->tile_is_faster)) {
+            if (whole || kernel->tile == NULL) {
                 run_packed(block, &tile, a.data, b.data, terms, add, buffer);
                 done = 1;
                 continue;
             }
             struct column column = column_at(block, left, i, end);
             const struct panel *wide = left->wide ? &a : &b, *narrow = left->wide ? &b : &a;
-            bool in_place = left->side->complex && !packed;
-            done = run_strided(block, in_place ? kernel->complex_tile : kernel->tile, &tile, wide, narrow, &column,
-                               in_place ? terms : terms * parts_of(block), add, buffer);
+            done = run_strided(block, &tile, wide, narrow, &column, terms, add, buffer);
         }
     }
 }

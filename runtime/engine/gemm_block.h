@@ -10,12 +10,13 @@ enum { WEFT_GEMM_FAR = 1024 };
 
 typedef struct weft_gemm_block {
     const weft_gemm_kernel *kernel;
-    int64_t cache_bytes;                    /* of the second level */
-    weft_gemm_side left, right;             /* of a complex product, the one along the kernel's vectors is doubled */
-    int64_t terms;                          /* > 0 */
-    char *c;                                /* row `c_first_left` of the left operand by column `c_first_right` */
-    int64_t c_first_left, c_first_right;    /* 0, except in a C of one axis each way */
-    int64_t c_element;                      /* bytes */
+    int64_t cache_bytes;                 /* of the second level */
+    weft_gemm_side left, right;          /* of complex ones, that along the kernel's vectors is whole or doubled */
+    bool right_first;                    /* the right operand is the first factor: decides bits of complex products */
+    int64_t terms;                       /* > 0 */
+    char *c;                             /* row `c_first_left` of the left operand by column `c_first_right` */
+    int64_t c_first_left, c_first_right; /* 0, except in a C of one axis each way */
+    int64_t c_element;                   /* bytes */
     const weft_gemm_axes *c_left, *c_right; /* how rows of the left operand, and columns of the right one, lie in it */
     bool symmetric;                         /* only elements whose row is not beyond their column are wanted */
     bool left_kept, right_kept;             /* all of `memory` is as the same operand, of the product before, left it */

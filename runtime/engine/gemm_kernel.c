@@ -70,16 +70,23 @@ static const weft_gemm_kernel large[] = {{V4_F32, BESIDE(v4, f32), MEASURED_V4},
     .rows = rows_, .columns = 9, .vectors = 3, .by_columns = true, .terms = WEFT_GEMM_TERMS, .tile_is_faster = true,   \
     .ahead = true, BESIDE(v4, number), MEASURED_V4, .large = &large[index], .packed = &packed[2 + index]
 
+/* Of c128 12 rows: a panel of more leaves L1 no room for the other one. */
+#define COMPLEX_V4(number, rows_, columns_, index)                                                                     \
+    {                                                                                                                  \
+        .rows = rows_, .columns = columns_, .vectors = 2, .by_columns = true, .terms = WEFT_GEMM_TERMS,                \
+        .tile_is_faster = true, .ahead = true, .is_complex = true, .tile = weft_gemm_complex_tile_v4_##number,         \
+        .rows_in_place = weft_gemm_rows_v4_##number, .transpose = weft_gemm_transpose_v4_f64, MEASURED_V4,             \
+        .packed = &packed[index]                                                                                       \
+    }
+
 const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);
 const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(f64);
 const weft_gemm_kernel weft_gemm_kernel_v3_f32 = {V3_F32, BESIDE(v3, f32), MEASURED_V3, .packed = &packed[0]};
 const weft_gemm_kernel weft_gemm_kernel_v3_f64 = {V3_F64, BESIDE(v3, f64), MEASURED_V3, .packed = &packed[1]};
 const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {IN_PLACE_V4(f32, 48, 0), .lines_in_place = weft_gemm_lines_v4_f32};
 const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {IN_PLACE_V4(f64, 24, 1), .lines_in_place = weft_gemm_lines_v4_f64};
-const weft_gemm_kernel weft_gemm_kernel_v4_c64 = {IN_PLACE_V4(f32, 48, 0),
-                                                  .complex_tile = weft_gemm_complex_tile_v4_f32};
-const weft_gemm_kernel weft_gemm_kernel_v4_c128 = {IN_PLACE_V4(f64, 24, 1),
-                                                   .complex_tile = weft_gemm_complex_tile_v4_f64};
+const weft_gemm_kernel weft_gemm_kernel_v4_c64 = COMPLEX_V4(f32, 32, 14, 2);
+const weft_gemm_kernel weft_gemm_kernel_v4_c128 = COMPLEX_V4(f64, 16, 12, 3);
 
 const char *weft_gemm_configuration(void)
 {

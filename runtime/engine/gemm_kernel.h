@@ -36,17 +36,17 @@ struct weft_gemm_kernel {
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
     int64_t run;     /* if that copies so many bytes of a line at once */
     int64_t few; /* rows or columns up to which the other operand may be read in place, by `rows_in_place`; 0: never */
-    weft_gemm_panels_function *panels;     /* of packed operands; NULL where `tile_is_faster` */
-    void (*function)(void);                /* of BLIS, which `panels` calls */
-    weft_gemm_tile_function *tile;         /* the same for operands that lie anywhere; NULL: they are always packed */
-    weft_gemm_tile_function *complex_tile; /* of complex operands in place; NULL: they are packed */
+    weft_gemm_panels_function *panels; /* of packed operands; NULL where `tile_is_faster` */
+    void (*function)(void);            /* of BLIS, which `panels` calls */
+    weft_gemm_tile_function *tile;     /* the same for operands that lie anywhere; NULL: they are always packed */
+    bool is_complex;                   /* `tile` is of complex numbers, of which it has half as many in a row */
     int64_t alone; /* terms up to which a block of 16-bit floats needs no memory for all its sums; 0: it always does */
     bool tile_is_faster;                    /* for packed operands too */
     double speed;                           /* products in the time that weft_machine_product_ns has for one; 0: one */
     weft_gemm_rows_function *rows_in_place; /* of a few rows or columns */
     weft_gemm_lines_function
         *lines_in_place;            /* of these beside a matrix whose terms are adjacent; NULL: there is none */
-    weft_gemm_transpose *transpose; /* packs lines that are adjacent */
+    weft_gemm_transpose *transpose; /* packs lines of numbers that are adjacent; of complex ones, those of c64 */
     const weft_gemm_kernel *large;  /* for two packed operands; NULL: this one */
     const weft_gemm_kernel *packed; /* with `panels` alone, for calls that ask for it; NULL: this one */
 };

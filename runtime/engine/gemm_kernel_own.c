@@ -19,6 +19,12 @@
     .rows = rows_, .columns = columns_, .vectors = vectors_, .by_columns = true, .masked = true,                       \
     .terms = WEFT_GEMM_TERMS, .far = 12, .few = 3, .tile = weft_gemm_tile_v4_##number, .tile_is_faster = true,         \
     .rows_in_place = weft_gemm_rows_v4_##number, .transpose = weft_gemm_transpose_v4_##number
+#define COMPLEX_V4(number, rows_, columns_)                                                                            \
+    {                                                                                                                  \
+        .rows = rows_, .columns = columns_, .vectors = 2, .by_columns = true, .masked = true, .ahead = true,           \
+        .terms = WEFT_GEMM_TERMS, .far = 12, .few = 3, .is_complex = true, .tile = weft_gemm_complex_tile_v4_##number, \
+        .tile_is_faster = true, .rows_in_place = weft_gemm_rows_v4_##number, .transpose = weft_gemm_transpose_v4_f64   \
+    }
 
 const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);
 const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(f64);
@@ -28,6 +34,6 @@ static const weft_gemm_kernel large_f32 = {V4(f32, 32, 12, 2)}, large_f64 = {V4(
 #define IN_PLACE_V4(number, rows_) V4(number, rows_, 9, 3), .ahead = true, .large = &large_##number
 const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {IN_PLACE_V4(f32, 48), .lines_in_place = weft_gemm_lines_v4_f32};
 const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {IN_PLACE_V4(f64, 24), .lines_in_place = weft_gemm_lines_v4_f64};
-const weft_gemm_kernel weft_gemm_kernel_v4_c64 = {IN_PLACE_V4(f32, 48), .complex_tile = weft_gemm_complex_tile_v4_f32};
-const weft_gemm_kernel weft_gemm_kernel_v4_c128 = {IN_PLACE_V4(f64, 24), .complex_tile = weft_gemm_complex_tile_v4_f64};
+const weft_gemm_kernel weft_gemm_kernel_v4_c64 = COMPLEX_V4(f32, 32, 14),
+                       weft_gemm_kernel_v4_c128 = COMPLEX_V4(f64, 16, 12);
 #endif

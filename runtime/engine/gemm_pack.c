@@ -237,24 +237,25 @@ INLINE void pack_real(const weft_gemm_panel *p, size_t size)
     else if (adjacent && p->count > 1) copy_part(p, size);
     else if (p->term_stride != (ptrdiff_t)size) gather(p, size, 0, 0);
     else if (size == sizeof(uint16_t)) transpose_16(p);
+    else if (size > sizeof(double)) gather(p, size, 0, 0);
     else transpose(p, size);
 }
 
-void weft_gemm_pack_16(const weft_gemm_panel *panel, bool doubled)
+void weft_gemm_pack_16(const weft_gemm_panel *panel, weft_gemm_form form)
 {
-    (void)doubled;
+    (void)form;
     pack_real(panel, sizeof(uint16_t));
 }
 
-void weft_gemm_pack_f32(const weft_gemm_panel *panel, bool doubled)
+void weft_gemm_pack_f32(const weft_gemm_panel *panel, weft_gemm_form form)
 {
-    (void)doubled;
+    (void)form;
     pack_real(panel, sizeof(float));
 }
 
-void weft_gemm_pack_f64(const weft_gemm_panel *panel, bool doubled)
+void weft_gemm_pack_f64(const weft_gemm_panel *panel, weft_gemm_form form)
 {
-    (void)doubled;
+    (void)form;
     pack_real(panel, sizeof(double));
 }
 
@@ -356,38 +357,48 @@ static void take_lines(const weft_gemm_panel *p, size_t size)
     transpose(&real, size);
 }
 
-INLINE void pack_complex(const weft_gemm_panel *p, size_t size, bool doubled)
+INLINE void pack_complex(const weft_gemm_panel *p, size_t size, weft_gemm_form form)
 {
-    if (!doubled && p->term_stride == 2 * (ptrdiff_t)size) take_lines(p, size);
+    bool doubled = form == WEFT_GEMM_DOUBLED;
+    if (form == WEFT_GEMM_WHOLE && size == sizeof(float)) weft_gemm_pack_f64(p, form);
+    else if (form == WEFT_GEMM_WHOLE) pack_real(p, 2 * size);
+    else if (!doubled && p->term_stride == 2 * (ptrdiff_t)size) take_lines(p, size);
     else if (doubled) pack_elements(p, size, true);
     else pack_elements(p, size, false);
 }
 
-void weft_gemm_pack_c64(const weft_gemm_panel *panel, bool doubled)
+void weft_gemm_pack_c64(const weft_gemm_panel *panel, weft_gemm_form form)
 {
     enum { ELEMENT = 2 * sizeof(float) };
-    bool is_line = !doubled && panel->term_stride == ELEMENT;
-    if (panel->stride == ELEMENT && !is_line) (doubled ? double_run_c64 : take_run_c64)(panel);
-    else pack_complex(panel, sizeof(float), doubled);
+    bool doubled = form == WEFT_GEMM_DOUBLED, is_line = !doubled && panel->term_stride == ELEMENT;
+    if (panel->stride == ELEMENT && !is_line && form != WEFT_GEMM_WHOLE)
+        (doubled ? double_run_c64 : take_run_c64)(panel);
+    else pack_complex(panel, sizeof(float), form);
 }
 
-void weft_gemm_pack_c128(const weft_gemm_panel *panel, bool doubled)
+void weft_gemm_pack_c128(const weft_gemm_panel *panel, weft_gemm_form form)
 {
-    pack_complex(panel, sizeof(double), doubled);
+    pack_complex(panel, sizeof(double), form);
 }
 
 /* ---- all ---- */
 
+/* Whether re and im of an element are two numbers. */
+static bool is_parted(const weft_gemm_side *side)
+{
+    return side->complex && side->form != WEFT_GEMM_WHOLE;
+}
+
 /* Bytes of a number as it is copied. */
 static size_t copied_size(const weft_gemm_side *side)
 {
-    return side->float16 != NULL ? sizeof(uint16_t) : side->size;
+    return is_parted(side) ? side->size : (size_t)weft_gemm_side_element(side);
 }
 
 static void clear_if_part(const weft_gemm_panel *p, const weft_gemm_side *side)
 {
-    bool whole = p->count * (side->doubled ? 2 : 1) == p->width;
-    if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * (side->complex ? 2 : 1)) * copied_size(side));
+    bool whole = p->count * (side->form == WEFT_GEMM_DOUBLED ? 2 : 1) == p->width;
+    if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * (is_parted(side) ? 2 : 1)) * copied_size(side));
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -406,7 +417,7 @@ static void pack_terms(const weft_gemm_panel *lines, const weft_gemm_side *side,
         part.terms = least(terms.length, lines->terms - t);
         part.data = lines->data + terms.offset * element;
         part.out = lines->out + t * row;
-        side->pack(&part, side->doubled);
+        side->pack(&part, side->form);
     }
 }
 
@@ -504,7 +515,9 @@ static bool is_even(const weft_gemm_side *side)
 static bool is_transposed(const weft_gemm_side *side)
 {
     const weft_gemm_axes *lines = side->lines, *terms = side->terms;
-    if (side->complex || copied_size(side) == sizeof(uint16_t) || terms->stride != 1 || lines->rank == 0) return false;
+    size_t size = copied_size(side);
+    if (is_parted(side) || (size != sizeof(float) && size != sizeof(double))) return false;
+    if (terms->stride != 1 || lines->rank == 0) return false;
     return (lines->stride != 1 && !is_even(side)) || lines->each < LEAST_LINES;
 }
 
@@ -536,7 +549,7 @@ static void pack_joined(const weft_gemm_panel *panel, const weft_gemm_side *side
     for (int64_t i = 0; i < panel->count; i += part.count, weft_gemm_walk_next(&lines)) {
         part.count = least(lines.length, panel->count - i);
         part.data = side->data + lines.offset * element;
-        part.out = panel->out + i * (side->doubled ? 2 : 1) * (int64_t)copied_size(side);
+        part.out = panel->out + i * (side->form == WEFT_GEMM_DOUBLED ? 2 : 1) * (int64_t)copied_size(side);
         pack_terms(&part, side, term);
     }
 }
@@ -544,14 +557,14 @@ static void pack_joined(const weft_gemm_panel *panel, const weft_gemm_side *side
 void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, int64_t term, int64_t terms,
                     int64_t width, char *panels, int64_t pitch)
 {
-    int64_t each = side->doubled ? width / 2 : width, element = weft_gemm_side_element(side);
+    int64_t each = side->form == WEFT_GEMM_DOUBLED ? width / 2 : width, element = weft_gemm_side_element(side);
     bool joined = weft_gemm_side_is_joined(side);
     /* 16-bit floats are copied into the last half of their panel, and widened there. */
     int64_t half = side->float16 != NULL ? width * terms * element : 0;
     bool transposed = joined && is_transposed(side);
-    bool adjacent = joined && !transposed && (side->lines->stride == 1 || is_even(side)) && !side->complex;
+    bool adjacent = joined && !transposed && (side->lines->stride == 1 || is_even(side)) && !is_parted(side);
     for (int64_t i = 0, together; i < count; i += together * each) {
-        together = side->complex || side->lines->stride != 1 || joined ? 1 : (count - i) / each;
+        together = is_parted(side) || side->lines->stride != 1 || joined ? 1 : (count - i) / each;
         if (adjacent) together = i == 0 ? count / each : 1;
         if (together < 1) together = 1;
         char *panel = panels + i / each * pitch;
@@ -569,7 +582,7 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
         if (adjacent) pack_adjacent(&p, side, first + i, least(count - i, together * each), term);
         else if (transposed) pack_transposed(&p, side, first + i, term);
         else if (joined) pack_joined(&p, side, first + i, term);
-        else side->pack(&p, side->doubled);
+        else side->pack(&p, side->form);
         for (int64_t k = 0; k < together && half > 0; k++, panel += pitch)
             side->float16->widen(panel + half, (float *)panel, width * terms);
     }

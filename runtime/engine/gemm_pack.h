@@ -8,16 +8,18 @@
 
 /* One panel or a part of one, or several whole ones of numbers that are adjacent (gemm_pack.c). */
 typedef struct weft_gemm_panel weft_gemm_panel;
-/* Packs elements of one dtype. `doubled` is that of the side. */
-typedef void weft_gemm_packing(const weft_gemm_panel *panel, bool doubled);
+/* How complex elements are packed: re and im as two terms; each as two numbers, re and im in the first of these terms,
+ * -im and re in the second; or as they are, as numbers of twice the size. */
+typedef enum weft_gemm_form { WEFT_GEMM_PARTS, WEFT_GEMM_DOUBLED, WEFT_GEMM_WHOLE } weft_gemm_form;
+/* Packs elements of one dtype. `form` is that of the side. */
+typedef void weft_gemm_packing(const weft_gemm_panel *panel, weft_gemm_form form);
 extern weft_gemm_packing weft_gemm_pack_16, weft_gemm_pack_f32, weft_gemm_pack_f64, weft_gemm_pack_c64,
     weft_gemm_pack_c128;
 
 /*
- * One operand: rows of the left one, or columns of the right one. A complex product is a real one with twice the terms:
- * one operand gives re and im of an element as two terms; of the other, `doubled`, each element becomes two numbers, re
- * and im in the first of these terms, -im and re in the second. 16-bit floats are widened to f32, or packed as they
- * are, as numbers of 2 bytes.
+ * One operand: rows of the left one, or columns of the right one. Where kernels take real numbers alone a complex
+ * product is a real one with twice the terms: one operand comes in parts, the other one doubled. 16-bit floats are
+ * widened to f32, or packed as they are, as numbers of 2 bytes.
  */
 typedef struct weft_gemm_side {
     const char *data;               /* row or column 0 at term 0 of the matrix */
@@ -26,7 +28,8 @@ typedef struct weft_gemm_side {
     const weft_gemm_axes *lines;    /* how its rows or columns lie; strides in elements */
     const weft_gemm_axes *terms;    /* the same for terms */
     int64_t first, count;           /* rows or columns that are taken */
-    bool complex, doubled;          /* doubled: complex too */
+    bool complex;                   /* if so, */
+    weft_gemm_form form;            /* that of its elements */
     size_t size;                    /* bytes of a real number that is packed, 2, 4 or 8 */
     const weft_float16 *float16;    /* NULL: numbers are packed as they are */
     weft_gemm_packing *pack;        /* of its dtype */
@@ -54,7 +57,7 @@ static inline const char *weft_gemm_side_at(const weft_gemm_side *side, int64_t 
 
 /*
  * Packs `terms` terms from `term` on of `count` rows or columns from `first` on into panels of `width` numbers for each
- * (real) term, `pitch` bytes from one to the next; zeros where the last one has fewer.
+ * (real) term, or of `width` whole elements, `pitch` bytes from one to the next; zeros where the last one has fewer.
  */
 void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, int64_t term, int64_t terms,
                     int64_t width, char *panels, int64_t pitch);

@@ -2,8 +2,8 @@
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_TILE_H
 #define WEFT_RUNTIME_ENGINE_GEMM_TILE_H
 /*
- * Tiles of products of real numbers whose operands lie anywhere, packed or in place: the sums are those of
- * kernels for packed operands to the bit, of as many rows as there are.
+ * Tiles of products whose operands lie anywhere, packed or in place: the sums are those of kernels for packed operands
+ * to the bit, of as many rows as there are.
  */
 #include <weft/base.h>
 
@@ -18,10 +18,12 @@ typedef struct weft_gemm_tile_call {
     int64_t count; /* of tiles like this; from one to the next: */
     int64_t wide_step, narrow_step, c_step;
     bool add;
+    bool wide_first; /* of complex numbers: the wide operand is the first factor */
 } weft_gemm_tile_call;
 
-/* Of complex numbers, `terms` are theirs; columns and strides are in real numbers. Each real number is
- * c + (0 + re * x0 + im * y0 + ...), fused, where y is i * x. */
+/* Of complex numbers, `terms` are theirs; columns, steps and strides are in real numbers. With a factor x + i * y
+ * before one of u + i * v real parts are c + (0 + x * u - y * v + ...), imaginary ones c + (0 + x * v + y * u + ...),
+ * fused. */
 typedef void weft_gemm_tile_function(const weft_gemm_tile_call *tile);
 extern weft_gemm_tile_function weft_gemm_tile_v3_f32, weft_gemm_tile_v3_f64;
 extern weft_gemm_tile_function weft_gemm_tile_v4_f32, weft_gemm_tile_v4_f64;

@@ -6,12 +6,25 @@
 
 #define FIRST(n) ((1U << (n)) - 1)
 
+/* With p[i] as an operand in memory, at an address of one register. */
+#define EACH(instruction, lanes, sum, a, p, i)                                                                         \
+    __asm__(instruction " %c3(%2)%{" lanes "%}, %1, %0"                                                                \
+            : "+v"(sum)                                                                                                \
+            : "v"(a), "r"(p), "i"((i) * sizeof *(p)), "m"(*(const char(*)[2 * sizeof *(p)])(p)))
+
 #define REAL float
 #define ELEMENT any_float
 #define NAME(x) x##_float
 #define FUNCTION weft_gemm_tile_v4_f32
 #define COMPLEX_FUNCTION weft_gemm_complex_tile_v4_f32
+#define COMPLEX_ROWS 14
+#define EVEN(a, b) _mm512_shuffle_ps(a, b, 0x88)
+#define ODD(a, b) _mm512_shuffle_ps(a, b, 0xdd)
+#define LOW _mm512_unpacklo_ps
+#define HIGH _mm512_unpackhi_ps
 #define TIMES_I times_i_float
+#define FMA_EACH(sum, a, p, i) EACH("vfmadd231ps", "1to16", sum, a, p, i)
+#define FNMA_EACH(sum, a, p, i) EACH("vfnmadd231ps", "1to16", sum, a, p, i)
 #define ROWS 12
 #define VECTORS 3
 #define VECTOR __m512
@@ -30,7 +43,14 @@
 #define NAME(x) x##_double
 #define FUNCTION weft_gemm_tile_v4_f64
 #define COMPLEX_FUNCTION weft_gemm_complex_tile_v4_f64
+#define COMPLEX_ROWS 14
+#define EVEN _mm512_unpacklo_pd
+#define ODD _mm512_unpackhi_pd
+#define LOW _mm512_unpacklo_pd
+#define HIGH _mm512_unpackhi_pd
 #define TIMES_I times_i_double
+#define FMA_EACH(sum, a, p, i) EACH("vfmadd231pd", "1to8", sum, a, p, i)
+#define FNMA_EACH(sum, a, p, i) EACH("vfnmadd231pd", "1to8", sum, a, p, i)
 #define ROWS 14
 #define VECTORS 3
 #define VECTOR __m512d

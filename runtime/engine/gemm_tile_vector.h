@@ -7,38 +7,37 @@
  *     FUNCTION, ROWS, VECTORS  what is defined; rows at most, of one or two registers, and registers at most
  *     VECTOR, LOAD, STORE      a register of numbers; from and to memory
  *     LOAD_LAST(p, n), STORE_LAST(p, n, v)  the same of the last register of a row, of which there are n numbers
- *     COMPLEX_FUNCTION         the same of complex numbers; need not be defined
+ *     COMPLEX_FUNCTION         the same of complex numbers; need not be defined, nor what follows
+ *     COMPLEX_ROWS             rows at most, of two registers
+ *     EVEN, ODD(a, b)          re, and im, of the complex numbers in two registers
+ *     LOW, HIGH(re, im)        these two registers
  *     TIMES_I                  i * a, of complex numbers as pairs of lanes
+ *     FMA_EACH, FNMA_EACH(sum, a, p, i)  adds a * p[i], or subtracts it, rounded once, without a register for p[i]
  *     AHEAD                    terms ahead of which the wide operand is asked for; 0: it is not
  *     SPLAT, ADD, FMA_VECTOR   of one number; a + b; a * b + c, rounded once
  */
 enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL) };
 
-/* Inlined with constants, so that all sums are registers. `parts`: 2 of complex numbers, whose terms are multiplied by re
- * of narrow and then, times i, by im. */
-static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_tile_call *p, int rows, int vectors,
-                                                             int parts)
+/* Inlined with constants, so that all sums are registers. */
+static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_tile_call *p, int rows, int vectors)
 {
     const int64_t last = p->columns - (vectors - 1) * NAME(LANES);
     VECTOR sums[ROWS][VECTORS];
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = (VECTOR){0};
     if (p->add) UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch((const ELEMENT *)p->c + i * p->c_stride);
     const ELEMENT *wide = p->wide, *narrow = p->narrow;
-    _Pragma("GCC unroll 4") for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term, narrow += p->narrow_term) {
+    _Pragma("GCC unroll 4") for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term, narrow += p->narrow_term)
+    {
         VECTOR across[VECTORS];
         const REAL *line = (const REAL *)wide;
-        if (AHEAD > 0) UNROLL for (int v = 0; v < vectors; v++)
-                __builtin_prefetch(wide + AHEAD * p->wide_term + v * NAME(LANES));
+        if (AHEAD > 0)
+            UNROLL for (int v = 0; v < vectors; v++) __builtin_prefetch(wide + AHEAD * p->wide_term + v * NAME(LANES));
         UNROLL for (int v = 0; v < vectors - 1; v++) across[v] = LOAD(line + v * NAME(LANES));
         across[vectors - 1] = LOAD_LAST(line + (vectors - 1) * NAME(LANES), last);
-        UNROLL for (int part = 0; part < parts; part++)
+        UNROLL for (int i = 0; i < rows; i++)
         {
-            if (part > 0) UNROLL for (int v = 0; v < vectors; v++) across[v] = TIMES_I(across[v]);
-            UNROLL for (int i = 0; i < rows; i++)
-            {
-                VECTOR factor = SPLAT(narrow[i * p->narrow_stride + part]);
-                UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = FMA_VECTOR(factor, across[v], sums[i][v]);
-            }
+            VECTOR factor = SPLAT(narrow[i * p->narrow_stride]);
+            UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = FMA_VECTOR(factor, across[v], sums[i][v]);
         }
     }
     UNROLL for (int i = 0; i < rows; i++)
@@ -50,45 +49,44 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
     }
 }
 
-static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_tile_call *p, int rows, int vectors,
-                                                              int parts)
+static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_tile_call *p, int rows, int vectors)
 {
     weft_gemm_tile_call next = *p;
     for (int64_t i = 0; i < p->count; i++) {
-        NAME(tile)(&next, rows, vectors, parts);
+        NAME(tile)(&next, rows, vectors);
         next.wide = (const ELEMENT *)next.wide + p->wide_step;
         next.narrow = (const ELEMENT *)next.narrow + p->narrow_step;
         next.c = (ELEMENT *)next.c + p->c_step;
     }
 }
 
-#define CASE(rows, parts)                                                                                              \
+#define CASE(rows)                                                                                                     \
     case rows:                                                                                                         \
-        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, parts);                                                 \
-        else if (VECTORS == 2 || p->columns <= 2 * NAME(LANES)) NAME(tiles)(p, rows, 2, parts);                        \
-        else NAME(tiles)(p, rows, VECTORS, parts);                                                                     \
+        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1);                                                        \
+        else if (VECTORS == 2 || p->columns <= 2 * NAME(LANES)) NAME(tiles)(p, rows, 2);                               \
+        else NAME(tiles)(p, rows, VECTORS);                                                                            \
         break;
 
 /* More rows of two registers at most. */
 #define CASE_OF_TWO(rows)                                                                                              \
     case rows:                                                                                                         \
-        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, 1);                                                     \
-        else NAME(tiles)(p, rows, 2, 1);                                                                               \
+        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1);                                                        \
+        else NAME(tiles)(p, rows, 2);                                                                                  \
         break;
 
 void FUNCTION(const weft_gemm_tile_call *p)
 {
     switch (p->rows) {
-        CASE(1, 1)
-        CASE(2, 1)
-        CASE(3, 1)
-        CASE(4, 1)
-        CASE(5, 1)
-        CASE(6, 1)
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+        CASE(5)
+        CASE(6)
 #if ROWS >= 12
-        CASE(7, 1)
-        CASE(8, 1)
-        CASE(9, 1)
+        CASE(7)
+        CASE(8)
+        CASE(9)
         CASE_OF_TWO(10)
         CASE_OF_TWO(11)
         CASE_OF_TWO(12)
@@ -101,21 +99,105 @@ void FUNCTION(const weft_gemm_tile_call *p)
 }
 
 #ifdef COMPLEX_FUNCTION
-void COMPLEX_FUNCTION(const weft_gemm_tile_call *p)
+/*
+ * Re and im of the wide operand are parted, so that no product needs i times a register, and those of the narrow one
+ * are operands in memory. Addresses of two registers would cost an instruction for each of these, and one for each row
+ * is more than there are: they are found from those of every fifth row. One register alone, of a second factor, is not
+ * parted. Inlined with constants; `stride` is that of rows.
+ */
+static inline __attribute__((always_inline)) void NAME(complex_tile)(const weft_gemm_tile_call *p, int rows,
+                                                                     int64_t stride, int vectors, bool wide_first)
+{
+    enum { GROUP = 5 };
+    const int64_t first = p->columns < NAME(LANES) ? p->columns : NAME(LANES), last = p->columns - first;
+    int64_t three = 3 * stride;
+    VECTOR re[COMPLEX_ROWS], im[COMPLEX_ROWS];
+    UNROLL for (int i = 0; i < rows; i++) re[i] = im[i] = (VECTOR){0};
+    if (p->add) UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch((const ELEMENT *)p->c + i * p->c_stride);
+    const ELEMENT *wide = p->wide, *narrow[] = {p->narrow, (const ELEMENT *)p->narrow + GROUP * stride,
+                                                (const ELEMENT *)p->narrow + 2 * GROUP * stride};
+    _Pragma("GCC unroll 2") for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term)
+    {
+        const REAL *line = (const REAL *)wide;
+        UNROLL for (int v = 0; v < vectors; v++) __builtin_prefetch(wide + AHEAD * p->wide_term + v * NAME(LANES));
+        VECTOR a = LOAD_LAST(line, first), b = vectors == 1 ? a : LOAD_LAST(line + NAME(LANES), last);
+        VECTOR x = vectors == 1 ? a : EVEN(a, b), y = vectors == 1 ? TIMES_I(a) : ODD(a, b);
+        if (!__builtin_constant_p(stride)) __asm__("" : "+r"(stride), "+r"(three)); /* no address is kept */
+        UNROLL for (int i = 0; i < rows; i++)
+        {
+            const ELEMENT *factor = narrow[i / GROUP] + (i % GROUP == 3 ? three : i % GROUP * stride);
+            FMA_EACH(re[i], x, factor, 0);
+            if (vectors == 1) {
+                FMA_EACH(re[i], y, factor, 1);
+                continue;
+            }
+            if (wide_first) FMA_EACH(im[i], x, factor, 1);
+            else FMA_EACH(im[i], y, factor, 0);
+            FNMA_EACH(re[i], y, factor, 1);
+            if (wide_first) FMA_EACH(im[i], y, factor, 0);
+            else FMA_EACH(im[i], x, factor, 1);
+        }
+        UNROLL for (int k = 0; k < 3; k++) narrow[k] += p->narrow_term;
+    }
+    UNROLL for (int i = 0; i < rows; i++)
+    {
+        REAL *c = (REAL *)((ELEMENT *)p->c + i * p->c_stride), *end = c + NAME(LANES);
+        VECTOR a = vectors == 1 ? re[i] : LOW(re[i], im[i]), b = HIGH(re[i], im[i]);
+        STORE_LAST(c, first, p->add ? ADD(LOAD_LAST(c, first), a) : a);
+        if (vectors == 1) continue;
+        STORE_LAST(end, last, p->add ? ADD(LOAD_LAST(end, last), b) : b);
+    }
+}
+
+/* Rows of the narrow operand are adjacent where it is packed, or lies so. */
+#define COMPLEX_CASE(rows)                                                                                             \
+    case rows:                                                                                                         \
+        if (p->wide_first) NAME(complex_tile)(p, rows, p->narrow_stride, 2, true);                                     \
+        else if (p->columns <= NAME(LANES)) NAME(complex_tile)(p, rows, p->narrow_stride, 1, false);                   \
+        else if (p->narrow_stride == 2) NAME(complex_tile)(p, rows, 2, 2, false);                                      \
+        else NAME(complex_tile)(p, rows, p->narrow_stride, 2, false);                                                  \
+        break;
+
+static void NAME(one_complex_tile)(const weft_gemm_tile_call *p)
 {
     switch (p->rows) {
-        CASE(1, 2)
-        CASE(2, 2)
-        CASE(3, 2)
-        CASE(4, 2)
-        CASE(5, 2)
-        CASE(6, 2)
-        CASE(7, 2)
-        CASE(8, 2)
-        CASE(9, 2)
+        COMPLEX_CASE(1)
+        COMPLEX_CASE(2)
+        COMPLEX_CASE(3)
+        COMPLEX_CASE(4)
+        COMPLEX_CASE(5)
+        COMPLEX_CASE(6)
+        COMPLEX_CASE(7)
+        COMPLEX_CASE(8)
+        COMPLEX_CASE(9)
+        COMPLEX_CASE(10)
+        COMPLEX_CASE(11)
+        COMPLEX_CASE(12)
+        COMPLEX_CASE(13)
+        COMPLEX_CASE(14)
+    }
+}
+
+void COMPLEX_FUNCTION(const weft_gemm_tile_call *p)
+{
+    weft_gemm_tile_call next = *p;
+    for (int64_t i = 0; i < p->count; i++) {
+        NAME(one_complex_tile)(&next);
+        next.wide = (const ELEMENT *)next.wide + p->wide_step;
+        next.narrow = (const ELEMENT *)next.narrow + p->narrow_step;
+        next.c = (ELEMENT *)next.c + p->c_step;
     }
 }
 #undef COMPLEX_FUNCTION
+#undef COMPLEX_ROWS
+#undef COMPLEX_CASE
+#undef EVEN
+#undef ODD
+#undef LOW
+#undef TIMES_I
+#undef HIGH
+#undef FMA_EACH
+#undef FNMA_EACH
 #endif
 
 #undef CASE
@@ -132,7 +214,6 @@ void COMPLEX_FUNCTION(const weft_gemm_tile_call *p)
 #undef LOAD_LAST
 #undef STORE_LAST
 #undef AHEAD
-#undef TIMES_I
 #undef SPLAT
 #undef ADD
 #undef FMA_VECTOR
