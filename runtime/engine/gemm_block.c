@@ -98,11 +98,13 @@ static int64_t limit(const weft_gemm_block *block, bool left)
  * where rows are adjacent. Measured on Zen 3, and on Sapphire Rapids for kernels that ask for what they read
  * ahead of time, for which all of this matters less. Where the other operand is packed anyway (`beside`) fewer uses are
  * enough: with both packed, kernel->large runs. */
-static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide, bool beside)
+static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide,
+                                  bool beside)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
     int64_t distance = llabs(side->terms->stride) * weft_gemm_side_element(side);
     bool is_page = distance != 0 && distance % PAGE == 0;
+    if (!wide && kernel->ahead && side->lines->stride == 1 && terms < kernel->terms) return INT64_MAX;
     if (!wide && side->terms->stride == 1)
         return !kernel->ahead ? 256 : !kernel->is_complex ? 1536 : is_page ? 100 : 400;
     if (wide && kernel->ahead && side->lines->stride == 1) {
@@ -134,7 +136,7 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
     if (weft_gemm_side_is_joined(side) || (side->complex && !kernel->is_complex)) return true;
     bool beside = wide && kernel->large != NULL && uses >= LEAST &&
                   weft_gemm_packs(kernel, other, side, terms, false, cache_bytes);
-    if (uses >= uses_worth_packing(kernel, side, wide, beside)) return true;
+    if (uses >= uses_worth_packing(kernel, side, terms, wide, beside)) return true;
     if (wide && kernel->ahead) return is_worth_gathering(side, terms, uses, cache_bytes);
     bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > WEFT_GEMM_FAR;
     if (!is_far || side->count * terms * size <= cache_bytes / 2 || uses < kernel->far) return false;
@@ -468,6 +470,7 @@ struct column {
 static struct column column_at(const weft_gemm_block *block, const struct part *left, int64_t i, int64_t end)
 {
     int64_t rows = panel_count(left->side, left->width), size = weft_gemm_side_element(left->side);
+    if (end - i <= rows) return (struct column){.count = 1};
     int64_t whole = packed_from(left) > i ? packed_from(left) - i : left->count - i;
     int64_t count = least((end - i + rows - 1) / rows, whole / rows);
     count = weft_gemm_axes_run(block->c_left, left->first + i, count * rows) / rows;

@@ -339,7 +339,7 @@ static void check_blocks(weft_dtype dtype, int64_t width, int64_t other)
     int64_t terms = engine_of(dtype)->kernel->terms;
     int64_t fit = (int64_t)(machine->cache_bytes[1] / 4 / weft_dtype_size(dtype)) / terms;
     int64_t apart = (2 * (fit / width) + 1) * width, together = fit / other * other;
-    for (int layout = 0; layout < 4; layout += sparsity > 1 ? 3 : 1) {
+    for (int layout = 0; layout<4; layout += sparsity> 1 ? 3 : 1) {
         check_bits(machine, with_columns(row_major(dtype, apart, together, 2 * terms), layout & 1, layout & 2));
         check_bits(machine, with_columns(row_major(dtype, together, apart, 2 * terms), layout & 1, layout & 2));
     }
@@ -542,15 +542,17 @@ static weft_status *run_with(const weft_allocator *allocator, void *context)
 static void check_requests(weft_dtype dtype, int64_t size, size_t requests)
 {
     struct product product = row_major(dtype, size, size, size);
-    product.call.a_row = 1;
-    product.call.a_column = size;
+    product.call.a_row = -1;
+    product.call.a_column = -size;
+    product.call.a_offset = size * size - 1;
     product_fill(&product);
     assert_int_equal(weft_test_fail_each(run_with, &product), requests);
     check_product(&product);
     product_finish(&product);
 }
 
-/* Small products need nothing but the store, others, whose lines of A are packed, say that they get no memory. */
+/* Small products need nothing but the store, others, whose A is packed since it lies backwards, say that they get no
+ * memory. */
 static void test_out_of_memory(void **state)
 {
     (void)state;
