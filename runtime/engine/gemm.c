@@ -620,24 +620,26 @@ weft_panels weft_gemm_panels_choose(const weft_gemm_engine *engine, const weft_m
 
 /* ---- all ---- */
 
-/* Of so many products. */
-static double product_ns(const weft_machine *machine, const struct matrices *m, weft_dtype dtype, double count)
+/* Of one product. */
+static double product_ns(const weft_gemm_kernel *kernel, const weft_machine *machine, const struct matrices *m,
+                         weft_dtype dtype)
 {
-    return count * weft_machine_product_ns(machine, dtype, (double)m->c_rows.count, (double)m->c_columns.count,
-                                           (double)m->a_terms.count);
+    double ns = weft_machine_product_ns(machine, dtype, (double)m->c_rows.count, (double)m->c_columns.count,
+                                        (double)m->a_terms.count);
+    return kernel->speed > 0 ? ns / kernel->speed : ns;
 }
 
-double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads)
+double weft_gemm_estimate(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_call *call,
+                          size_t threads)
 {
     struct matrices matrices;
     if (weft_gemm_is_empty(call)) return 0;
     find_matrices(&matrices, call);
     double count = (double)matrices.batch, each = 1e9 * machine->dispatch_seconds;
-    double work = product_ns(machine, &matrices, call->dtype, count);
+    double one = product_ns(engine->kernel, machine, &matrices, call->dtype), work = count * one;
     if (threads == 1 || weft_machine_is_serial_product(machine, work)) return count * each + work;
     double share = count > (double)threads ? count / (double)threads : 1;
-    bool whole = count < (double)threads &&
-                 weft_machine_is_serial_product(machine, product_ns(machine, &matrices, call->dtype, 1));
+    bool whole = count < (double)threads && weft_machine_is_serial_product(machine, one);
     return share * each + work / (whole ? count : (double)threads) + 1e9 * machine->fork_join_seconds;
 }
 
@@ -661,8 +663,8 @@ static void grid_init(struct grid *grid, const weft_gemm_engine *engine, const w
 static bool cut_for(struct grid *grid, int64_t threads)
 {
     int64_t batch = grid->matrices->batch;
-    double speed = grid->kernel->speed > 0 ? grid->kernel->speed : 1;
-    double each = product_ns(grid->machine, grid->matrices, grid->call->dtype, 1) / speed, all = each * (double)batch;
+    double each = product_ns(grid->kernel, grid->machine, grid->matrices, grid->call->dtype);
+    double all = each * (double)batch;
     bool serial = threads == 1 || weft_machine_is_serial_product(grid->machine, all);
     bool whole = serial || batch >= threads || weft_machine_is_serial_product(grid->machine, each);
     /* Blocks beyond the diagonal take no time: more of them are alike in sum. */

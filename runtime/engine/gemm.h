@@ -48,7 +48,8 @@ bool weft_gemm_is_empty(const weft_gemm_call *call);
 size_t weft_gemm_bytes(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_call *call,
                        size_t threads);
 /* About how many nanoseconds weft_gemm_run takes with that many threads of the machine. */
-double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads);
+double weft_gemm_estimate(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_call *call,
+                          size_t threads);
 /*
  * C[b] = A[b] * B[b]; C is only written. Without terms it becomes zero. Each element's bits depend on its row of A, its
  * column of B and the engine, not on strides, m, n or the pool. No byte but those of the elements is touched. Operands

@@ -90,6 +90,7 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
 {
     const weft_gemm_call *gemm = &bound_step->gemm;
     const weft_machine *machine = weft_pool_machine(bound->pool);
+    const weft_gemm_engine *engine = bound_step->resolved->products;
     double products = (double)gemm->m * (double)gemm->n * (double)gemm->k;
     double moved = elements(gemm, gemm->a_batch, gemm->m, gemm->k) + elements(gemm, gemm->b_batch, gemm->k, gemm->n) +
                    elements(gemm, gemm->c_batch, gemm->m, gemm->n);
@@ -98,8 +99,8 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
     return (weft_step_cost){.bytes = moved * (double)weft_dtype_size(gemm->dtype),
                             .flops = products * (complex ? 8 : 2),
                             .is_timed = true,
-                            .alone = weft_gemm_estimate(machine, gemm, 1),
-                            .together = weft_gemm_estimate(machine, gemm, weft_pool_size(bound->pool))};
+                            .alone = weft_gemm_estimate(engine, machine, gemm, 1),
+                            .together = weft_gemm_estimate(engine, machine, gemm, weft_pool_size(bound->pool))};
 }
 
 static weft_status *multiply(const weft_bound_variant *bound, const weft_bound_step *bound_step,

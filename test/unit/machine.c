@@ -134,10 +134,17 @@ static void products_take_what_their_rate_says(void **state)
     assert_true(weft_machine_product_ns(m, WEFT_F32, 3, 1e4, 1e3) >
                 10 * weft_machine_product_ns(m, WEFT_F32, 300, 100, 1e3));
     const weft_gemm_call call = {.dtype = WEFT_F32, .m = 512, .n = 512, .k = 512};
-    double alone = weft_gemm_estimate(m, &call, 1), together = weft_gemm_estimate(m, &call, 2);
+    const weft_gemm_engine *engine = weft_gemm_engine_find(weft_isa_level(), WEFT_F32);
+    double alone = weft_gemm_estimate(engine, m, &call, 1), together = weft_gemm_estimate(engine, m, &call, 2);
     assert_true(together > alone / 2 && together < alone / 1.9);
     const weft_gemm_call little = {.dtype = WEFT_F32, .m = 30, .n = 30, .k = 30};
-    assert_true(weft_gemm_estimate(m, &little, 1) == weft_gemm_estimate(m, &little, 8));
+    assert_true(weft_gemm_estimate(engine, m, &little, 1) == weft_gemm_estimate(engine, m, &little, 8));
+    /* Tiles that are multiplied at once are faster. */
+    const weft_gemm_call halves = {.dtype = WEFT_BF16, .m = 512, .n = 512, .k = 512};
+    const weft_gemm_engine *plain = weft_gemm_engine_find(weft_isa_level(), WEFT_BF16);
+    const weft_gemm_engine *fast = weft_gemm_engine_find_fast(weft_isa_level(), WEFT_BF16);
+    assert_true((fast != plain) ==
+                (weft_gemm_estimate(fast, m, &halves, 1) < weft_gemm_estimate(plain, m, &halves, 1)));
     assert_true(weft_machine_kernel_ns(m, 32, 0) == 1 && weft_machine_kernel_ns(m, 0, 40) == 1);
 }
 
