@@ -102,11 +102,11 @@ static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gem
                                   bool beside)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
-    int64_t distance = llabs(side->terms->stride) * weft_gemm_side_element(side);
-    bool is_page = distance != 0 && distance % PAGE == 0;
+    int64_t element = weft_gemm_side_element(side), distance = llabs(side->terms->stride) * element;
+    bool is_page = distance != 0 && distance % PAGE == 0, shares_a_set = side->lines->stride * element % PAGE == 0;
     if (!wide && kernel->ahead && side->lines->stride == 1 && terms < kernel->terms) return INT64_MAX;
     if (!wide && side->terms->stride == 1)
-        return !kernel->ahead ? 256 : !kernel->is_complex ? 1536 : is_page ? 100 : 400;
+        return !kernel->ahead ? 256 : !kernel->is_complex ? 1536 : shares_a_set ? 128 : 400;
     if (wide && kernel->ahead && side->lines->stride == 1) {
         if (beside) return is_page ? 32 : distance > PAGE ? 80 : 192;
         return is_page ? 128 : distance > PAGE ? 160 : 600;
