@@ -753,7 +753,7 @@ static void store_row(weft_emitter *e, const weft_store *stores, uint32_t length
             masks[i] = weft_lane_mask(e, part);
         }
         interleave(e, length, vectors);
-        if (masks[0] != NULL) interleave(e, length, masks);
+        if (weft_lane_mask(e, part) != NULL) interleave(e, length, masks);
         for (uint32_t i = 0; i < length; i++) {
             LLVMValueRef to = offset_pointer(e, access.type, pointer, weft_int(e, (int64_t)i * width));
             if (masks[i] == NULL) aligned(LLVMBuildStore(e->builder, vectors[i], to), dtype);

@@ -203,8 +203,9 @@ static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *m
     while (kind < sizeof names / sizeof *names && !weft_lexer_at(lexer, names[kind])) kind++;
     if (kind == sizeof names / sizeof *names)
         return weft_lexer_unexpected(
-            lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, interleave, periods, sweep, flatten, scan or "
-                   "tile");
+            lexer,
+            "fuse, split, reorder, sink, jam, lanes, transpose, seams, interleave, periods, sweep, flatten, scan or "
+            "tile");
     weft_lexer_advance(lexer);
     *move = (weft_move){.kind = (weft_move_kind)kind};
     switch (move->kind) {
