@@ -2,6 +2,7 @@
 /* Fusion: who computes a value. */
 #include "lib/lower/fusion_rules.h"
 #include "lib/lower/product.h"
+#include "lib/math/function.h"
 
 /* A product of more multiplications, with sums of more terms, is computed in tiles that fill the registers. */
 #define LARGE_STAGE (16 * 16 * 16)
@@ -151,7 +152,7 @@ uint32_t weft_fusion_storing_reduction(const weft_fusion *fusion, uint32_t n)
         weft_graph_node(graph, first - 1)->op->op_class != WEFT_CLASS_REDUCE)
         return 0;
     for (uint32_t i = 0; i < node->input_count; i++) follows |= fusion->fused_row[node->inputs[i].node];
-    if (!follows || weft_fusion_kernel_weight(fusion, n) <= WEFT_FUSION_FUNCTION_WEIGHT) return 0;
+    if (!follows || !weft_op_is_function(node->op)) return 0;
     weft_role role = (weft_role)fusion->roles[first - 1];
     weft_reduction_fill(graph, first - 1, &reduction);
     bool fits = (role == WEFT_ROLE_KERNEL || role == WEFT_ROLE_STAGE) && reduction.chunk == 0 && reduction.lanes > 1;

@@ -54,7 +54,7 @@ weft_role weft_fusion_role_of_root(const weft_fusion *fusion, uint32_t node);
 bool weft_fusion_starts_row(const weft_fusion *fusion, uint32_t node);
 /* The operand that is a large product, or a view of one, and may be a stage of a kernel, + 1; or 0. */
 uint32_t weft_fusion_product_read(const weft_fusion *fusion, const weft_node *node);
-/* The reduction whose kernel may store the node, an elementwise one that others read too, as it takes it in: node + 1;
+/* The reduction whose kernel may store the node, a function that others read too, as it takes it in: node + 1;
  * or 0. */
 uint32_t weft_fusion_storing_reduction(const weft_fusion *fusion, uint32_t node);
 /* `root` is the one that reads the node, + 1, or 0; `shared`: several do. */
