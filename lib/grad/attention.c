@@ -2,10 +2,10 @@
 /*
  * The cotangents of attention. With P the weights, o the result and g its cotangent,
  *   dS = P (g v^T - sum(g o)),  dq = dS k,  dk = dS^T q,  dv = P^T g.
- * P is E / z, exponentials and their sums. Dividing g, and with it sum(g o), in place of E divides fewer numbers; not
- * those of 16 bits, for which g / z may be too small. E is computed again, for so many elements of the batch, or rows
- * of q, at a time that memory is linear in the number of rows and of keys, and what a product leaves for the next is
- * still near: some heads after others, and of one whose scores are many some rows after others.
+ * P is E / z, exponentials and their sums. Dividing g, and with it sum(g o), in place of E divides fewer numbers where
+ * keys are many; not those of 16 bits, for which g / z may be too small. E is computed again, for so many elements of
+ * the batch, or rows of q, at a time that memory is linear in the number of rows and of keys, and what a product leaves
+ * for the next is still near: some heads after others, and of one whose scores are many some rows after others.
  *
  * Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness", 2022.
  */
@@ -60,12 +60,22 @@ static weft_tensor slope_of_scores(const rows *r, weft_tensor weights)
     return weft_mul(weights, weft_sub(slope, r->along));
 }
 
+/* Whether the cotangents have so much fewer numbers than the weights that dividing them, which they are stored for once
+ * more, pays: where extents are known, from four keys for each of their columns on. */
+static bool divides_cotangents(const rows *r, weft_dtype wide)
+{
+    int64_t keys, columns;
+    if (weft_tensor_dtype(r->g) != wide) return false;
+    return !weft_extent_is_static(weft_tensor_extent(r->core.k, -2), &keys) ||
+           !weft_extent_is_static(weft_tensor_extent(r->g, -1), &columns) || keys / 4 >= columns;
+}
+
 /* The weights, or times what their rows, and so the cotangents, are divided by. */
 static weft_tensor weigh(rows *r)
 {
     weft_tensor sums, powers = weft_attention_powers(&r->core, &sums);
     if (!weft_tensor_is_valid(powers)) return powers;
-    if (weft_tensor_dtype(r->g) != weft_tensor_dtype(powers)) return weft_attention_share(powers, sums);
+    if (!divides_cotangents(r, weft_tensor_dtype(powers))) return weft_attention_share(powers, sums);
     r->g = weft_attention_share(r->g, sums);
     r->along = weft_attention_share(r->along, sums);
     return powers;
