@@ -63,13 +63,13 @@ static uint64_t groups;
 /* Zeros of both signs, NaNs of many kinds, the greatest number and others. */
 static uint64_t bits_of_kind(uint64_t kind, size_t size)
 {
-    unsigned bits = 8 * (unsigned)size;
+    unsigned bits = 8 * (unsigned)size, low = bits > 12 ? bits - 12 : 4;
     switch (kind) {
     case 0: return 0;
     case 1: return UINT64_C(1) << (bits - 1);
-    case 2: return UINT64_MAX << (bits - 12) | random_bits() % 8;
+    case 2: return UINT64_MAX << low | random_bits() % 8;
     case 3: return UINT64_MAX >> 1 >> (64 - bits);
-    default: return kind << (bits - 10);
+    default: return kind << (size > 1 ? bits - 10 : 0);
     }
 }
 
