@@ -170,19 +170,6 @@ static uint32_t uses_in(const weft_step *step, uint32_t buffer)
     return count;
 }
 
-/* Buffer `i` of those that the step writes. */
-static uint32_t written_by(const weft_step *step, size_t i)
-{
-    return step->buffers[step->kind == WEFT_STEP_GEMM ? 2 : i];
-}
-
-static bool writes(const weft_step *step, uint32_t buffer)
-{
-    size_t i = 0;
-    while (i < step->written && written_by(step, i) != buffer) i++;
-    return i < step->written;
-}
-
 static bool is_member(const chain *c, size_t number)
 {
     size_t i = 0;
@@ -215,7 +202,7 @@ static void take_in(const chain_finder *f, chain *c, size_t number, uint32_t buf
         uint32_t uses = fine ? uses_in(&steps[s], buffer) : 0;
         left -= uses;
         if (uses == 0 || is_member(c, s)) continue;
-        fine = can_belong(&steps[s]) && !writes(&steps[s], buffer) && add_member(f, c, s);
+        fine = can_belong(&steps[s]) && !weft_step_writes(&steps[s], buffer) && add_member(f, c, s);
     }
     if (fine) c->intermediates[c->intermediate_count++] = buffer;
     else *c = before;
@@ -241,7 +228,7 @@ static bool touches(const chain_finder *f, const weft_step *step, uint32_t buffe
 static void take_in_all(const chain_finder *f, chain *c, size_t number)
 {
     const weft_step *step = &f->variant->steps[number];
-    for (size_t i = 0; i < step->written; i++) take_in(f, c, number, written_by(step, i));
+    for (size_t i = 0; i < step->written; i++) take_in(f, c, number, weft_step_written(step, i));
 }
 
 /* Whether step `number`, which is no member, may run before the first one. */
@@ -249,12 +236,12 @@ static bool can_hoist(const chain_finder *f, const chain *c, size_t number)
 {
     const weft_step *step = &f->variant->steps[number];
     if (!can_belong(step) || step->written != 1) return false;
-    uint32_t written = written_by(step, 0);
+    uint32_t written = weft_step_written(step, 0);
     if (f->variant->buffers[written].kind != WEFT_BUFFER_TEMPORARY) return false;
     for (size_t i = 0; i < c->count; i++) {
         const weft_step *member = &f->variant->steps[c->members[i]];
         for (size_t k = 0; k < member->written; k++)
-            if (touches(f, step, written_by(member, k))) return false;
+            if (touches(f, step, weft_step_written(member, k))) return false;
         if (c->members[i] < number && uses_in(member, written) > 0) return false; /* it updates it in place */
     }
     return true;
@@ -325,7 +312,7 @@ static bool is_closed(const chain_finder *f, const chain *c)
     for (size_t m = 0; m < c->count; m++) {
         const weft_step *step = &f->variant->steps[c->members[m]];
         for (size_t i = 0; i < step->written; i++) {
-            uint32_t written = written_by(step, i);
+            uint32_t written = weft_step_written(step, i);
             const weft_buffer *w = &f->variant->buffers[written];
             if (w->kind == WEFT_BUFFER_ALIAS && w->part_of == 0) return false;
             if (!is_intermediate(c, written) && !is_own(f, c, m, written)) return false;

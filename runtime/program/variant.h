@@ -200,6 +200,19 @@ typedef struct weft_step {
     weft_region_step region;
 } weft_step;
 
+/* Buffer `i` of those that a kernel or a product writes. */
+static inline uint32_t weft_step_written(const weft_step *step, size_t i)
+{
+    return step->buffers[step->kind == WEFT_STEP_GEMM ? 2 : i];
+}
+
+static inline bool weft_step_writes(const weft_step *step, uint32_t buffer)
+{
+    size_t i = 0;
+    while (i < step->written && weft_step_written(step, i) != buffer) i++;
+    return i < step->written;
+}
+
 /* Value of an executor's kernel cache: loaded code. Made by a compiler, from the executor's allocator. */
 typedef struct weft_kernel_code {
     const weft_allocator *allocator;

@@ -43,19 +43,6 @@ static bool uses(const weft_step *step, uint32_t buffer)
     return i < step->buffer_count;
 }
 
-/* Buffer `i` of those that the step writes. */
-static uint32_t written_by(const weft_step *step, size_t i)
-{
-    return step->buffers[step->kind == WEFT_STEP_GEMM ? 2 : i];
-}
-
-static bool writes(const weft_step *step, uint32_t buffer)
-{
-    size_t i = 0;
-    while (i < step->written && written_by(step, i) != buffer) i++;
-    return i < step->written;
-}
-
 /* Steps [begin, end) of the chain that begins with step `number`. */
 static chain_view view_of(const weft_bound_variant *bound, size_t number, size_t begin, size_t end)
 {
@@ -275,7 +262,7 @@ static bool is_connected(const chain_view *v)
         for (size_t i = 0; i < step->buffer_count; i++) any |= is_intermediate(v, step->buffers[i]);
         if (!any) return false;
         for (size_t i = 0; i < step->written; i++) {
-            uint32_t written = written_by(step, i);
+            uint32_t written = weft_step_written(step, i);
             for (size_t other = 0; other < v->count && !is_intermediate(v, written); other++)
                 if (other != s && uses(&v->steps[other], written)) return false;
         }
@@ -434,7 +421,7 @@ static int64_t hidden_from(const chain_view *v, const weft_strips *strips, size_
         if (!uses(&v->steps[reader], buffer)) continue;
         int64_t own = hidden_in(v, strips, reader, buffer);
         if (own > most) most = own;
-        if (v->steps[reader].kind == WEFT_STEP_KERNEL && writes(&v->steps[reader], buffer)) break;
+        if (v->steps[reader].kind == WEFT_STEP_KERNEL && weft_step_writes(&v->steps[reader], buffer)) break;
     }
     return is_intermediate(v, buffer) && most != INT64_MIN ? most : INT64_MAX;
 }
@@ -445,7 +432,7 @@ static int64_t zero_from(const chain_view *v, const weft_strips *strips, size_t 
     uint32_t buffer = v->steps[s].buffers[0];
     for (size_t writer = s; is_intermediate(v, buffer) && writer-- > 0;) {
         const weft_step *step = &v->steps[writer];
-        if (step->kind != WEFT_STEP_KERNEL || !writes(step, buffer)) continue;
+        if (step->kind != WEFT_STEP_KERNEL || !weft_step_writes(step, buffer)) continue;
         for (size_t i = step->written; i < step->buffer_count; i++) {
             int64_t from =
                 is_intermediate(v, step->buffers[i]) ? hidden_in(v, strips, writer, step->buffers[i]) : INT64_MAX;
