@@ -152,8 +152,10 @@ LLVMValueRef weft_buffer_pointer(weft_emitter *e, uint32_t buffer);
 /* Fills value->parts at `level`. */
 void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value);
 /* At the top scope. */
-/* The first of `count` stores, and with it those whose elements lie between its own; how many. */
-uint32_t weft_stores_emit(weft_emitter *e, const weft_store *stores, uint32_t count);
+void weft_store_emit(weft_emitter *e, const weft_store *store);
+/* A vector, of which only the lanes of `mask` are stored. */
+void weft_masked_store_emit(weft_emitter *e, weft_dtype dtype, LLVMValueRef pointer, LLVMValueRef value,
+                            LLVMValueRef mask);
 
 /* ---- emit_scalar.c ---- */
 /* One operation on registers, scalar or vector; `from` is the dtype of the last operand. */

@@ -618,10 +618,10 @@ static void store_lanes(weft_emitter *e, weft_access *access, LLVMValueRef point
     }
 }
 
-static void store_masked(weft_emitter *e, const weft_access *access, LLVMValueRef pointer, LLVMValueRef value,
-                         LLVMValueRef mask)
+void weft_masked_store_emit(weft_emitter *e, weft_dtype dtype, LLVMValueRef pointer, LLVMValueRef value,
+                            LLVMValueRef mask)
 {
-    LLVMValueRef alignment = LLVMConstInt(e->i32, weft_dtype_info_of(access->dtype)->alignment, false);
+    LLVMValueRef alignment = LLVMConstInt(e->i32, weft_dtype_info_of(dtype)->alignment, false);
     LLVMValueRef args[4] = {value, pointer, alignment, mask};
     weft_intrinsic_call(e, "llvm.masked.store", 2, (LLVMTypeRef[]){LLVMTypeOf(value), e->pointer}, 4, args);
 }
@@ -640,7 +640,7 @@ static void store_contiguous(weft_emitter *e, weft_access *access, uint32_t buff
         aligned(LLVMBuildStore(e->builder, value, pointer), access->dtype);
         return;
     }
-    store_masked(e, access, pointer, value, mask);
+    weft_masked_store_emit(e, access->dtype, pointer, value, mask);
 }
 
 static void store_elements(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, LLVMValueRef value)
@@ -662,7 +662,7 @@ static void store_uniform(weft_emitter *e, weft_access *access, uint32_t buffer,
     aligned(LLVMBuildStore(e->builder, value, pointer), access->dtype);
 }
 
-static void store_emit(weft_emitter *e, const weft_store *store)
+void weft_store_emit(weft_emitter *e, const weft_store *store)
 {
     weft_dtype dtype = e->kernel->buffers[store->buffer].dtype;
     weft_emitted *value = &e->values[store->value];
@@ -682,90 +682,4 @@ static void store_emit(weft_emitter *e, const weft_store *store)
         else if (is_contiguous(e, &access)) store_contiguous(e, &access, store->buffer, part, stored);
         else store_elements(e, &access, store->buffer, part, stored);
     }
-}
-
-/* ---- stores that interleave ---- */
-
-/* Elements in a row of stores that lie next to each other, each with a step of as many. */
-enum { LONGEST_ROW = 16 };
-
-/* The stores that, from this one on, have such a row between them; 1: no others. */
-static uint32_t row_of(weft_emitter *e, const weft_store *stores, uint32_t count)
-{
-    weft_lane_stride step = weft_index_lane_stride(e, stores[0].index);
-    uint32_t length = (uint32_t)step.step;
-    if (e->gpu || e->lane.width == 1 || step.kind != WEFT_LANE_STRIDE_CONSTANT) return 1;
-    if (step.step < 2 || step.step > LONGEST_ROW || length > count) return 1;
-    weft_dtype dtype = e->kernel->buffers[stores[0].buffer].dtype;
-    if (weft_dtype_info_of(dtype)->kind == WEFT_KIND_COMPLEX) return 1;
-    bool maskable = weft_emitter_has(e, WEFT_ISA_V4) || weft_dtype_size(dtype) >= 4;
-    if (e->lane.mask != NULL && !maskable) return 1;
-    for (uint32_t i = 0; i < length; i++) {
-        weft_expr place = weft_expr_add(e->exprs, stores[0].index, weft_expr_constant(e->exprs, i));
-        bool follows = stores[i].buffer == stores[0].buffer && stores[i].index == place;
-        if (!follows || stores[i].is_indirect || stores[i].predicate_count != 0) return 1;
-    }
-    return length;
-}
-
-/* Takes the lanes of `count` vectors in turn: the first of each, then the second of each. `vectors` become these. */
-static void interleave(weft_emitter *e, uint32_t count, LLVMValueRef *vectors)
-{
-    uint32_t width = e->lane.width;
-    LLVMValueRef made[LONGEST_ROW], half[2][LONGEST_ROW], numbers[WEFT_MAX_WIDTH];
-    uint32_t sources = count % 2 == 0 ? 2 : count;
-    for (uint32_t i = 0; i < count; i++) half[i % 2][i / 2] = vectors[i];
-    if (sources == 2 && count > 2) {
-        interleave(e, count / 2, half[0]);
-        interleave(e, count / 2, half[1]);
-    }
-    for (uint32_t m = 0; m < count; m++) {
-        made[m] = LLVMGetPoison(LLVMTypeOf(vectors[0]));
-        for (uint32_t s = 0; s < sources; s++) {
-            uint32_t first = m % sources * width;
-            bool is_used = false;
-            for (uint32_t lane = 0; lane < width; lane++) {
-                bool here = (first + lane) % sources == s;
-                numbers[lane] = LLVMConstInt(e->i32, here ? width + (first + lane) / sources : lane, false);
-                is_used |= here;
-            }
-            LLVMValueRef from = sources == 2 ? half[s][m / 2] : vectors[s];
-            if (is_used)
-                made[m] = LLVMBuildShuffleVector(e->builder, made[m], from, LLVMConstVector(numbers, width), "");
-        }
-    }
-    for (uint32_t m = 0; m < count; m++) vectors[m] = made[m];
-}
-
-static void store_row(weft_emitter *e, const weft_store *stores, uint32_t length)
-{
-    weft_dtype dtype = e->kernel->buffers[stores[0].buffer].dtype;
-    uint32_t level = weft_scope_top(e), width = e->lane.width;
-    weft_access access = {.dtype = dtype, .type = weft_memory_type(e, dtype), .index = stores[0].index};
-    access_start(e, &access, level, 0, NULL, true);
-    for (uint32_t part = 0; part < e->lane.parts; part++) {
-        LLVMValueRef vectors[LONGEST_ROW], masks[LONGEST_ROW];
-        LLVMValueRef pointer = part_pointer(e, &access, stores[0].buffer, part);
-        for (uint32_t i = 0; i < length; i++) {
-            vectors[i] = weft_value_part(e, &e->values[stores[i].value], part, true);
-            weft_scope_move(e, level);
-            vectors[i] = weft_to_memory(e, dtype, vectors[i]);
-            masks[i] = weft_lane_mask(e, part);
-        }
-        interleave(e, length, vectors);
-        if (weft_lane_mask(e, part) != NULL) interleave(e, length, masks);
-        for (uint32_t i = 0; i < length; i++) {
-            LLVMValueRef to = offset_pointer(e, access.type, pointer, weft_int(e, (int64_t)i * width));
-            if (masks[i] == NULL) aligned(LLVMBuildStore(e->builder, vectors[i], to), dtype);
-            else store_masked(e, &access, to, vectors[i], masks[i]);
-        }
-    }
-}
-
-uint32_t weft_stores_emit(weft_emitter *e, const weft_store *stores, uint32_t count)
-{
-    uint32_t length = row_of(e, stores, count);
-    if (length == 1) store_emit(e, stores);
-    else store_row(e, stores, length);
-    return length;
 }

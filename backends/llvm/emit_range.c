@@ -27,10 +27,8 @@ static void emit_point(weft_emitter *e, const weft_stage *stage)
     }
     if (e->error != NULL) return;
     if (waiting) weft_reduce_point(e);
-    for (uint32_t i = 0; i < stage->store_count;) {
-        if (weft_rows_store(e, stage, &stage->stores[i])) i++;
-        else i += weft_stores_emit(e, &stage->stores[i], stage->store_count - i);
-    }
+    for (uint32_t i = 0; i < stage->store_count; i++)
+        if (!weft_rows_store(e, stage, &stage->stores[i])) weft_store_emit(e, &stage->stores[i]);
 }
 
 static bool is_at_least(weft_emitter *e, weft_expr expr, int64_t value)

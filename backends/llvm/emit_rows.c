@@ -3,7 +3,8 @@
  * Lanes across short rows. Each lane accesses several elements that follow each other in its own row: one by one these
  * are gathers and scatters. Here a few of them, a vector of each row or 16 bytes, are accessed at once, and transposed
  * in registers. The last ones of a row may be among those before, where rows are not whole groups: they are loaded
- * again, or stored again as what they are.
+ * again, or stored again as what they are. Rows that follow each other, all of whose elements are stored, are otherwise
+ * interleaved in registers.
  */
 #include "backends/llvm/emit.h"
 #include <string.h>
@@ -177,6 +178,15 @@ static const weft_store *find_store(const weft_stage *stage, uint32_t buffer, we
     return NULL;
 }
 
+/* How many elements right before and after that of a store the stage stores. */
+static void find_neighbours(weft_emitter *e, const weft_stage *stage, const weft_store *store, int64_t *out_before,
+                            int64_t *out_behind)
+{
+    *out_before = *out_behind = 0;
+    while (find_store(stage, store->buffer, after(e, store->index, -*out_before - 1)) != NULL) ++*out_before;
+    while (find_store(stage, store->buffer, after(e, store->index, *out_behind + 1)) != NULL) ++*out_behind;
+}
+
 /* The vectors of a group, as memory is to have them; false when out of memory. */
 static bool find_stored(weft_emitter *e, const weft_stage *stage, const rows *r, uint32_t part,
                         LLVMValueRef *out_vectors)
@@ -208,57 +218,96 @@ static void store_segments(weft_emitter *e, const weft_stage *stage, const rows 
     }
 }
 
+/* ---- whole rows, which follow each other ---- */
+
+/* Takes the lanes of `count` vectors in turn: the first of each, then the second of each. `vectors` become these. */
+static void interleave(weft_emitter *e, uint32_t count, LLVMValueRef *vectors)
+{
+    uint32_t width = e->lane.width;
+    LLVMValueRef made[MOST_GROUP], half[2][MOST_GROUP], numbers[WEFT_MAX_WIDTH];
+    uint32_t sources = count % 2 == 0 ? 2 : count;
+    for (uint32_t i = 0; i < count; i++) half[i % 2][i / 2] = vectors[i];
+    if (sources == 2 && count > 2) {
+        interleave(e, count / 2, half[0]);
+        interleave(e, count / 2, half[1]);
+    }
+    for (uint32_t m = 0; m < count; m++) {
+        made[m] = LLVMGetPoison(LLVMTypeOf(vectors[0]));
+        for (uint32_t s = 0; s < sources; s++) {
+            uint32_t first = m % sources * width;
+            bool is_used = false;
+            for (uint32_t lane = 0; lane < width; lane++) {
+                bool here = (first + lane) % sources == s;
+                numbers[lane] = LLVMConstInt(e->i32, here ? width + (first + lane) / sources : lane, false);
+                is_used |= here;
+            }
+            LLVMValueRef from = sources == 2 ? half[s][m / 2] : vectors[s];
+            if (is_used)
+                made[m] = LLVMBuildShuffleVector(e->builder, made[m], from, LLVMConstVector(numbers, width), "");
+        }
+    }
+    for (uint32_t m = 0; m < count; m++) vectors[m] = made[m];
+}
+
 /* A vector that begins with element `begin` of all rows. */
 static void store_below(weft_emitter *e, const rows *r, LLVMValueRef value, LLVMValueRef to, uint32_t part,
                         uint32_t begin)
 {
-    unsigned alignment = weft_dtype_info_of(r->dtype)->alignment;
     if (weft_lane_mask(e, part) == NULL) {
-        LLVMSetAlignment(LLVMBuildStore(e->builder, value, to), alignment);
+        LLVMSetAlignment(LLVMBuildStore(e->builder, value, to), weft_dtype_info_of(r->dtype)->alignment);
         return;
     }
     LLVMValueRef left = LLVMBuildMul(e->builder, e->lane.left, weft_int(e, r->count), "");
     LLVMValueRef mask = weft_mask_below(e, LLVMBuildSub(e->builder, left, weft_int(e, begin), ""));
-    LLVMValueRef args[4] = {value, to, LLVMConstInt(e->i32, alignment, false), mask};
-    weft_intrinsic_call(e, "llvm.masked.store", 2, (LLVMTypeRef[]){LLVMTypeOf(value), e->pointer}, 4, args);
+    weft_masked_store_emit(e, r->dtype, to, value, mask);
 }
 
-/* Rows of fewer elements than a segment, which follow each other: vectors of the elements of all rows. */
 static void store_dense(weft_emitter *e, const weft_stage *stage, const rows *r, uint32_t part)
 {
-    uint32_t width = e->lane.width, count = r->count;
-    LLVMValueRef vectors[MOST_GROUP], numbers[WEFT_MAX_WIDTH], pointer = pointer_to(e, r, weft_scope_top(e), part);
+    LLVMValueRef vectors[MOST_GROUP], pointer = pointer_to(e, r, weft_scope_top(e), part);
     if (!find_stored(e, stage, r, part, vectors)) return;
-    for (uint32_t v = 0; v < count; v++) {
-        LLVMValueRef value = LLVMGetPoison(LLVMTypeOf(vectors[0]));
-        for (uint32_t from = 0; from < count; from++) {
-            for (uint32_t i = 0; i < width; i++) {
-                uint32_t at = v * width + i;
-                numbers[i] = LLVMConstInt(e->i32, at % count == from ? width + at / count : i, false);
-            }
-            value = LLVMBuildShuffleVector(e->builder, value, vectors[from], LLVMConstVector(numbers, width), "");
-        }
-        LLVMValueRef offset = weft_int(e, (int64_t)v * width);
+    interleave(e, r->count, vectors);
+    for (uint32_t v = 0; v < r->count; v++) {
+        LLVMValueRef offset = weft_int(e, (int64_t)v * e->lane.width);
         LLVMValueRef to = LLVMBuildGEP2(e->builder, weft_memory_type(e, r->dtype), pointer, &offset, 1, "");
-        store_below(e, r, value, to, part, v * width);
+        store_below(e, r, vectors[v], to, part, v * e->lane.width);
     }
 }
 
-/* The group of a store; `*out_dense`: it is a whole row, and the next one follows. */
+/* The row of a store, of up to MOST_GROUP elements, all of which the stage stores. */
+static bool find_row(weft_emitter *e, const weft_stage *stage, const weft_store *store, rows *r)
+{
+    int64_t before, behind;
+    weft_lane_stride stride = weft_index_lane_stride(e, store->index);
+    bool is_wide = weft_dtype_size(r->dtype) >= sizeof(float);
+    if (e->gpu || e->lane.width == 1 || weft_dtype_info_of(r->dtype)->kind == WEFT_KIND_COMPLEX) return false;
+    if (e->lane.mask != NULL && !is_wide && !weft_emitter_has(e, WEFT_ISA_V4)) return false;
+    if (stride.kind != WEFT_LANE_STRIDE_CONSTANT || stride.step < 2 || stride.step > MOST_GROUP) return false;
+    find_neighbours(e, stage, store, &before, &behind);
+    *r = (rows){r->dtype, r->buffer, after(e, store->index, -before), (uint32_t)stride.step, stride.step};
+    return before + behind + 1 == stride.step;
+}
+
+/* ---- all stores ---- */
+
+/* The group of a store in rows that are accessed by segments. */
+static bool find_segments(weft_emitter *e, const weft_stage *stage, const weft_store *store, rows *r)
+{
+    int64_t before, behind;
+    r->count = group_of(e, r->dtype, store->index, 2, &r->step);
+    if (r->count == 0) return false;
+    find_neighbours(e, stage, store, &before, &behind);
+    return find_group(e, store->index, before, behind, r);
+}
+
+/* What is stored together with an element; `*out_dense`: whole rows. */
 static bool find_store_group(weft_emitter *e, const weft_stage *stage, const weft_store *store, rows *r,
                              bool *out_dense)
 {
-    int64_t before = 0, behind = 0;
     *r = (rows){.dtype = e->kernel->buffers[store->buffer].dtype, .buffer = store->buffer};
-    r->count = group_of(e, r->dtype, store->index, 2, &r->step);
-    if (r->count == 0 || find_store(stage, store->buffer, store->index) == NULL) return false;
-    while (find_store(stage, r->buffer, after(e, store->index, -before - 1)) != NULL) before++;
-    while (find_store(stage, r->buffer, after(e, store->index, behind + 1)) != NULL) behind++;
-    *out_dense = before + behind + 1 == r->step && r->step < (int64_t)r->count;
-    if (!*out_dense) return find_group(e, store->index, before, behind, r);
-    r->count = (uint32_t)r->step;
-    r->first = after(e, store->index, -before);
-    return true;
+    if (find_store(stage, store->buffer, store->index) != store) return false;
+    *out_dense = find_row(e, stage, store, r);
+    return *out_dense || find_segments(e, stage, store, r);
 }
 
 /* Whether an earlier store was in the group. */

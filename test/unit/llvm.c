@@ -409,13 +409,13 @@ static void test_rows(void **state)
             }
 }
 
-/* Nor is one of a row of ten, where a vector instruction for 16 bytes of each row is there. */
+/* Nor is one of ten of a row of twelve, where a vector instruction for 16 bytes of each row is there. */
 static void test_row_vectors(void **state)
 {
     (void)state;
     char text[8192];
     if (!weft_isa_includes(weft_isa_level(), WEFT_ISA_V4)) skip();
-    print_rows(text, sizeof text, "f32", 10, 10, 16);
+    print_rows(text, sizeof text, "f32", 10, 12, 16);
     example x = {.name = "row vectors", .text = text};
     weft_kernel *kernel = parse(&x);
     weft_bytes code;
