@@ -74,3 +74,17 @@ weft_status *weft_kernel_clone(const weft_kernel *kernel, weft_kernel **out_clon
     else weft_kernel_destroy(clone);
     return status;
 }
+
+weft_status *weft_kernel_end_attempt(weft_kernel *kernel, weft_kernel *attempt, weft_status *status, bool *is_done)
+{
+    *is_done = *is_done && status == NULL;
+    if (*is_done) {
+        weft_kernel before = *kernel;
+        *kernel = *attempt;
+        *attempt = before;
+    }
+    weft_kernel_destroy(attempt);
+    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    weft_status_destroy(status);
+    return NULL;
+}

@@ -153,6 +153,12 @@ weft_status *weft_kernel_create(const weft_allocator *allocator, weft_kernel **o
 void weft_kernel_destroy(weft_kernel *kernel);
 /* A copy of the kernel, in the same state; the two are independent. */
 weft_status *weft_kernel_clone(const weft_kernel *kernel, weft_kernel **out_clone) WEFT_MUST_USE;
+/*
+ * Ends an attempt on a clone, which is consumed: *kernel becomes it if *is_done and status, also consumed, is NULL.
+ * An attempt that fails for an expression out of range leaves the kernel as it is; lack of memory is returned.
+ */
+weft_status *weft_kernel_end_attempt(weft_kernel *kernel, weft_kernel *attempt, weft_status *status,
+                                     bool *is_done) WEFT_MUST_USE;
 
 /* Builds a kernel. The first failure sticks: later calls do nothing, finish reports it. */
 typedef struct weft_kernel_builder weft_kernel_builder;

@@ -163,14 +163,6 @@ weft_status *weft_kernel_interleave(weft_kernel *kernel, bool *out_done)
     r.kernel = trial;
     find_row(&r);
     weft_status *status = interleave(&r);
-    *out_done = status == NULL && r.fits;
-    if (*out_done) {
-        weft_kernel before = *kernel;
-        *kernel = *trial;
-        *trial = before;
-    }
-    weft_kernel_destroy(trial);
-    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
-    weft_status_destroy(status); /* an expression out of range: the kernel stays as it is */
-    return NULL;
+    *out_done = r.fits;
+    return weft_kernel_end_attempt(kernel, trial, status, out_done);
 }

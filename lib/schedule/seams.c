@@ -399,14 +399,5 @@ weft_status *weft_kernel_cut_at_seams(weft_kernel *kernel, const weft_machine *m
     WEFT_TRY(weft_kernel_clone(kernel, &trial));
     weft_status *status = cut_kernel(trial, machine, width, tile, out_cut);
     if (status == NULL) status = weft_expr_context_take_error(trial->exprs);
-    *out_cut = *out_cut && status == NULL;
-    if (*out_cut) {
-        weft_kernel uncut = *kernel;
-        *kernel = *trial;
-        *trial = uncut;
-    }
-    weft_kernel_destroy(trial);
-    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
-    weft_status_destroy(status); /* an expression out of range: the kernel stays as it is */
-    return NULL;
+    return weft_kernel_end_attempt(kernel, trial, status, out_cut);
 }
