@@ -66,17 +66,16 @@ typedef struct weft_executor_options {
      * for them. 0: 100. */
     uint32_t specialize_after;
     size_t specialized_capacity; /* of such variants, the least recently used of which go first; 0: 64 */
-    /* That these take; 0: 32 MiB. Counted when one is built, and not again: its tables, and the code of all kernels that
-     * it runs, also of those that other variants run too, as it was first compiled. Kernels have a cache of their own
-     * (kernel_capacity), which may keep them when the variant is gone. */
+    /* That these take; 0: 32 MiB. Of each its tables and the code of all kernels that it runs, also of those that others
+     * run too. Kernels that nothing else runs go with their variant. */
     size_t specialized_bytes;
     /* Optimised code of kernels is kept in this directory, where later executors find it, also those of other
-     * processes: a program whose kernels are all there, also those of `specialize_after`, runs without LLVM being loaded. Processes may share it. It is
-     * made, for nobody but the user, if there is none; the folder that it is to be in must exist. Code is of one build
-     * of weft, and runs on processors that have the same instructions. An entry that is damaged costs a compilation,
-     * and so does a directory that cannot be read or written any more: neither is an error. Code without optimisation
-     * (`code`) is not kept, but optimised code that is there is used in place of it. NULL: code is kept in memory
-     * alone. Whoever can write to the directory has code run in this process.
+     * processes: a program whose kernels are all there, also those of `specialize_after`, runs without LLVM being
+     * loaded. Processes may share it. It is made, for nobody but the user, if there is none; the folder that it is to be
+     * in must exist. Code is of one build of weft, and runs on processors that have the same instructions. An entry that
+     * is damaged costs a compilation, and so does a directory that cannot be read or written any more: neither is an
+     * error. Code without optimisation (`code`) is not kept, but optimised code that is there is used in place of it.
+     * NULL: code is kept in memory alone. Whoever can write to the directory has code run in this process.
      *
      * A directory that was filled before may be read-only. Entries that cannot be written are counted
      * (weft_disk_counters), no more. */

@@ -377,6 +377,18 @@ void weft_cache_clear(weft_cache *cache)
     release_all(dropped);
 }
 
+void weft_cache_release_and_drop(weft_cache *cache, weft_cache_handle *handle)
+{
+    weft_cache_handle *dropped = NULL;
+    if (handle == NULL) return;
+    pthread_mutex_lock(&cache->mutex);
+    /* The cache's reference and the caller's: others come from handles, or under the lock. */
+    if (atomic_load(&handle->kept) && atomic_load(&handle->references) == 2) drop(cache, handle, &dropped);
+    pthread_mutex_unlock(&cache->mutex);
+    release_all(dropped);
+    weft_cache_release(handle);
+}
+
 void weft_cache_set_capacity(weft_cache *cache, size_t max_entries, size_t max_bytes)
 {
     weft_cache_handle *dropped = NULL;

@@ -40,6 +40,8 @@ weft_cache_handle *weft_cache_find(weft_cache *cache, const void *key, size_t ke
 /* One more reference on the same value. */
 weft_cache_handle *weft_cache_retain(weft_cache_handle *handle);
 void weft_cache_release(weft_cache_handle *handle);
+/* The same, and drops the value if this was the last handle; NULL does nothing. */
+void weft_cache_release_and_drop(weft_cache *cache, weft_cache_handle *handle);
 void *weft_cache_value(const weft_cache_handle *handle);
 /* What its maker said. */
 size_t weft_cache_bytes(const weft_cache_handle *handle);

@@ -52,6 +52,16 @@ size_t weft_variant_entry_bytes(const weft_variant *variant)
     return bytes;
 }
 
+/* The bound on specialised variants is one on their code too. */
+static void drop_kernels(weft_variant_entry *entry)
+{
+    for (size_t i = 0; i < entry->variant->step_count; i++) {
+        weft_resolved *resolved = &entry->variant->resolved[i];
+        weft_cache_release_and_drop(entry->executor->kernels, resolved->handle);
+        resolved->handle = NULL;
+    }
+}
+
 void weft_variant_entry_destroy(void *argument)
 {
     weft_variant_entry *entry = argument;
@@ -62,6 +72,7 @@ void weft_variant_entry_destroy(void *argument)
         entry->newest = bound->older;
         weft_bound_variant_destroy(bound);
     }
+    if (entry->is_exact) drop_kernels(entry);
     weft_variant_destroy(entry->variant);
     pthread_mutex_destroy(&entry->mutex);
     weft_free(&entry->executor->allocator, entry, sizeof *entry);

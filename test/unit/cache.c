@@ -205,6 +205,25 @@ static void capacity_and_clearing_drop_entries(void **state)
     close_source(&source);
 }
 
+static void the_last_handle_may_drop_a_value(void **state)
+{
+    (void)state;
+    struct source source;
+    weft_cache_handle *handles[3] = {NULL};
+    open_source(&source, 8, SIZE_MAX);
+    for (int i = 0; i < 2; i++) weft_test_ok(acquire(&source, 1, &handles[i]));
+    weft_test_ok(acquire(&source, 2, &handles[2]));
+    weft_cache_release_and_drop(source.cache, handles[0]);
+    check_counters(&source, 1, 2, 0, 2);
+    weft_cache_release_and_drop(source.cache, handles[1]);
+    check_counters(&source, 1, 2, 0, 1);
+    weft_cache_clear(source.cache);
+    weft_cache_release_and_drop(source.cache, handles[2]); /* the cache has it no longer */
+    assert_int_equal(atomic_load(&alive), 0);
+    weft_cache_release_and_drop(source.cache, NULL);
+    close_source(&source);
+}
+
 static void keys_compare_in_full(void **state)
 {
     (void)state;
@@ -440,7 +459,8 @@ static void *wander(void *argument)
         weft_status *status =
             weft_cache_acquire(source->cache, &request.number, sizeof(int), make_chain, &request, NULL, &handle);
         if (status != NULL || *(int *)weft_cache_value(handle) != request.number) return source;
-        weft_cache_release(handle);
+        if (i % 7 == 0) weft_cache_release_and_drop(source->cache, handle);
+        else weft_cache_release(handle);
         if (i % 500 == 0) weft_cache_clear(source->cache);
         if (i % 300 == 0) weft_cache_set_capacity(source->cache, 2 + random % 8, 70);
         if (weft_cache_counters_of(source->cache).entries > 9) return source;
@@ -504,6 +524,7 @@ int main(void)
         cmocka_unit_test(bytes_bound_too),
         cmocka_unit_test(a_handle_outlives_eviction_and_cache),
         cmocka_unit_test(capacity_and_clearing_drop_entries),
+        cmocka_unit_test(the_last_handle_may_drop_a_value),
         cmocka_unit_test(keys_compare_in_full),
         cmocka_unit_test(an_error_is_not_kept),
         cmocka_unit_test(making_may_use_the_same_cache),

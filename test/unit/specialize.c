@@ -170,9 +170,14 @@ static void the_least_recently_used_go(void **state)
     const weft_executor_options options = {.threads = 1, .specialize_after = OFTEN, .specialized_capacity = CAPACITY};
     weft_executor *executor = open_executor(&options);
     weft_test_ok(compile(1, &program));
+    run_rows(executor, program, 9, 0);
+    uint64_t generic = weft_cache_counters_of(executor->kernels).entries;
     for (int i = 0; i < SIZES; i++) run_rows(executor, program, 10 + i, OFTEN);
     assert_int_equal(counters_of(executor).variants_specialized, SIZES);
     assert_int_equal(weft_cache_counters_of(executor->specialized).entries, CAPACITY);
+    uint64_t each = (counters_of(executor).kernels_compiled - generic) / SIZES;
+    assert_true(each > 0);
+    assert_int_equal(weft_cache_counters_of(executor->kernels).entries, generic + CAPACITY * each);
     /* The last is there; the first, which finds its variant gone, waits for twice as many runs. */
     run_rows(executor, program, 10 + SIZES - 1, OFTEN);
     run_rows(executor, program, 10, 2 * OFTEN - 1);
