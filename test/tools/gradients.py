@@ -85,6 +85,18 @@ graph {
   return y = %1
 }
 """
+FAST = """weft 0.1
+graph {
+  %%x = input() {name = "x", dtype = f64, shape = [4]}
+  %%0 = constant() {dtype = f64, shape = [], data = [%d.0]}
+  %%1 = broadcast(%%0) {shape = [4], axes = []}
+  %%2 = stop_gradient(%%x)
+  %%3 = mul(%%1, %%2)
+  %%4 = sin(%%3)
+  %%5 = mul(%%4, %%x)
+  return y = %%4, z = %%5
+}
+"""
 # Of large terms that cancel, so that the gradients are zero, or what rounding leaves.
 CANCEL = """weft 0.1
 graph {
@@ -170,6 +182,14 @@ class Gradients(Command):
         (self.folder / "cancel.weft").write_text(CANCEL)
         for seed in range(1, 9):
             self.assertEqual(len(self.lines(OK, "cancel.weft", "--seed", str(seed))), 3)
+
+    def test_what_changes_fast(self):
+        """Is not taken for rounding: none of these gradients are zero."""
+        for scale in (10, 1000, 3000, 10000, 100000):
+            (self.folder / "fast.weft").write_text(FAST % scale)
+            for seed in range(1, 4):
+                status, _, error = self.weft("check-gradients", "fast.weft", "--seed", str(seed))
+                self.assertEqual((status, error), (FAILED, "weft check-gradients: 2 of 2 derivatives are wrong\n"))
 
     def test_what_cannot_be_checked(self):
         """Has another exit status than what is wrong."""

@@ -5,8 +5,8 @@
 
 enum {
     STEPS = 16,
-    SMALL_STEPS = 10, /* the last ones, so small that what they change is rounding */
-    RANK = 2          /* of what these change that one counts, the second largest: a kink between them changes more */
+    SMALL_STEPS = 4, /* the last ones, so small that what they change may be rounding alone */
+    FALL = 64        /* rounding does not get so much smaller in two of them; other errors do by 32 * 32 */
 };
 
 /* f(step) - f(-step). */
@@ -21,9 +21,9 @@ static weft_status *find_odd(weft_difference_function function, void *context, d
 
 /* What is known of one derivative. */
 typedef struct estimate {
-    double slope, change; /* of the last step, and what it changed */
-    double step;          /* of the slope that was taken */
-    double largest[RANK]; /* what small steps changed of the difference of values, descending */
+    double slope, change;      /* of the last step, and what it changed */
+    double step;               /* of the slope that was taken */
+    double small[SMALL_STEPS]; /* what small steps changed of the difference of values */
 } estimate;
 
 /* Takes a slope that is nearer to the one before than those so far; `noise` is what rounding does to it. Where both
@@ -40,15 +40,6 @@ static void take(double slope, double step, double noise, estimate *last, double
     last->change = change;
 }
 
-static void rank(double change, estimate *last)
-{
-    for (size_t i = 0; i < RANK; i++) {
-        double smaller = fmin(change, last->largest[i]);
-        last->largest[i] = fmax(change, last->largest[i]);
-        change = smaller;
-    }
-}
-
 /* `memory` has three times `size` numbers. */
 static weft_status *find(weft_difference_function function, void *context, size_t size, double rounding,
                          estimate *estimates, double *memory, weft_differences *out_found)
@@ -61,7 +52,7 @@ static weft_status *find(weft_difference_function function, void *context, size_
         for (size_t i = 0; i < size; i++) {
             take((8 * odd[i] - wide[i]) / (12 * step), step, rounding * fabs(temporary[i]) / step, &estimates[i],
                  &out_found->slopes[i], &out_found->errors[i]);
-            if (k >= STEPS - SMALL_STEPS) rank(estimates[i].change * step, &estimates[i]);
+            if (k >= STEPS - SMALL_STEPS) estimates[i].small[k - (STEPS - SMALL_STEPS)] = estimates[i].change * step;
         }
         double *swapped = wide;
         wide = odd;
@@ -70,11 +61,15 @@ static weft_status *find(weft_difference_function function, void *context, size_
     return NULL;
 }
 
-/* What rounding does to a value: what it does to any, or as far as the smallest steps show, to this one. */
+/* What rounding does to a value: what it does to any, or as far as small steps show, to this one. A kink between two of
+ * them changes more, so the largest change does not count. */
 static double find_rounding(const estimate *found, double relative)
 {
-    double measured = found->largest[RANK - 1];
-    return isfinite(measured) ? fmax(relative, measured) : relative;
+    const double *c = found->small;
+    double early = fmax(c[0], c[1]), late = fmax(c[2], c[3]);
+    double measured = fmax(fmin(early, late), early > late ? fmin(c[0], c[1]) : fmin(c[2], c[3]));
+    bool is_rounding = isfinite(early) && isfinite(late) && early <= FALL * late;
+    return fmax(is_rounding ? measured : 0, relative);
 }
 
 weft_status *weft_difference_find(weft_difference_function function, void *context, size_t size, double rounding,

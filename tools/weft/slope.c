@@ -179,10 +179,11 @@ static double find_floor(const level *l, size_t i)
     return ROUNDINGS * l->found.roundings[i] / l->found.steps[i];
 }
 
-/* Whether the difference is so good that it can tell. */
+/* Whether the difference is so good that it can tell. Values that change from step to step without end look like
+ * rounding, but their differences are not those of rounding of what the output has. */
 static bool converges(const level *l, size_t i, double slack)
 {
-    return l->found.errors[i] <= (slack + find_floor(l, i)) / 10;
+    return l->found.errors[i] <= slack / 10;
 }
 
 static size_t count_converging(const weft_slope_check *check, const level *l, size_t output)
