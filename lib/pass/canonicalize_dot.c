@@ -6,8 +6,11 @@
  * with an axis of a last. A product of a matrix and a vector has the vector first where a free axis of the matrix lies
  * innermost, and last where a contracted one does: sums run across or along what lies in memory then. Permutes of
  * operands are read through. A dot of 16-bit floats is summed in f32 anyhow: a small one becomes a dot of f32 between
- * casts, unless all are the library's; any other one is left to the backend. requires: nothing. maintains: values
- * except for the order of sums, guards. breaks: nothing; no permute it adds can be merged away.
+ * casts, unless all are the library's; any other one is left to the backend.
+ *
+ * requires: nothing
+ * maintains: values except for the order of sums, guards
+ * breaks: nothing; no permute it adds can be merged away
  */
 #include "lib/pass/pass.h"
 #include "lib/pass/uses.h"

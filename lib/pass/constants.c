@@ -12,6 +12,17 @@ typedef struct scalar {
     double real;
 } scalar;
 
+bool weft_constant_repeats(weft_tensor x, const void *element)
+{
+    if (weft_tensor_is_op(x, WEFT_OP_broadcast)) x = weft_tensor_operand(x, 0);
+    if (!weft_tensor_is_op(x, WEFT_OP_constant)) return false;
+    const weft_attr *data = &weft_tensor_node(x)->attrs[2];
+    size_t step = weft_dtype_size(weft_tensor_dtype(x));
+    for (size_t i = 0; i < data->size; i += step)
+        if (memcmp((const char *)data->data + i, element, step) != 0) return false;
+    return true;
+}
+
 static int64_t read_integer(weft_dtype dtype, const void *element)
 {
     uint32_t word = 0;

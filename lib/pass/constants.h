@@ -3,6 +3,9 @@
 #define WEFT_LIB_PASS_CONSTANTS_H
 #include "lib/pass/pass.h"
 
+/* Whether every element of `x`, a constant or a broadcast one, has these bytes. */
+bool weft_constant_repeats(weft_tensor x, const void *element);
+
 /* Rows for ops of constants of rank 0: the constant that they give. None of complex numbers, and none whose result is a
  * NaN, which has a payload. */
 weft_tensor weft_constant_compare(const weft_rewrite_site *site); /* eq, ne, lt, le, gt, ge */

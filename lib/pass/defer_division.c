@@ -11,11 +11,23 @@
  *     at most 1, which is why other quotients stay.
  * breaks: nothing
  */
+#include <math.h>
+#include "lib/pass/constants.h"
 #include "lib/pass/pass.h"
 #include "lib/pass/uses.h"
 
-/* The operand of the reduction that x is, repeated, at least some number, or one in its place where a condition holds;
- * no tensor if x is none. */
+/* Whether another number stands in place of the reduction where that is of nothing, a maximum of -inf or a sum of 0. */
+static bool is_guard(weft_tensor select, weft_op_id reduction)
+{
+    double d = reduction == WEFT_OP_reduce_max ? -(double)INFINITY : 0;
+    float f = (float)d;
+    weft_tensor condition = weft_tensor_operand(select, 0), kept = weft_tensor_operand(select, 2);
+    const void *element = weft_tensor_dtype(kept) == WEFT_F64 ? (const void *)&d : &f;
+    return weft_tensor_is_op(condition, WEFT_OP_eq) && weft_tensor_same(weft_tensor_operand(condition, 0), kept) &&
+           weft_constant_repeats(weft_tensor_operand(condition, 1), element);
+}
+
+/* The operand of the reduction that x is, repeated, at least some number, or guarded; no tensor if x is none. */
 static weft_tensor reduced(weft_tensor x, weft_op_id reduction)
 {
     for (;;) {
@@ -23,7 +35,10 @@ static weft_tensor reduced(weft_tensor x, weft_op_id reduction)
         case WEFT_OP_broadcast:
         case WEFT_OP_max:
         case WEFT_OP_reshape: x = weft_tensor_operand(x, 0); break;
-        case WEFT_OP_select: x = weft_tensor_operand(x, 2); break;
+        case WEFT_OP_select:
+            if (!is_guard(x, reduction)) return weft_site_leave();
+            x = weft_tensor_operand(x, 2);
+            break;
         default: return weft_tensor_is_op(x, reduction) ? weft_tensor_operand(x, 0) : weft_site_leave();
         }
     }

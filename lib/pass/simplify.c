@@ -51,16 +51,9 @@ static pattern pattern_of_zero(weft_dtype dtype, bool negative)
     return zero;
 }
 
-/* Whether every element of `x` is that constant. */
 static bool is_constant(weft_tensor x, pattern value)
 {
-    if (weft_tensor_is_op(x, WEFT_OP_broadcast)) x = weft_tensor_operand(x, 0);
-    if (!weft_tensor_is_op(x, WEFT_OP_constant)) return false;
-    const weft_attr *data = &weft_tensor_node(x)->attrs[2];
-    size_t step = weft_dtype_size(weft_tensor_dtype(x));
-    for (size_t i = 0; i < data->size; i += step)
-        if (memcmp((const char *)data->data + i, value.bytes, step) != 0) return false;
-    return true;
+    return weft_constant_repeats(x, value.bytes);
 }
 
 static bool is_one(weft_tensor x)
