@@ -8,8 +8,8 @@
 #include <weft/base.h>
 #include "runtime/engine/key_map.h"
 
-/* Keys of `count` adjacent elements of up to 8 bytes, no bools: of 8 bytes for those of 8, else of 4. Whether one does not give
- * its element back. */
+/* Keys of `count` adjacent elements of up to 8 bytes, no bools: of 8 bytes for those of 8, else of 4. Whether one does
+ * not give its element back. */
 typedef bool weft_key_take(const weft_key_map *map, const void *elements, int64_t count, void *keys);
 /* How many of the adjacent elements have keys (of weft_key_of64) from `bound` on, blocks of WEFT_KEY_SKIPPED that have
  * no other ones. */

@@ -20,8 +20,8 @@
  *     COMPRESS(v, m), COUNT(m) the lanes of m moved to the front; their number
  *     STORE_OTHERS(p, v, m)    the lanes that are not of m, before p
  *     PREFETCH(p)              what is stored to next, if that pays
- *     WHOLE_ROWS               1 for long rows as columns, and for functions from elements to elements, which take FIRST(n), the first `n` lanes, and
- *                              EQUAL(v, w), the lanes where they are equal
+ *     WHOLE_ROWS               1 for long rows as columns, and for functions from elements to elements, which take
+ *                              FIRST(n), the first `n` lanes, and EQUAL(v, w), the lanes where they are equal
  *
  * A network sorts a matrix of `rows` registers: first its columns, without a shuffle (Batcher's odd-even merge sort),
  * then neighbouring columns are merged (his bitonic merge: one of both is reversed, and halves are exchanged at ever

@@ -12,9 +12,9 @@
  *     vectors keys of 4 or 8 bytes, sorted by vectors (key_sort.h); where positions are asked for, each key of up to 4
  *             bytes has its own in its lower half, which keeps equal ones in order; short rows are sorted together
  *     packed  positions of 8-byte elements: the upper bits of the keys, above the least one of the row, with positions
- * in the lower half; those that these bits do not tell apart are sorted again items   what is left: of one word, or
- * two, a key and its position; short rows are sorted by insertion and merging, long ones digit by digit from the low
- * end (radix)
+ *             in the lower half; those that these bits do not tell apart are sorted again
+ *     items   what is left: of one word, or two, a key and its position; short rows are sorted by insertion and
+ *             merging, long ones digit by digit from the low end (radix)
  *
  * Where few elements of a sorted row are wanted, a row is gone through with room for only a few times as many keys.
  * Where a row has -0 or NaNs, whose keys do not give them back (key_map.h), zeros and NaNs come out of the row itself,
