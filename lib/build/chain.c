@@ -108,19 +108,42 @@ static bool is_intermediate(const chain *c, uint32_t buffer)
     return i < c->intermediate_count;
 }
 
-/* Slots of the kernel's pitches; *out_fine becomes false, and the buffer rowless, where one is not known. */
+static uint32_t uses_in(const weft_step *step, uint32_t buffer)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < step->buffer_count; i++) count += step->buffers[i] == buffer;
+    return count;
+}
+
+/* Whether several members read the buffer, which none writes. */
+static bool is_shared(const chain_finder *f, const chain *c, uint32_t buffer)
+{
+    size_t readers = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const weft_step *step = &f->variant->steps[c->members[i]];
+        if (weft_step_writes(step, buffer)) return false;
+        readers += uses_in(step, buffer) > 0;
+    }
+    return readers > 1;
+}
+
+/* Slots of the kernel's pitches; *out_fine becomes false, and the buffer rowless, where that of an intermediate is not
+ * known. */
 static weft_status *fill_pitches(const chain_finder *f, const chain *c, size_t number, bool *out_fine)
 {
     weft_step *step = &f->variant->steps[number];
     const weft_kernel *kernel = f->kernels[number];
     uint32_t *pitches = weft_arena_allocate(&f->variant->arena, step->buffer_count * sizeof *pitches);
-    uint32_t *groups = weft_arena_allocate(&f->variant->arena, step->buffer_count * sizeof *groups);
+    uint32_t *groups = weft_arena_allocate(&f->variant->arena, step->buffer_count * sizeof *groups), none;
     if (pitches == NULL || groups == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_expr_compile(kernel->exprs, weft_expr_constant(kernel->exprs, 0), &f->variant->formulas, &none));
     for (size_t i = 0; i < step->buffer_count; i++) {
-        pitches[i] = groups[i] = 0;
-        if (!is_intermediate(c, step->buffers[i])) continue;
+        pitches[i] = groups[i] = none;
+        bool is_handed_on = is_intermediate(c, step->buffers[i]);
+        if (!is_handed_on && !is_shared(f, c, step->buffers[i])) continue;
         weft_expr group, pitch = find_pitch(kernel, (uint32_t)i, &group);
-        WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
+        WEFT_TRY(weft_expr_context_take_out_of_memory(kernel->exprs));
+        if (pitch == WEFT_EXPR_NONE && !is_handed_on) continue;
         if (pitch == WEFT_EXPR_NONE) {
             f->rowless[step->buffers[i]] = true;
             *out_fine = false;
@@ -161,13 +184,6 @@ static bool can_belong(const weft_step *step)
 {
     return step->kind == WEFT_STEP_GEMM ||
            (step->kind == WEFT_STEP_KERNEL && step->sites == NULL && !step->update.guarded && !step->copies);
-}
-
-static uint32_t uses_in(const weft_step *step, uint32_t buffer)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < step->buffer_count; i++) count += step->buffers[i] == buffer;
-    return count;
 }
 
 static bool is_member(const chain *c, size_t number)

@@ -81,6 +81,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->materialized = weft_allocate_zeroed(allocator, count);
     fusion->keeps_order = weft_allocate_zeroed(allocator, count);
     fusion->fused_row = weft_allocate_zeroed(allocator, count);
+    fusion->starts_no_row = weft_allocate_zeroed(allocator, count);
     fusion->reachable = weft_allocate_zeroed(allocator, count);
     fusion->indexed = weft_allocate_zeroed(allocator, count);
     fusion->counted = weft_allocate_zeroed(allocator, count);
@@ -94,7 +95,8 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->recompute_count = weft_allocate_zeroed(allocator, count * sizeof(double));
     fusion->inner = weft_allocate_zeroed(allocator, count * sizeof(uint64_t));
     bool fine = fusion->roles != NULL && fusion->materialized != NULL && fusion->keeps_order != NULL;
-    fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
+    fine = fine && fusion->fused_row != NULL && fusion->starts_no_row != NULL && fusion->roots != NULL &&
+           fusion->weights != NULL;
     fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL && fusion->merged_for != NULL;
     fine = fine && fusion->products_of != NULL && fusion->ordered_by != NULL && fusion->first_reader != NULL;
     fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->counted != NULL &&
@@ -117,6 +119,7 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_free(fusion->allocator, fusion->materialized, count);
     weft_free(fusion->allocator, fusion->keeps_order, count);
     weft_free(fusion->allocator, fusion->fused_row, count);
+    weft_free(fusion->allocator, fusion->starts_no_row, count);
     weft_free(fusion->allocator, fusion->reachable, count);
     weft_free(fusion->allocator, fusion->indexed, count);
     weft_free(fusion->allocator, fusion->counted, count);
@@ -270,7 +273,7 @@ static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
             settled = false;
         }
         if (role == WEFT_ROLE_KERNEL && weft_fusion_is_reduction(weft_graph_node(graph, n)) && fusion->fused_row[n]) {
-            fusion->materialized[n] = 1; /* what is computed from it follows no stage */
+            fusion->starts_no_row[n] = 1; /* what is computed from it follows no stage */
             settled = false;
         }
         if (role == WEFT_ROLE_KERNEL && weft_fusion_stores_operand(fusion, n)) {

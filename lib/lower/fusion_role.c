@@ -79,7 +79,7 @@ static bool may_be_stage(const weft_fusion *fusion, uint32_t n, weft_reduction *
 bool weft_fusion_starts_row(const weft_fusion *fusion, uint32_t n)
 {
     weft_reduction reduction;
-    return may_be_stage(fusion, n, &reduction) && reduction.lanes > 1;
+    return !fusion->starts_no_row[n] && may_be_stage(fusion, n, &reduction) && reduction.lanes > 1;
 }
 
 /* Whether the kernel of a root has stages: partial results of a long reduction have none, which would be computed again

@@ -181,8 +181,8 @@ typedef struct weft_step {
      * buffer; `accesses` NULL: neither is known. */
     uint32_t flops;
     const uint32_t *accesses;
-    /* In a chain. Slots: elements of each buffer that is an intermediate, from pitch * (i / group) on, that iteration i
-     * has for itself, with the others of its group. */
+    /* In a chain. Slots: elements of each buffer that is an intermediate, or that several of its kernels read, from
+     * pitch * (i / group) on, that iteration i has for itself, with the others of its group. Pitch 0: none. */
     const uint32_t *pitches, *groups;
     const weft_hidden *hidden; /* of each buffer */
     size_t site_count;

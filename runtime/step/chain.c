@@ -203,8 +203,8 @@ static bool kernel_fits(chain_view *v, size_t s)
     return rows > 0 ? iterations == (v->rows + rows - 1) / rows : iterations % v->rows == 0;
 }
 
-/* How many rows the intermediates have where no product says so: as many as the step with the longest ones. 0: they
- * have none, or the last is shorter. */
+/* How many rows the intermediates have where no product says so: as many as the step with the longest ones of which
+ * none is shorter. 0: there is none. */
 static int64_t kernel_rows(const chain_view *v)
 {
     int64_t rows = INT64_MAX;
@@ -213,11 +213,12 @@ static int64_t kernel_rows(const chain_view *v)
             uint32_t buffer = v->steps[s].buffers[i];
             if (!is_intermediate(v, buffer)) continue;
             int64_t pitch = v->bound->values[v->steps[s].pitches[i]];
-            if (pitch <= 0 || elements_of(v, buffer) % pitch != 0) return 0;
+            if (pitch <= 0) return 0;
+            if (elements_of(v, buffer) % pitch != 0) continue;
             if (elements_of(v, buffer) / pitch < rows) rows = elements_of(v, buffer) / pitch;
         }
     }
-    return rows;
+    return rows == INT64_MAX ? 0 : rows;
 }
 
 /* Whether all intermediates have `rows` rows, and the products too: those of the first are the axes of all. */
@@ -375,10 +376,11 @@ static int64_t strip_bytes(const weft_strips *strips, int64_t parts, int64_t row
 }
 
 /*
- * Strips pay where intermediates do not stay in L2 anyway: each of their bytes is written and read there instead of
- * beyond it. They are as long as half of L2 has room for, or longer, up to `room`, where products would read, and pack,
- * too much of their other operand again. Intermediates that no cache holds are worth more of that, since strips need so
- * much less memory: 4 MB instead of 540 for attention of length 8192. Fewer strips than threads would leave some idle.
+ * Strips pay where intermediates, and what several kernels read, do not stay in L2 anyway: each of their bytes is
+ * written and read there instead of beyond it. They are as long as half of L2 has room for, or longer, up to `room`,
+ * where products would read, and pack, too much of their other operand again. Intermediates that no cache holds are
+ * worth more of that, since strips need so much less memory: 4 MB instead of 540 for attention of length 8192. Fewer
+ * strips than threads would leave some idle.
  */
 static bool cut(chain_view *v, int64_t bytes, int64_t room, int64_t threads, weft_strips *strips)
 {
@@ -505,16 +507,59 @@ static int64_t intermediate_bytes(const chain_view *v)
     return bytes;
 }
 
-/* Whether strips pay; not where they need as much memory as an intermediate. */
-static bool decide(chain_view *v, int64_t threads, weft_strips *out_strips)
+/* Whether kernel `s` reads as many elements of buffer `i` for each row. */
+static bool reads_in_rows(const chain_view *v, size_t s, size_t i)
 {
-    int64_t largest = 0, bytes = intermediate_bytes(v);
+    const weft_strip_step *found = &v->found[s];
+    int64_t pitch = v->bound->values[v->steps[s].pitches[i]], group = v->bound->values[v->steps[s].groups[i]];
+    int64_t all = elements_of(v, v->steps[s].buffers[i]), row = all / v->rows;
+    if (pitch <= 0 || all % v->rows != 0) return false;
+    return found->rows > 0 ? pitch == row * found->rows : pitch * (found->iterations / group) == row;
+}
+
+/* How many kernels from step `begin` on, before step `end`, read the buffer in rows. */
+static int64_t count_row_readers(const chain_view *v, uint32_t buffer, size_t begin, size_t end)
+{
+    int64_t readers = 0;
+    for (size_t s = begin; s < end; s++) {
+        const weft_step *step = &v->steps[s];
+        size_t i = step->kind == WEFT_STEP_KERNEL ? step->written : step->buffer_count;
+        while (i < step->buffer_count && step->buffers[i] != buffer) i++;
+        readers += i < step->buffer_count && reads_in_rows(v, s, i);
+    }
+    return readers;
+}
+
+/* Of what several kernels read in rows apart from intermediates. *out_again: what they read after the first one. */
+static int64_t shared_bytes(const chain_view *v, int64_t *out_again)
+{
+    int64_t bytes = 0;
+    *out_again = 0;
+    for (size_t s = 0; s < v->count; s++) {
+        for (size_t i = v->steps[s].written; i < v->steps[s].buffer_count; i++) {
+            uint32_t buffer = v->steps[s].buffers[i];
+            if (is_intermediate(v, buffer) || count_row_readers(v, buffer, 0, s) > 0) continue;
+            int64_t again = count_row_readers(v, buffer, s, v->count) - 1;
+            if (again <= 0) continue;
+            bytes += bytes_of(v, buffer);
+            *out_again += again * bytes_of(v, buffer);
+        }
+    }
+    return bytes;
+}
+
+/* Whether strips pay; not where they need as much memory as an intermediate. *out_saved: memory, and what is not read
+ * from beyond L2 again. */
+static bool decide(chain_view *v, int64_t threads, weft_strips *out_strips, int64_t *out_saved)
+{
+    int64_t largest = 0, again, kept = intermediate_bytes(v), bytes = kept + shared_bytes(v, &again);
     for (size_t i = 0; i < v->intermediate_count; i++)
         if (bytes_of(v, v->intermediates[i]) > largest) largest = bytes_of(v, v->intermediates[i]);
     int64_t room = NEAR * (int64_t)weft_pool_machine(v->bound->pool)->cache_bytes[1];
     if (bytes / v->rows * FEWEST > room) room = bytes / v->rows * FEWEST;
     if (!cut(v, bytes, room, threads, out_strips)) return false;
     out_strips->bytes = find_offsets(v, out_strips, NULL);
+    *out_saved = kept + again - out_strips->bytes * out_strips->threads;
     return out_strips->bytes <= largest / out_strips->threads;
 }
 
@@ -531,7 +576,7 @@ static bool may_have_strips(const weft_bound_variant *bound, size_t number)
     return !bound->is_apart;
 }
 
-/* Finds strips for that many threads, of those steps of which they save most memory: steps at either end may be cut
+/* Finds strips for that many threads, of those steps of which they save most: steps at either end may be cut
  * differently. *out_first is the first of these steps; *out_strips NULL: there are none. */
 static weft_status *find_strips(weft_bound_variant *bound, size_t number, int64_t threads, size_t *out_first,
                                 weft_strips **out_strips)
@@ -543,9 +588,9 @@ static weft_status *find_strips(weft_bound_variant *bound, size_t number, int64_
     for (size_t count = all; count > 1; count--) {
         for (size_t begin = 0; begin + count <= all; begin++) {
             chain_view v = view_of(bound, number, begin, begin + count);
-            if (!is_connected(&v) || !find_rows(&v) || !kernels_fit(&v) || !decide(&v, threads, &strips)) continue;
-            int64_t saved = intermediate_bytes(&v) - strips.bytes * strips.threads;
-            if (saved <= most) continue;
+            int64_t saved;
+            bool fits = is_connected(&v) && find_rows(&v) && kernels_fit(&v);
+            if (!fits || !decide(&v, threads, &strips, &saved) || saved <= most) continue;
             most = saved;
             best = v;
             best_strips = strips;

@@ -273,6 +273,30 @@ static void trace_two_layers_of_images(traced *t)
     put_out(t, weft_conv(weft_relu(h), u, &options));
 }
 
+/* What is handed on is small, and the rows that all kernels read are not. A sum of all has blocks of 16384 elements. */
+static void put_sum_of_norms(traced *t, weft_extent rows, int64_t columns)
+{
+    weft_shape shape = WEFT_SHAPE(rows, columns);
+    weft_tensor y = weft_layer_norm(input(t, "x", shape), -1, NULL);
+    put_out(t, weft_reduce_sum(weft_mul(y, input(t, "c", shape)), WEFT_INTS(0, 1), false));
+}
+
+static void trace_sum_of_norms(traced *t)
+{
+    put_sum_of_norms(t, weft_extent_of(640), 1024);
+}
+
+static void trace_sum_of_n_norms(traced *t)
+{
+    put_sum_of_norms(t, t->rows, 512);
+}
+
+/* Blocks begin inside of rows. */
+static void trace_sum_of_odd_norms(traced *t)
+{
+    put_sum_of_norms(t, t->rows, 600);
+}
+
 static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, true},
                                    {"attention, f64", trace_attention, WEFT_F64, 0, true},
                                    {"attention, bf16", trace_attention, WEFT_BF16, 0, true},
@@ -294,6 +318,10 @@ static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, t
                                    {"layers of one row", trace_layers, WEFT_F32, 1, false},
                                    {"norm", trace_norm, WEFT_F32, 0, true},
                                    {"norm of n rows", trace_norm, WEFT_F64, 523, true},
+                                   {"sum of norms", trace_sum_of_norms, WEFT_F32, 0, true},
+                                   {"sum of norms, f64", trace_sum_of_norms, WEFT_F64, 0, true},
+                                   {"sum of n norms", trace_sum_of_n_norms, WEFT_F32, 999, true},
+                                   {"sum of odd norms", trace_sum_of_odd_norms, WEFT_F32, 1023, false},
                                    {"turned", trace_turned, WEFT_F32, 0, true},
                                    {"sums of batches", trace_sums_of_batches, WEFT_F32, 0, true},
                                    {"loop", trace_loop, WEFT_F32, 0, false},
