@@ -167,6 +167,7 @@ struct grid {
     int64_t units[2];      /* blocks begin at multiples of these rows and columns */
     int64_t rows, columns; /* blocks along M and N */
     size_t bytes;          /* to pack the operands of a block */
+    bool repeats;          /* several products along the first axis of the batch are computed in one go */
     const char *a, *b;
     char *c;
     weft_block_store *store;
@@ -268,10 +269,28 @@ static void clear(const weft_gemm_block *block)
                    (size_t)block->c_element);
 }
 
+/* How many products from this one on are computed in one go: no more than L1 holds, since tiles share operands. */
+static int64_t repeat(const struct grid *grid, weft_gemm_block *block, int64_t product, int64_t end)
+{
+    const struct matrices *m = grid->matrices;
+    const int64_t *left = grid->transposed ? m->b_strides : m->a_strides;
+    const int64_t *right = grid->transposed ? m->a_strides : m->b_strides;
+    int64_t size = block->c_element, rows = block->left.count, columns = block->right.count;
+    int64_t bytes = (block->terms * (rows + columns) + rows * columns) * size;
+    int64_t count = m->extents[0] - product % m->extents[0], most = (int64_t)grid->machine->cache_bytes[0] / 2 / bytes;
+    if (count > end - product) count = end - product;
+    if (count > most) count = most < 1 ? 1 : most;
+    block->count = count;
+    block->left_step = left[0] * size;
+    block->right_step = right[0] * size;
+    block->c_step = m->c_strides[0] * size;
+    return count;
+}
+
 static void run_range(const struct grid *grid, int64_t begin, int64_t end, char *memory)
 {
     const char *left = NULL, *right = NULL;
-    for (int64_t t = begin; t < end; t++) {
+    for (int64_t t = begin, done; t < end; t += done) {
         int64_t place = t % (grid->rows * grid->columns);
         weft_gemm_block block =
             find_block(grid, t / (grid->rows * grid->columns), place / grid->columns, place % grid->columns);
@@ -280,6 +299,7 @@ static void run_range(const struct grid *grid, int64_t begin, int64_t end, char 
         block.right_kept = is_one && block.right.data == right;
         left = block.left.data;
         right = block.right.data;
+        done = grid->repeats ? repeat(grid, &block, t, end) : 1;
         if (block.left.count <= 0 || block.right.count <= 0) continue;
         if (grid->symmetric && block.left.first >= block.right.first + block.right.count) continue;
         if (block.terms == 0) clear(&block);
@@ -503,6 +523,15 @@ static void find_bytes(struct grid *grid)
         }
 }
 
+static void find_repeats(struct grid *grid)
+{
+    const struct matrices *m = grid->matrices;
+    if (m->batch == 1 || m->a_terms.count == 0 || grid->rows * grid->columns > 1 || grid->numbers->repeats == NULL)
+        return;
+    const weft_gemm_block block = find_block(grid, 0, 0, 0);
+    grid->repeats = grid->numbers->repeats(&block);
+}
+
 /* ---- symmetric products ---- */
 
 /* Rows and columns of a square of C that is copied at once, and of its parts on the diagonal. */
@@ -704,6 +733,7 @@ weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft
     grid.store = store;
     grid.symmetric = is_symmetric(&grid);
     bool serial = cut_for(&grid, (int64_t)weft_pool_width(pool));
+    find_repeats(&grid);
     int64_t tasks = matrices.batch * grid.rows * grid.columns;
     if (serial) run_blocks(&grid, 0, tasks);
     else weft_pool_run(pool, tasks, 1, run_blocks, &grid);

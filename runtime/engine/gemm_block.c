@@ -460,36 +460,57 @@ static void move_tile(const weft_gemm_block *block, const struct tile *tile, con
     }
 }
 
-/* Where the panels of the left operand lie that tiles of one column of them read in turn, and their parts of C: so many
- * of them, and bytes from one to the next. */
-struct column {
-    int64_t count, left_step, c_step;
+/* Tiles that the kernel takes in one go, and bytes from one to the next. */
+struct series {
+    int64_t count, wide_step, narrow_step, c_step;
 };
 
-/* Those from row `i` on, before `end`, that the kernel can take in one go. */
-static struct column column_at(const weft_gemm_block *block, const struct part *left, int64_t i, int64_t end)
+/* Those of one column, from row `i` on, before `end`, whose panels of the left operand it reads in turn. */
+static struct series column_at(const weft_gemm_block *block, const struct part *left, int64_t i, int64_t end)
 {
     int64_t rows = panel_count(left->side, left->width), size = weft_gemm_side_element(left->side);
-    if (end - i <= rows) return (struct column){.count = 1};
+    if (end - i <= rows) return (struct series){.count = 1};
     int64_t whole = packed_from(left) > i ? packed_from(left) - i : left->count - i;
     int64_t count = least((end - i + rows - 1) / rows, whole / rows);
     count = weft_gemm_axes_run(block->c_left, left->first + i, count * rows) / rows;
-    if (count < 1) return (struct column){.count = 1};
-    return (struct column){.count = count,
-                           .left_step = left->packs ? left->bytes : rows * left->side->lines->stride * size,
+    if (count < 1) return (struct series){.count = 1};
+    int64_t step = left->packs ? left->bytes : rows * left->side->lines->stride * size;
+    return (struct series){.count = count,
+                           .wide_step = left->wide ? step : 0,
+                           .narrow_step = left->wide ? 0 : step,
                            .c_step = rows * block->c_left->stride * block->c_element};
 }
 
-/* Through `buffer` where the kernel cannot write the tile as it lies. Returns how many tiles of the column are done. */
+/* One tile of each product. */
+static struct series repeated(const weft_gemm_block *block, const struct part *left)
+{
+    return (struct series){.count = block->count,
+                           .wide_step = left->wide ? block->left_step : block->right_step,
+                           .narrow_step = left->wide ? block->right_step : block->left_step,
+                           .c_step = block->c_step};
+}
+
+bool weft_gemm_block_repeats(const weft_gemm_block *block)
+{
+    const weft_gemm_kernel *kernel = block->kernel;
+    const weft_gemm_axes *along = kernel->by_columns ? block->c_left : block->c_right;
+    if (kernel->tile == NULL || !kernel->masked || block->symmetric || block->few_left || block->few_right)
+        return false;
+    if (block->c_left->rank + block->c_right->rank > 0 || along->stride != 1 || block->terms > most_terms(block))
+        return false;
+    return !plan(block, true, NULL).packs && !plan(block, false, NULL).packs;
+}
+
+/* Through `buffer` where the kernel cannot write the tile as it lies. Returns how many tiles of the series are done. */
 static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile, const struct panel *wide,
-                           const struct panel *narrow, const struct column *column, int64_t terms, bool add,
+                           const struct panel *narrow, const struct series *series, int64_t terms, bool add,
                            char *buffer)
 {
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel), parts = parts_of(block);
     int64_t along = tile->along * parts, whole = round_up(along, weft_gemm_lanes(kernel));
     bool direct = (kernel->masked || along == whole) && tile->along_stride == parts * size && !tile->is_split;
-    int64_t count = direct ? column->count : 1, left_step = column->left_step / size;
+    int64_t count = direct ? series->count : 1;
     if (!direct && add) move_tile(block, tile, buffer, FETCH);
     kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
                                         .narrow = narrow->data,
@@ -502,9 +523,9 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
                                         .narrow_stride = narrow->stride,
                                         .c_stride = direct ? tile->across_stride / size : width,
                                         .count = count,
-                                        .wide_step = kernel->by_columns ? left_step : 0,
-                                        .narrow_step = kernel->by_columns ? 0 : left_step,
-                                        .c_step = column->c_step / size,
+                                        .wide_step = series->wide_step / size,
+                                        .narrow_step = series->narrow_step / size,
+                                        .c_step = series->c_step / size,
                                         .add = add && direct,
                                         .wide_first = kernel->by_columns != block->right_first});
     if (!direct) move_tile(block, tile, buffer, add ? ADD : STORE);
@@ -578,9 +599,11 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
                 done = 1;
                 continue;
             }
-            struct column column = column_at(block, left, i, end);
+            bool repeats = block->count > 1;
+            struct series series = repeats ? repeated(block, left) : column_at(block, left, i, end);
             const struct panel *wide = left->wide ? &a : &b, *narrow = left->wide ? &b : &a;
-            done = run_strided(block, &tile, wide, narrow, &column, terms, add, buffer);
+            done = run_strided(block, &tile, wide, narrow, &series, terms, add, buffer);
+            if (repeats) done = 1;
         }
     }
 }

@@ -22,6 +22,8 @@ typedef struct weft_gemm_block {
     bool left_kept, right_kept;             /* all of `memory` is as the same operand, of the product before, left it */
     bool few_left, few_right;               /* the rows of the product, or its columns, are those of weft_gemm_rows */
     bool in_lines;                          /* or those of weft_gemm_lines */
+    int64_t count;                          /* of products like this one, if they can be repeated; 0: this one alone */
+    int64_t left_step, right_step, c_step;  /* bytes from one of these to the next */
 } weft_gemm_block;
 
 /* How a dtype is multiplied in blocks. What others take need not be linked. */
@@ -32,6 +34,7 @@ typedef struct weft_gemm_numbers {
     /* Packs `terms` terms, a block of them, from `term` on of all of an operand that never changes. NULL:
      * weft_gemm_pack does, and of 16-bit floats nothing can. */
     void (*fill)(const weft_gemm_side *side, int64_t term, int64_t terms, char *panels);
+    bool (*repeats)(const weft_gemm_block *block); /* whether `run` takes several products; NULL: it never does */
 } weft_gemm_numbers;
 
 /* Whether an operand of so many terms is copied before it is read: `wide` is the one along the kernel's vectors,
@@ -44,6 +47,9 @@ char *weft_gemm_block_element(const weft_gemm_block *block, int64_t i, int64_t j
 
 /* Bytes that weft_gemm_block_run needs to pack operands. */
 size_t weft_gemm_block_bytes(const weft_gemm_block *block);
+/* Whether operands and C of products like this one are read and written in place, so that the kernel can go from one
+ * product to the next. */
+bool weft_gemm_block_repeats(const weft_gemm_block *block);
 /* C = left * right. `memory` is aligned to WEFT_GEMM_ALIGNMENT. Touches the elements of the operands and no others. */
 void weft_gemm_block_run(const weft_gemm_block *block, char *memory);
 #endif

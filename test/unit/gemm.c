@@ -254,6 +254,41 @@ static void check_batches(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
     product_finish(&product);
 }
 
+/* Many small products have the bits that each has alone. */
+static void check_many(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
+{
+    enum { OUTER = 2, INNER = 20, COUNT = OUTER * INNER };
+    const int64_t batch[] = {OUTER, INNER}, a[] = {m * k, OUTER * m * k}, b[] = {INNER * k * n, k * n};
+    const int64_t c[] = {INNER * (m * n + 3), m * n + 3};
+    struct product product = row_major(dtype, m, n, k);
+    weft_gemm_call *call = &product.call;
+    call->batch_rank = 2;
+    call->batch = batch;
+    call->a_batch = a;
+    call->b_batch = b;
+    call->c_batch = c;
+    for (size_t i = 0; i < 3; i++) product.count[i] *= COUNT;
+    product.count[2] += 3 * COUNT;
+    product_fill(&product);
+    product_run(&product, 2);
+    check_product(&product);
+    size_t bytes = product.count[2] * weft_dtype_size(dtype);
+    void *together = malloc(bytes);
+    assert_non_null(together);
+    memcpy(together, product.data[2], bytes);
+    for (int64_t t = 0; t < COUNT; t++) {
+        struct product alone = product;
+        alone.call.batch_rank = 0;
+        alone.call.a_offset = batch_offset(call, a, t);
+        alone.call.b_offset = batch_offset(call, b, t);
+        alone.call.c_offset = batch_offset(call, c, t);
+        product_run(&alone, 1);
+    }
+    assert_memory_equal(together, product.data[2], bytes);
+    free(together);
+    product_finish(&product);
+}
+
 static void test_batches(void **state)
 {
     (void)state;
@@ -261,6 +296,9 @@ static void test_batches(void **state)
         check_batches(dtypes[d], 19, 35, 23);
         check_batches(dtypes[d], 20, 34, 23);
         check_batches(dtypes[d], 3, 5, 4);
+        check_many(dtypes[d], 4, 4, 4);
+        check_many(dtypes[d], 16, 17, 5);
+        check_many(dtypes[d], 25, 3, 16);
     }
 }
 
