@@ -94,17 +94,19 @@ static void *zeroed(weft_emitter *e, size_t count, size_t size)
     return block;
 }
 
-/* Each range opens at most a guard of its own, one for its pass and a loop; nests and virtual lanes open a few more. */
+/* Each range opens at most a guard of its own, one for its pass and a loop; nests, virtual lanes and branches that are
+ * seldom taken open a few more. */
 static weft_status *allocate_state(weft_emitter *e)
 {
     const weft_kernel *kernel = e->kernel;
     sizes s = sizes_of(kernel);
-    size_t scopes = 8 + 3 * (size_t)s.ranges + s.levels, carried = 2 + (size_t)s.slots * WEFT_MAX_PARTS + s.ranges;
+    size_t scopes = 9 + 3 * (size_t)s.ranges + s.levels, carried = 2 + (size_t)s.slots * WEFT_MAX_PARTS + s.ranges;
     e->scopes = zeroed(e, scopes, sizeof *e->scopes);
     LLVMValueRef *phis = zeroed(e, 2 * scopes * carried, sizeof *phis);
     e->variables = zeroed(e, s.ranges + 1, sizeof *e->variables);
     e->values = zeroed(e, kernel->inst_count + 1, sizeof *e->values);
     e->common = zeroed(e, kernel->inst_count + 1, sizeof *e->common);
+    e->surveyed = zeroed(e, kernel->inst_count + 1, sizeof *e->surveyed);
     e->results = zeroed(e, (size_t)kernel->accumulator_count * WEFT_MAX_COMPONENTS + 1, sizeof *e->results);
     e->buffers = zeroed(e, kernel->buffer_count + 1, sizeof(LLVMValueRef));
     e->scalars = zeroed(e, weft_kernel_scalar_count(kernel) + 1, sizeof(LLVMValueRef));

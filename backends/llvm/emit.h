@@ -190,7 +190,18 @@ bool weft_quotients_share(const weft_emitter *e, const weft_inst *inst, const we
 void weft_quotients_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
 
 /* ---- emit_inst.c: instructions of a stage ---- */
+/* The outermost scope where operands and expressions are available; no parts. */
+weft_emitted weft_inst_place(weft_emitter *e, const weft_inst *inst);
+/* Fills value->parts at value->level. */
+void weft_arithmetic_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
+/* Unless it was: at its place. */
+void weft_inst_emit_now(weft_emitter *e, weft_inst_id id);
+/* The same, of what is not left to a branch that is seldom taken. */
 void weft_inst_emit(weft_emitter *e, weft_inst_id id);
+
+/* ---- emit_rare.c ---- */
+/* The `rarely` and those that follow it with the same condition, behind one branch. */
+void weft_rarely_emit(weft_emitter *e, weft_inst_id first);
 
 /* ---- emit_transpose.c: stages that copy rows to columns ---- */
 /* Rows of the blocks in which the stage is emitted, along its last range but one; 0: it is no such stage. */

@@ -28,8 +28,7 @@ static uint32_t load_level(const weft_emitter *e, const weft_inst *inst, uint32_
     return buffer->local != 0 && level < e->stages_level ? e->stages_level : level;
 }
 
-/* The outermost scope where operands and expressions are available. */
-static weft_emitted place_of(weft_emitter *e, const weft_inst *inst)
+weft_emitted weft_inst_place(weft_emitter *e, const weft_inst *inst)
 {
     weft_emitted value = {.level = weft_predicates_level(e, inst->predicate_count, inst->predicates),
                           .varying = weft_predicates_vary(e, inst->predicate_count, inst->predicates)};
@@ -249,7 +248,7 @@ static LLVMValueRef operand_part(weft_emitter *e, const weft_inst *inst, weft_in
     return weft_constant_load(e, source, part);
 }
 
-static void emit_arithmetic(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
+void weft_arithmetic_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
 {
     weft_dtype from = e->kernel->insts[inst->args[inst->arg_count - 1]].dtype;
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
@@ -261,101 +260,14 @@ static void emit_arithmetic(weft_emitter *e, const weft_inst *inst, weft_emitted
     }
 }
 
-static void emit_inst(weft_emitter *e, weft_inst_id id);
-
-/* ---- branches around what is seldom needed ---- */
-
-/* `rarely`s in a row with one condition share a branch. */
-typedef struct rare_group {
-    weft_inst_id first;
-    uint32_t count, level;
-    bool varying;
-} rare_group;
-
-/* Those whose operands come before the first one; all go where the last of them can. */
-static rare_group group_from(weft_emitter *e, weft_inst_id first)
-{
-    const weft_inst *insts = e->kernel->insts;
-    rare_group group = {.first = first};
-    for (weft_inst_id id = first; id < e->kernel->inst_count; id++) {
-        const weft_inst *inst = &insts[id];
-        bool joins = inst->op == WEFT_SCALAR_rarely && inst->args[0] == insts[first].args[0] && e->common[id] != 0;
-        if (!joins || inst->args[1] >= first || inst->args[2] >= first) break;
-        weft_emitted place = place_of(e, inst);
-        if (place.level > group.level) group.level = place.level;
-        group.varying |= place.varying;
-        group.count++;
-    }
-    return group;
-}
-
-static void emit_tree(weft_emitter *e, weft_inst_id id)
-{
-    const weft_inst *inst = &e->kernel->insts[id];
-    if (e->common[id] != 0 || e->values[id].serial != 0) return;
-    for (uint32_t i = 0; i < inst->arg_count; i++) emit_tree(e, inst->args[i]);
-    emit_inst(e, id);
-}
-
-/* Whether the condition holds in any lane that is valid. */
-static LLVMValueRef any_valid(weft_emitter *e, const rare_group *group, weft_inst_id condition)
-{
-    uint32_t parts = group->varying ? e->lane.parts : 1;
-    LLVMValueRef any = NULL;
-    for (uint32_t part = 0; part < parts; part++) {
-        LLVMValueRef holds = weft_value_part(e, &e->values[condition], part, group->varying);
-        LLVMValueRef mask = group->varying ? weft_lane_mask(e, part) : NULL;
-        weft_scope_move(e, group->level);
-        if (mask != NULL) holds = LLVMBuildAnd(e->builder, holds, mask, "");
-        any = any == NULL ? holds : LLVMBuildOr(e->builder, any, holds, "");
-    }
-    return weft_any_lane(e, any);
-}
-
-/* What the branch gave where it was run, and the third operand where it was not. */
-static void join_rarely(weft_emitter *e, const rare_group *group, const weft_detour *detour, weft_inst_id id)
-{
-    weft_emitted *value = &e->values[id], *usual = &e->values[e->kernel->insts[id].args[2]];
-    for (uint32_t part = 0; part < (group->varying ? e->lane.parts : 1); part++) {
-        LLVMValueRef values[2] = {weft_value_part(e, usual, part, group->varying), value->parts[part]};
-        LLVMBasicBlockRef blocks[2] = {detour->start, detour->end};
-        weft_scope_move(e, group->level);
-        LLVMValueRef joined = LLVMBuildPhi(e->builder, LLVMTypeOf(values[1]), "");
-        LLVMAddIncoming(joined, values, blocks, 2);
-        value->parts[part] = joined;
-    }
-}
-
-static void emit_rarely(weft_emitter *e, weft_inst_id first)
-{
-    rare_group group = group_from(e, first);
-    weft_emitted place = {.level = group.level, .serial = e->scopes[group.level].serial, .varying = group.varying};
-    weft_detour detour;
-    /* Vectors of what is one scalar belong in front of the branch. */
-    for (weft_inst_id id = first; id < first + group.count; id++)
-        weft_value_part(e, &e->values[e->kernel->insts[id].args[2]], 0, group.varying);
-    weft_detour_open(e, group.level, any_valid(e, &group, e->kernel->insts[first].args[0]), &detour);
-    e->detours = true;
-    for (weft_inst_id id = first; id < first + group.count; id++) {
-        emit_tree(e, e->kernel->insts[id].args[1]);
-        e->values[id] = place;
-        emit_arithmetic(e, &e->kernel->insts[id], &e->values[id]);
-    }
-    e->detours = false;
-    weft_detour_close(e, group.level, &detour);
-    for (weft_inst_id id = first; id < first + group.count; id++) join_rarely(e, &group, &detour, id);
-    for (weft_inst_id id = 0; id < first; id++)
-        if (e->common[id] == 0) e->values[id].serial = 0;
-}
-
 /* ---- all instructions ---- */
 
-static void emit_inst(weft_emitter *e, weft_inst_id id)
+void weft_inst_emit_now(weft_emitter *e, weft_inst_id id)
 {
     const weft_inst *inst = &e->kernel->insts[id];
     weft_emitted *value = &e->values[id];
     if (value->serial != 0 && weft_value_is_open(e, value->level, value->serial)) return;
-    *value = place_of(e, inst);
+    *value = weft_inst_place(e, inst);
     weft_scope_move(e, value->level);
     switch (inst->op) {
     case WEFT_SCALAR_const: value->parts[0] = weft_constant_emit(e, inst->dtype, inst->bits); break;
@@ -368,18 +280,18 @@ static void emit_inst(weft_emitter *e, weft_inst_id id)
     case WEFT_SCALAR_within: emit_check(e, inst, value); break;
     default:
         if (is_effect(inst)) emit_division(e, inst, value);
-        else if (inst->op == WEFT_SCALAR_rarely && !e->detours) emit_rarely(e, id);
+        else if (inst->op == WEFT_SCALAR_rarely && !e->detours) weft_rarely_emit(e, id);
         else if (weft_quotients_share(e, inst, value)) weft_quotients_emit(e, inst, value);
-        else emit_arithmetic(e, inst, value);
+        else weft_arithmetic_emit(e, inst, value);
     }
 }
 
 void weft_inst_emit(weft_emitter *e, weft_inst_id id)
 {
     if (e->common[id] != 0) {
-        emit_inst(e, id);
+        weft_inst_emit_now(e, id);
         return;
     }
-    e->values[id] = place_of(e, &e->kernel->insts[id]);
+    e->values[id] = weft_inst_place(e, &e->kernel->insts[id]);
     e->values[id].serial = 0; /* not emitted yet */
 }

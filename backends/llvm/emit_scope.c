@@ -106,7 +106,7 @@ void weft_loop_open(weft_emitter *e, size_t count, const LLVMValueRef *initial, 
     LLVMBasicBlockRef header = new_block(e);
     weft_scope_move(e, weft_scope_top(e));
     e->scopes[weft_scope_top(e)].terminator = LLVMBuildBr(e->builder, header);
-    for (uint32_t i = 0; i < e->depth; i++) e->scopes[i].holds_loops = true;
+    for (uint32_t i = 0; i < e->depth && !e->detours; i++) e->scopes[i].holds_loops = true;
     weft_scope *scope = push(e, header);
     scope->header = header;
     scope->phi_count = count;
@@ -140,7 +140,7 @@ void weft_loop_close(weft_emitter *e, LLVMValueRef again, const LLVMValueRef *ne
     LLVMBasicBlockRef exit = new_block(e), entry = e->scopes[weft_scope_top(e) - 1].block;
     weft_scope_move(e, weft_scope_top(e));
     LLVMValueRef branch = LLVMBuildCondBr(e->builder, again, loop->header, exit);
-    if (!loop->holds_loops && !e->gpu) align_loop(e, branch, BYTES);
+    if (!loop->holds_loops && !e->detours && !e->gpu) align_loop(e, branch, BYTES);
     for (size_t i = 0; i < loop->phi_count; i++) {
         LLVMValueRef values[2] = {loop->initial[i], next[i]};
         LLVMBasicBlockRef blocks[2] = {entry, loop->block};
