@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations that take a loop: a function beside the kernel for each type, called as one instruction. All lanes run
- * until the last one is through.
+ * Operations that take a loop or a branch: a function beside the kernel for each type, called as one instruction. All
+ * lanes run until the last one is through.
  */
 #include "backends/llvm/emit.h"
 #include <stdio.h>
@@ -42,6 +42,17 @@ static void leave_unless(body *b, LLVMValueRef more)
     LLVMValueRef any = weft_any_lane(b->e, more);
     LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(b->e->context, b->function, "");
     LLVMBuildCondBr(b->builder, any, next, b->done);
+    LLVMPositionBuilderAtEnd(b->builder, next);
+}
+
+/* Returns `result` where `unfit` holds in no lane; otherwise the block that follows. */
+static void return_unless(body *b, LLVMValueRef unfit, LLVMValueRef result)
+{
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(b->e->context, b->function, "");
+    LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(b->e->context, b->function, "");
+    LLVMBuildCondBr(b->builder, weft_any_lane(b->e, unfit), next, done);
+    LLVMPositionBuilderAtEnd(b->builder, done);
+    LLVMBuildRet(b->builder, result);
     LLVMPositionBuilderAtEnd(b->builder, next);
 }
 
@@ -119,6 +130,24 @@ static LLVMValueRef raise(body *b, const float_type *f, LLVMValueRef x, LLVMValu
 }
 
 /*
+ * One step of long division for all lanes: x - trunc(x / y) y, which is exact as below, if all quotients are below
+ * 2^fraction; *out_unfit is set where that is not so, or y is infinite.
+ */
+static LLVMValueRef divide_once(body *b, const float_type *f, LLVMValueRef x, LLVMValueRef y, LLVMValueRef *out_unfit)
+{
+    LLVMBuilderRef builder = b->builder;
+    LLVMValueRef zero = LLVMConstNull(b->type), quotient = LLVMBuildFDiv(builder, x, y, "");
+    LLVMValueRef down = LLVMBuildFNeg(builder, call(b, "llvm.trunc", 1, &quotient), "");
+    LLVMValueRef rest = call(b, "llvm.fma", 3, (LLVMValueRef[]){down, y, x});
+    LLVMValueRef over = LLVMBuildFCmp(builder, LLVMRealOLT, rest, zero, "");
+    LLVMValueRef limit = number(b, (double)((uint64_t)1 << f->fraction));
+    LLVMValueRef far = LLVMBuildFCmp(builder, LLVMRealUGE, quotient, limit, "");
+    LLVMValueRef undefined = LLVMBuildFCmp(builder, LLVMRealUNO, rest, rest, "");
+    *out_unfit = LLVMBuildOr(builder, far, undefined, "");
+    return LLVMBuildSelect(builder, over, LLVMBuildFAdd(builder, rest, y, ""), rest, "");
+}
+
+/*
  * Long division in steps of nearly a significand: x -= trunc(x / t) t for t = |y| 2^k. The quotient is below
  * 2^fraction, so that rounding makes it one too large at most; the fma is exact, for its result is a multiple of the
  * last place of t and not larger than t. 42 steps at most in f64, 13 in f32.
@@ -128,6 +157,10 @@ static LLVMValueRef write_fmod(body *b, LLVMValueRef x, LLVMValueRef y)
     LLVMBuilderRef builder = b->builder;
     float_type f = describe(b);
     LLVMValueRef zero = LLVMConstNull(b->type), left = call(b, "llvm.fabs", 1, &x), right = call(b, "llvm.fabs", 1, &y);
+    if (b->width > 1) {
+        LLVMValueRef unfit, rest = divide_once(b, &f, left, right, &unfit);
+        return_unless(b, unfit, call(b, "llvm.copysign", 2, (LLVMValueRef[]){rest, x}));
+    }
     LLVMValueRef finite = LLVMBuildFCmp(builder, LLVMRealOLT, left, number(b, __builtin_inf()), "");
     LLVMValueRef defined = LLVMBuildFCmp(builder, LLVMRealOGT, right, zero, "");
     defined = LLVMBuildAnd(builder, finite, defined, "");
