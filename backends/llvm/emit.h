@@ -50,6 +50,9 @@ typedef struct weft_detour {
 
 void weft_detour_open(weft_emitter *e, uint32_t level, LLVMValueRef condition, weft_detour *out_detour);
 void weft_detour_close(weft_emitter *e, uint32_t level, weft_detour *detour);
+/* After it, for `count` values: those of `others` where it was taken. */
+void weft_detour_merge(weft_emitter *e, const weft_detour *detour, uint32_t count, const LLVMValueRef *others,
+                       LLVMValueRef *values);
 bool weft_value_is_open(const weft_emitter *e, uint32_t level, uint32_t serial);
 /* An array of `count` elements in the stack frame. */
 LLVMValueRef weft_local_create(weft_emitter *e, LLVMTypeRef type, uint64_t count);
@@ -188,6 +191,11 @@ LLVMValueRef weft_lookup_emit(weft_emitter *e, uint32_t level, const weft_inst *
 /* Whether `inst` divides long vectors in a loop by a number that is known outside of it; then fills value->parts. */
 bool weft_quotients_share(const weft_emitter *e, const weft_inst *inst, const weft_emitted *value);
 void weft_quotients_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
+
+/* ---- emit_divide.c ---- */
+/* Whether `inst` divides vectors of integers, which floats do faster; then fills value->parts. */
+bool weft_division_is_real(const weft_emitter *e, const weft_inst *inst, const weft_emitted *value);
+void weft_division_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
 
 /* ---- emit_inst.c: instructions of a stage ---- */
 /* The outermost scope where operands and expressions are available; no parts. */

@@ -226,12 +226,14 @@ static void emit_check(weft_emitter *e, const weft_inst *inst, weft_emitted *val
 static void emit_division(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
 {
     LLVMValueRef bad[WEFT_MAX_PARTS], divisors[WEFT_MAX_PARTS];
+    bool is_real = weft_division_is_real(e, inst, value);
+    if (is_real) weft_division_emit(e, inst, value);
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef a = weft_value_part(e, &e->values[inst->args[0]], part, value->varying);
         LLVMValueRef b = divisors[part] = weft_value_part(e, &e->values[inst->args[1]], part, value->varying);
         weft_scope_move(e, value->level);
         bad[part] = LLVMBuildICmp(e->builder, LLVMIntEQ, b, LLVMConstNull(LLVMTypeOf(b)), "");
-        value->parts[part] = weft_floor_divide(e, inst->dtype, a, b);
+        if (!is_real) value->parts[part] = weft_floor_divide(e, inst->dtype, a, b);
     }
     report_parts(e, inst, value, bad, divisors);
 }

@@ -139,10 +139,5 @@ void weft_quotients_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *v
     weft_detour_open(e, value->level, LLVMBuildOr(e->builder, fails(e, x, value), i.unfit, ""), &detour);
     for (uint32_t part = 0; part < e->lane.parts; part++) slow[part] = multiply_by_inverse(e, x->parts[part], wide);
     weft_detour_close(e, value->level, &detour);
-    for (uint32_t part = 0; part < e->lane.parts; part++) {
-        LLVMValueRef values[2] = {value->parts[part], slow[part]};
-        LLVMBasicBlockRef blocks[2] = {detour.start, detour.end};
-        value->parts[part] = LLVMBuildPhi(e->builder, LLVMTypeOf(values[0]), "");
-        LLVMAddIncoming(value->parts[part], values, blocks, 2);
-    }
+    weft_detour_merge(e, &detour, e->lane.parts, slow, value->parts);
 }

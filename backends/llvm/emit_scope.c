@@ -244,6 +244,17 @@ void weft_detour_close(weft_emitter *e, uint32_t level, weft_detour *detour)
     weft_scope_move(e, level);
 }
 
+void weft_detour_merge(weft_emitter *e, const weft_detour *detour, uint32_t count, const LLVMValueRef *others,
+                       LLVMValueRef *values)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        LLVMValueRef either[2] = {values[i], others[i]};
+        LLVMBasicBlockRef blocks[2] = {detour->start, detour->end};
+        values[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(either[0]), "");
+        LLVMAddIncoming(values[i], either, blocks, 2);
+    }
+}
+
 LLVMValueRef weft_local_create(weft_emitter *e, LLVMTypeRef type, uint64_t count)
 {
     weft_scope_move(e, 0);
