@@ -30,6 +30,11 @@ typedef struct weft_key_row {
     int64_t nans; /* which are left out, as if the row ended before them */
 } weft_key_row;
 
+/* Zeros, with their first place in the sorted row, and NaNs, which are last. */
+typedef struct weft_key_lost {
+    int64_t first_zero, zeros, nans;
+} weft_key_lost;
+
 /* For elements of one size on one ISA level. What there is none of is NULL. */
 typedef struct weft_key_sort {
     /* Sorts `count` keys, ascending, so that the first `wanted` are in their places. `other` has room for as many.
@@ -46,9 +51,9 @@ typedef struct weft_key_sort {
      * many. False when cancelled: some may have been put. */
     bool (*sort_row32)(weft_key_row *row, int32_t *keys, int32_t *other, int64_t wanted);
     bool (*sort_row64)(weft_key_row *row, int64_t *keys, int64_t *other, int64_t wanted);
-    /* The first `count` elements of a row with that key (of weft_key_of64), as they follow each other; there are as
-     * many. */
-    void (*put_equal)(const weft_key_row *row, uint64_t key, int64_t count, void *to);
+    /* The floats of a row whose keys do not give them back; and puts them, in their order, into the sorted row. */
+    weft_key_lost (*count_lost)(const weft_key_map *map, const void *elements, int64_t count);
+    void (*put_lost)(const weft_key_map *map, const void *elements, int64_t count, weft_key_lost lost, void *sorted);
     int64_t most_together;
 } weft_key_sort;
 

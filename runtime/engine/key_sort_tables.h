@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of one ISA level, after its functions: TABLE(x) is the name of one, LONG(x) what it has for long rows,
  * TOGETHER the most keys of rows that are sorted together. */
-#define NARROW(bits, equal)                                                                                            \
+#define NARROW(bits, counts, puts)                                                                                     \
     {                                                                                                                  \
-        sort32, NULL, sort_rows32, NULL, take##bits, put##bits, skip##bits, LONG(sort_row32), NULL, equal, TOGETHER    \
+        sort32, NULL, sort_rows32, NULL, take##bits, put##bits, skip##bits, LONG(sort_row32), NULL, counts, puts,      \
+            TOGETHER                                                                                                   \
     }
 #define POSITIONS(take, skip)                                                                                          \
     {                                                                                                                  \
-        NULL, sort64, NULL, sort_rows64, take, put_positions, skip, NULL, NULL, NULL, TOGETHER                         \
+        NULL, sort64, NULL, sort_rows64, take, put_positions, skip, NULL, NULL, NULL, NULL, TOGETHER                   \
     }
 
-const weft_key_sort TABLE(8) = NARROW(8, NULL), TABLE(16) = NARROW(16, NULL), TABLE(32) = NARROW(32, LONG(put_equal32));
-const weft_key_sort TABLE(64) = {
-    NULL, sort64, NULL, sort_rows64, take64, put64, skip64, NULL, LONG(sort_row64), LONG(put_equal64), TOGETHER};
+const weft_key_sort TABLE(8) = NARROW(8, NULL, NULL), TABLE(16) = NARROW(16, NULL, NULL);
+const weft_key_sort TABLE(32) = NARROW(32, LONG(count_lost32), LONG(put_lost32));
+const weft_key_sort TABLE(64) = {NULL,
+                                 sort64,
+                                 NULL,
+                                 sort_rows64,
+                                 take64,
+                                 put64,
+                                 skip64,
+                                 NULL,
+                                 LONG(sort_row64),
+                                 LONG(count_lost64),
+                                 LONG(put_lost64),
+                                 TOGETHER};
 const weft_key_sort TABLE(positions8) = POSITIONS(NULL, NULL), TABLE(positions16) = POSITIONS(NULL, skip16);
 const weft_key_sort TABLE(positions32) = POSITIONS(take_pairs, skip32);
 const weft_key_sort TABLE(positions64) = {.sort64 = sort64, .skip = skip64};

@@ -627,26 +627,51 @@ static bool NAME(sort_row)(weft_key_row *row, KEY *keys, KEY *other, int64_t wan
     return NAME(sort_keys)(row, other, keys, NAME(leave_nans)(row, keys, other, count), wanted);
 }
 
-/* Of elements as wide as keys the first `count` ones with that key, in order. */
-static void NAME(put_equal)(const weft_key_row *row, uint64_t key, int64_t count, void *to)
+/* Which lanes of a row's floats are zeros, NaNs, and less than zero. */
+typedef struct NAME(lost) {
+    MASK zeros, nans, negative;
+} NAME(lost);
+
+INLINE NAME(lost) NAME(find_lost)(const weft_key_map *map, VECTOR v, int64_t lanes)
 {
-    enum { SOME = NAME(SOME) };
-    KEY keys[SOME], *next = to;
-    const KEY *from = (const KEY *)row->elements;
-    VECTOR wanted = SPLAT((KEY)(key ^ ((uint64_t)KEY_MAX + 1)));
-    for (int64_t i = 0, some; count > 0; i += some) {
-        some = row->count - i < SOME ? row->count - i : SOME;
-        (void)row->take(row->map, from + i, some, keys);
-        for (int64_t k = 0; k < some && count > 0; k += LANES) {
-            int64_t lanes = some - k < LANES ? some - k : LANES;
-            MASK equal = EQUAL(LOAD_SOME(keys + k, lanes), wanted) & FIRST(lanes);
-            int64_t found = COUNT(equal), put = found < count ? found : count;
-            VECTOR v = COMPRESS(LOAD_SOME(from + i + k, lanes), equal);
-            if (count >= LANES) STORE(next, v);
-            else if (put > 0) STORE_SOME(next, v, put);
-            next += put;
-            count -= put;
-        }
+    VECTOR size = v & ~SPLAT((KEY)map->sign), zero = SPLAT(0);
+    NAME(lost) lost = {EQUAL(size, zero) & FIRST(lanes), BELOW(SPLAT((KEY)map->infinity), size) & FIRST(lanes), 0};
+    lost.negative = BELOW(v, zero) & FIRST(lanes) & (MASK)~(lost.zeros | lost.nans);
+    return lost;
+}
+
+INLINE KEY *NAME(put_some)(KEY *to, VECTOR v, MASK lanes)
+{
+    if (lanes != 0) STORE_SOME(to, COMPRESS(v, lanes), COUNT(lanes));
+    return to + COUNT(lanes);
+}
+
+/* Of floats as wide as keys. */
+static weft_key_lost NAME(count_lost)(const weft_key_map *map, const void *elements, int64_t count)
+{
+    const KEY *from = elements;
+    int64_t zeros = 0, nans = 0, negative = 0;
+    for (int64_t i = 0; i < count; i += LANES) {
+        int64_t lanes = count - i < LANES ? count - i : LANES;
+        NAME(lost) lost = NAME(find_lost)(map, LOAD_SOME(from + i, lanes), lanes);
+        zeros += COUNT(lost.zeros);
+        nans += COUNT(lost.nans);
+        negative += COUNT(lost.negative);
+    }
+    return (weft_key_lost){map->flip == 0 ? negative : count - nans - zeros - negative, zeros, nans};
+}
+
+static void NAME(put_lost)(const weft_key_map *map, const void *elements, int64_t count, weft_key_lost lost, void *sorted)
+{
+    const KEY *from = elements;
+    KEY *zero = (KEY *)sorted + lost.first_zero, *nan = (KEY *)sorted + count - lost.nans;
+    const KEY *last_zero = zero + lost.zeros, *last_nan = nan + lost.nans;
+    for (int64_t i = 0; zero < last_zero || nan < last_nan; i += LANES) {
+        int64_t lanes = count - i < LANES ? count - i : LANES;
+        VECTOR v = LOAD_SOME(from + i, lanes);
+        NAME(lost) found = NAME(find_lost)(map, v, lanes);
+        zero = NAME(put_some)(zero, v, found.zeros);
+        nan = NAME(put_some)(nan, v, found.nans);
     }
 }
 #endif

@@ -208,6 +208,7 @@ typedef struct sorter {
     bool is_across;   /* they lie side by side: their elements are taken a line of the cache at a time */
     bool takes_whole,
         puts_whole; /* rows follow each other: those that are sorted together are taken, and put, as one */
+    bool puts_lost; /* vectors put zeros and NaNs of whole rows of adjacent elements */
     int64_t wanted; /* elements of a sorted row that are put back */
     int64_t room;   /* keys of a row that are held at once: all, or a few of which those wanted are kept */
     const char *in;
@@ -294,11 +295,6 @@ static void put_equal(const sorter *s, uint64_t key, int64_t first, int64_t last
 {
     const weft_key_map map = s->map;
     const int64_t step = s->call->in_step * (int64_t)map.size, out_step = s->call->out_step * (int64_t)map.size;
-    if (s->is_direct && s->vectors->put_equal != NULL) {
-        const weft_key_row row = {.map = &map, .take = s->take, .elements = in, .count = s->call->length};
-        s->vectors->put_equal(&row, key, last - first, out + first * out_step);
-        return;
-    }
     for (; first < last; in += step) {
         uint64_t bits = load(in, map.size);
         store(out + first * out_step, map.size, bits);
@@ -310,9 +306,20 @@ static void put_equal(const sorter *s, uint64_t key, int64_t first, int64_t last
 static void put_lost(const sorter *s, int64_t nans, const char *in, char *out)
 {
     const uint64_t zero = s->map.sign ^ s->map.flip;
-    const int64_t end = s->wanted - nans;
-    put_equal(s, zero, find_key(s, out, end, zero), find_key(s, out, end, zero + 1), in, out);
+    const int64_t end = s->wanted - nans, first = find_key(s, out, end, zero), last = find_key(s, out, end, zero + 1);
+    if (s->puts_lost) {
+        s->vectors->put_lost(&s->map, in, s->call->length, (weft_key_lost){first, last - first, nans}, out);
+        return;
+    }
+    put_equal(s, zero, first, last, in, out);
     put_equal(s, s->map.mask, end, s->wanted, in, out);
+}
+
+/* The same for short rows, where they are counted faster than found. */
+static void put_counted(const sorter *s, const char *in, char *out)
+{
+    weft_key_lost lost = s->vectors->count_lost(&s->map, in, s->call->length);
+    s->vectors->put_lost(&s->map, in, s->call->length, lost, out);
 }
 
 static void put_elements(const sorter *s, const void *keys, char *out)
@@ -611,8 +618,10 @@ static uint64_t take_rows(const sorter *s, int64_t first, int64_t count, char *k
     enum { FEW = 4 };
     const int64_t length = s->call->length, row_bytes = length * (int64_t)key_bytes[s->method];
     uint64_t lost = 0;
+    if (s->takes_whole && s->puts_lost)
+        return s->take(&s->map, in_row(s, first), count * length, keys) ? UINT64_MAX : 0;
     for (int64_t r = 0; r < count; r++) {
-        if (r == FEW && s->is_direct && lost == (1 << FEW) - 1) return UINT64_MAX;
+        if (r == FEW && s->is_direct && !s->puts_lost && lost == (1 << FEW) - 1) return UINT64_MAX;
         bool all = r == FEW && s->takes_whole;
         if (all && !s->take(&s->map, in_row(s, first + r), (count - r) * length, keys + r * row_bytes)) return lost;
         lost |= (uint64_t)take_row(s, in_row(s, first + r), keys + r * row_bytes) << r;
@@ -632,17 +641,19 @@ static bool sort_directly(const sorter *s, const char *in, char *out, char *keys
     return done;
 }
 
-/* Rows that are sorted together, but for those that lost keys where others are sorted from elements to elements: with
- * NaNs and -0 these are faster by themselves. False when cancelled. */
+/* Rows that are sorted together, but for those that lost keys where others are sorted from elements to elements and
+ * vectors do not put what was lost: these are faster by themselves. False when cancelled. */
 static bool sort_short_rows(const sorter *s, int64_t first, int64_t count, char *keys)
 {
     const int64_t length = s->call->length, row_bytes = length * (int64_t)key_bytes[s->method];
-    uint64_t lost = take_rows(s, first, count, keys), apart = s->is_direct ? lost : 0;
+    uint64_t lost = take_rows(s, first, count, keys), apart = s->is_direct && !s->puts_lost ? lost : 0;
     if (2 * __builtin_popcountll(apart) > count) apart = UINT64_MAX;
     else if (s->method == VECTORS_32) s->vectors->sort_rows32((int32_t *)keys, count, length);
     else s->vectors->sort_rows64((int64_t *)keys, count, length);
-    bool done = s->puts_whole && lost == 0;
+    bool done = s->puts_whole && (lost == 0 || s->puts_lost);
     if (done) s->put(&s->map, keys, count * length, out_row(s, first));
+    for (int64_t r = 0; r < count && done && lost != 0; r++)
+        put_counted(s, in_row(s, first + r), out_row(s, first + r));
     for (int64_t r = 0; r < count && !done; r++)
         if ((apart >> r & 1) == 0)
             put_row(s, keys + r * row_bytes, in_row(s, first + r), out_row(s, first + r), (lost >> r & 1) != 0);
@@ -765,6 +776,8 @@ static void choose_method(sorter *s, size_t cache_bytes)
     s->takes_whole = s->together > 1 && s->take != NULL && !call->positions && is_adjacent(call, call->in_strides);
     s->puts_whole = s->together > 1 && s->put != NULL && !call->positions && s->wanted == call->length &&
                     is_adjacent(call, call->out_strides);
+    s->puts_lost = has_vectors && s->vectors->put_lost != NULL && call->in_step == 1 && call->out_step == 1 &&
+                   s->wanted == call->length && !call->positions;
     s->is_direct = s->room == call->length && !is_short && s->take != NULL && s->put != NULL && !call->positions &&
                    (s->vectors->sort_row32 != NULL || s->vectors->sort_row64 != NULL);
     if (s->together > 1 || s->room < call->length) return;

@@ -211,13 +211,15 @@ static void check_ordered(weft_pool *pool, const struct example *x, int64_t rows
 
 static void check(weft_pool *pool, weft_dtype dtype, int64_t rows, int64_t length, bool turned, bool descending)
 {
-    size_t size = weft_dtype_size(dtype), count = (size_t)(rows * length) + 1;
+    const int64_t gap = descending && length <= 128 ? 3 : 0,
+                  pitch = length + gap; /* rows follow each other, or lie apart */
+    size_t size = weft_dtype_size(dtype), count = (size_t)(rows * pitch) + 1;
     struct example x = {
         .in = malloc(count * size), .positions = malloc(count * sizeof(int64_t)), .elements = malloc(count * size)};
     assert_true(x.in != NULL && x.positions != NULL && x.elements != NULL);
-    fill(dtype, rows * length, x.in);
+    fill(dtype, rows * pitch, x.in);
     /* Turned: columns of a matrix from the last element to the first. */
-    int64_t stride = turned ? 1 : length, step = turned ? -rows : 1;
+    int64_t stride = turned ? 1 : pitch, step = turned ? -rows : 1;
     x.call = (weft_sort_call){.dtype = dtype,
                               .descending = descending,
                               .length = length,
