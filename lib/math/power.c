@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pow, roots, remainder */
+#include <stdlib.h>
 #include "lib/math/lower.h"
 #include "runtime/base/float_bits.h"
 
@@ -222,6 +223,8 @@ static weft_inst_id general_power(const writer *w, weft_inst_id x, weft_inst_id 
 
 /* ---- pow of a constant exponent ---- */
 
+enum { MOST_EXPONENT = 64 }; /* by squares */
+
 /* x^3 with its rounding errors: x^2 = square + low, square x = cube + rest. */
 static weft_inst_id cube_of(const writer *w, weft_inst_id x)
 {
@@ -230,6 +233,61 @@ static weft_inst_id cube_of(const writer *w, weft_inst_id x)
     weft_inst_id size = absolute(w, cube), finite = less(w, size, real(w, HUGE_VAL));
     weft_inst_id positive = less(w, real(w, 0.0), size);
     return choose(w, binary(w, WEFT_SCALAR_and, finite, positive), corrected, cube);
+}
+
+/* x^n, n > 0, by squares; and in twice the precision. */
+static weft_inst_id power_by_squares(const writer *w, weft_inst_id x, uint64_t n)
+{
+    weft_inst_id power = x, square = x;
+    for (; (n & 1) == 0; n >>= 1) power = square = mul(w, square, square);
+    for (n >>= 1; n > 0; n >>= 1) {
+        square = mul(w, square, square);
+        if (n & 1) power = mul(w, power, square);
+    }
+    return power;
+}
+
+static pair pair_by_squares(const writer *w, pair x, uint64_t n)
+{
+    pair power = x, square = x;
+    for (; (n & 1) == 0; n >>= 1) power = square = product(w, square, square);
+    for (n >>= 1; n > 0; n >>= 1) {
+        square = product(w, square, square);
+        if (n & 1) power = product(w, power, square);
+    }
+    return power;
+}
+
+/* x^n of f64. That of an inverse is taken of 1 / x: no power on the way is denormal then whose inverse is a number. */
+static weft_inst_id double_power(const writer *w, weft_inst_id x, int n)
+{
+    weft_inst_id zero = real(w, 0.0), one = real(w, 1.0);
+    pair base = {x, zero};
+    if (n < 0) {
+        base.high = quotient(w, one, x);
+        base.low = mul(w, fma3(w, negative_of(w, base.high), x, one), base.high);
+    }
+    pair power = pair_by_squares(w, base, (uint64_t)abs(n));
+    weft_inst_id size = absolute(w, power.high), finite = less(w, size, real(w, HUGE_VAL));
+    weft_inst_id known = binary(w, WEFT_SCALAR_and, finite, less(w, zero, size));
+    return choose(w, known, add(w, power.high, power.low), power.high);
+}
+
+/* 1 / x of f32 in f64, but for the last bits: twice as fast as a division there. */
+static weft_inst_id widened_inverse(const writer *w, weft_inst_id x)
+{
+    weft_inst_id one = real(w, 1.0), high = quotient(w, one, x);
+    weft_inst_id low = mul(w, fma3(w, negative_of(w, high), x, one), high);
+    weft_inst_id known = less(w, absolute(w, low), real(w, HUGE_VAL));
+    weft_inst_id wide = given(w, WEFT_SCALAR_cast, WEFT_F64, high);
+    return choose(w, known, add(w, wide, given(w, WEFT_SCALAR_cast, WEFT_F64, low)), wide);
+}
+
+/* x^n of f32 in f64, where nothing overflows or vanishes whose result is a number. */
+static weft_inst_id single_power(const writer *w, weft_inst_id x, int n)
+{
+    weft_inst_id base = n < 0 ? widened_inverse(w, x) : given(w, WEFT_SCALAR_cast, WEFT_F64, x);
+    return given(w, WEFT_SCALAR_cast, WEFT_F32, power_by_squares(w, base, (uint64_t)abs(n)));
 }
 
 /* x^0.5 or x^-0.5: they are not sqrt and rsqrt for -0, which counts as 0, and for -infinity. */
@@ -261,6 +319,8 @@ static bool find_simple_power(const writer *w, weft_inst_id x, double exponent, 
     else if (exponent == 3) *out_power = cube_of(w, x);
     else if (exponent == -1) *out_power = quotient(w, real(w, 1.0), x);
     else if (exponent == 0.5 || exponent == -0.5) *out_power = root_of(w, x, exponent < 0);
+    else if (exponent == trunc(exponent) && fabs(exponent) <= MOST_EXPONENT)
+        *out_power = (w->number == MATH_F32 ? single_power : double_power)(w, x, (int)exponent);
     else return false;
     return true;
 }
@@ -277,17 +337,9 @@ weft_inst_id weft_math_pow(const writer *w, const weft_inst_id *x)
 /* By squares; products wrap as those of the general way do. */
 bool weft_math_find_integer_power(const writer *w, const weft_inst_id *x, weft_inst_id *out_power)
 {
-    enum { MOST_EXPONENT = 64 };
     const weft_inst *inst = &w->list->items[x[1]];
     if (inst->op != WEFT_SCALAR_const || inst->bits == 0 || inst->bits > MOST_EXPONENT) return false;
-    uint64_t left = inst->bits;
-    weft_inst_id power = x[0], square = x[0];
-    for (; (left & 1) == 0; left >>= 1) power = square = mul(w, square, square);
-    for (left >>= 1; left > 0; left >>= 1) {
-        square = mul(w, square, square);
-        if (left & 1) power = mul(w, power, square);
-    }
-    *out_power = power;
+    *out_power = power_by_squares(w, x[0], inst->bits);
     return true;
 }
 
