@@ -86,6 +86,8 @@ LLVMValueRef weft_reverse(weft_emitter *e, LLVMValueRef vector, uint32_t width);
 LLVMValueRef weft_lanes_slice(weft_emitter *e, LLVMValueRef vector, uint32_t width, uint32_t first, uint32_t count);
 LLVMValueRef weft_lanes_insert(weft_emitter *e, LLVMValueRef vector, LLVMValueRef lanes, uint32_t width, uint32_t first,
                                uint32_t count);
+/* The given lanes of `a` followed by `b`. */
+LLVMValueRef weft_lanes_shuffle(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t count, const uint32_t *lanes);
 /* Every lane `times` times. */
 LLVMValueRef weft_repeat_lanes(weft_emitter *e, LLVMValueRef vector, uint32_t times);
 /* Loads and stores hold a bool as one byte. */

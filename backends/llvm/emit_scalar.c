@@ -356,16 +356,6 @@ static LLVMValueRef refuse(weft_emitter *e, const weft_inst *inst, const char *w
     return LLVMGetPoison(weft_register_type(e, inst->dtype));
 }
 
-/* ---- lanes ---- */
-
-/* The given lanes of `a` followed by `b`. */
-static LLVMValueRef shuffle(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t count, const uint32_t *lanes)
-{
-    LLVMValueRef numbers[2 * WEFT_MAX_WIDTH];
-    for (uint32_t i = 0; i < count; i++) numbers[i] = LLVMConstInt(e->i32, lanes[i], false);
-    return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(numbers, count), "");
-}
-
 /* ---- scaling by powers of two ---- */
 
 /* As an instruction of AVX-512 does. */
@@ -388,9 +378,9 @@ static LLVMValueRef scale_vectors(weft_emitter *e, weft_dtype dtype, LLVMValueRe
     for (uint32_t i = 0; i < lanes; i++) numbers[i] = i;
     LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(a)), scaled[2];
     for (uint32_t i = 0; i < 2; i++)
-        scaled[i] = scale_vectors(e, dtype, shuffle(e, a, none, half, numbers + i * half),
-                                  shuffle(e, n, none, half, numbers + i * half));
-    return shuffle(e, scaled[0], scaled[1], lanes, numbers);
+        scaled[i] = scale_vectors(e, dtype, weft_lanes_shuffle(e, a, none, half, numbers + i * half),
+                                  weft_lanes_shuffle(e, n, none, half, numbers + i * half));
+    return weft_lanes_shuffle(e, scaled[0], scaled[1], lanes, numbers);
 }
 
 /* Two factors of about 2^(n/2), so that overflow and gradual underflow happen in the last multiplication. */
@@ -433,7 +423,7 @@ static LLVMValueRef emit_part(weft_emitter *e, LLVMValueRef value, uint32_t part
     uint32_t width = LLVMGetVectorSize(LLVMTypeOf(value)) / 2, lanes[WEFT_MAX_WIDTH];
     if (width == 1) return weft_element(e, value, 2, part);
     for (uint32_t i = 0; i < width; i++) lanes[i] = 2 * i + part;
-    return shuffle(e, value, LLVMGetPoison(LLVMTypeOf(value)), width, lanes);
+    return weft_lanes_shuffle(e, value, LLVMGetPoison(LLVMTypeOf(value)), width, lanes);
 }
 
 static LLVMValueRef emit_complex(weft_emitter *e, weft_dtype dtype, LLVMValueRef re, LLVMValueRef im)
@@ -445,7 +435,7 @@ static LLVMValueRef emit_complex(weft_emitter *e, weft_dtype dtype, LLVMValueRef
     }
     uint32_t width = LLVMGetVectorSize(type), lanes[2 * WEFT_MAX_WIDTH];
     for (uint32_t i = 0; i < 2 * width; i++) lanes[i] = i / 2 + i % 2 * width;
-    return shuffle(e, re, im, 2 * width, lanes);
+    return weft_lanes_shuffle(e, re, im, 2 * width, lanes);
 }
 
 static bool is_complex(weft_dtype dtype)

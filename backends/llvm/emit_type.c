@@ -140,6 +140,13 @@ LLVMValueRef weft_lanes_insert(weft_emitter *e, LLVMValueRef vector, LLVMValueRe
     return LLVMBuildShuffleVector(e->builder, vector, wide, LLVMConstVector(numbers, width * parts), "");
 }
 
+LLVMValueRef weft_lanes_shuffle(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t count, const uint32_t *lanes)
+{
+    LLVMValueRef numbers[2 * WEFT_MAX_WIDTH];
+    for (uint32_t i = 0; i < count; i++) numbers[i] = LLVMConstInt(e->i32, lanes[i], false);
+    return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(numbers, count), "");
+}
+
 LLVMValueRef weft_repeat_lanes(weft_emitter *e, LLVMValueRef vector, uint32_t times)
 {
     LLVMValueRef numbers[2 * WEFT_MAX_WIDTH];
