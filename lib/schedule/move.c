@@ -246,7 +246,7 @@ static const char *find_refusal(weft_kernel *kernel, const moves *before, const 
     case WEFT_MOVE_JAM: return weft_kernel_jam_refusal(kernel, move->range, move->factor);
     case WEFT_MOVE_TRANSPOSE: {
         const char *reason = refuse_vectors(kernel, move);
-        return reason != NULL ? reason : weft_kernel_transpose_refusal(kernel, move->range, move->width);
+        return reason != NULL ? reason : weft_kernel_transpose_refusal(kernel, move);
     }
     default: return refuse_lanes(kernel, before, move, &at);
     }
@@ -273,7 +273,7 @@ weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move)
     case WEFT_MOVE_SINK: return sink(kernel, move);
     case WEFT_MOVE_JAM: return weft_kernel_jam(kernel, move->range, (uint32_t)move->factor);
     case WEFT_MOVE_LANES: bind_lanes(move, &at); return NULL;
-    case WEFT_MOVE_TRANSPOSE: return weft_kernel_transpose(kernel, move->range, move->width, move->unroll);
+    case WEFT_MOVE_TRANSPOSE: return weft_kernel_transpose(kernel, move);
     case WEFT_MOVE_SEAMS: return cut_at_seams(kernel, move);
     case WEFT_MOVE_INTERLEAVE: return interleave(kernel);
     case WEFT_MOVE_PERIODS: return cut_periods(kernel, move);

@@ -16,8 +16,9 @@
  *  - `sink i2 0`: the last outer range becomes the innermost of stage 0, the only one.
  *  - `jam i0 4`: four points of an outer range become one, with their reductions side by side.
  *  - `lanes i1 8 x 4`: the last outer range, or the last of a stage, is on vectors of 8 lanes, 4 in a round.
- *  - `transpose i0 8 x 4`: tiles of this range and the last one are read along this one into a local buffer, and
- *    computed along the last from there.
+ *  - `transpose i0 8 x 4 by 256 x 16`: tiles of 256 points of the last range and 16 of this one are read along this one
+ *    into a local buffer, and computed along the last from there, on vectors as of `lanes`. Square ones if it does not
+ *    say by what.
  *  - `seams 8192`: the last outer range, cut into tiles of 8192 elements and where predicates change, is in stages in
  *    which these are known; outer ranges that only predicates keep apart are fused before.
  *  - `interleave`: the last outer range, a row of a few elements along which predicates change, becomes stores side by
@@ -85,12 +86,19 @@ typedef struct weft_tile_plan {
     } reads[WEFT_TILE_READS];
 } weft_tile_plan;
 
+/* A tile of transposed loads: elements along the last range, which are stored one after another, and across it, where
+ * they are read so. */
+typedef struct weft_tile_sides {
+    uint32_t along, across;
+} weft_tile_sides;
+
 typedef struct weft_move {
     weft_move_kind kind;
     uint32_t range;             /* unless the move is of all, or of the last outer one: SEAMS, PERIODS, ... */
     uint32_t to;                /* REORDER: the range that it goes in front of; SINK: the stage */
     int64_t factor;             /* SPLIT, SEAMS, PERIODS, SWEEP: elements of a tile; JAM: points */
     uint32_t width, unroll;     /* LANES, TRANSPOSE, SCAN, TILE; PERIODS, SWEEP: width */
+    weft_tile_sides sides;      /* TRANSPOSE; 0: square */
     const weft_tile_plan *tile; /* TILE */
 } weft_move;
 

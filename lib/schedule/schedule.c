@@ -275,7 +275,7 @@ static bool fills_tiles(const weft_kernel *kernel, const weft_range *range, int6
 static bool transposes_evenly(const weft_kernel *kernel, uint32_t across)
 {
     if (across >= kernel->range_count) return false;
-    int64_t tile = weft_kernel_transposed_tile(kernel, across);
+    int64_t tile = weft_kernel_square_tile(kernel, across).along;
     return fills_tiles(kernel, &kernel->ranges[across], tile) &&
            fills_tiles(kernel, &kernel->ranges[kernel->range_count - 1], tile);
 }
@@ -414,9 +414,11 @@ static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body
         return move(c, (weft_move){.kind = WEFT_MOVE_TILE, .width = width, .unroll = unroll, .tile = tile});
     if (!transposes) return NULL;
     unroll = unroll_for(kernel, body->body, kernel->ranges[last].extent, width);
-    uint32_t tile_side = weft_kernel_transposed_tile(kernel, across);
-    if (width > tile_side) width = tile_side;
-    return move(c, (weft_move){.kind = WEFT_MOVE_TRANSPOSE, .range = across, .width = width, .unroll = unroll});
+    bool is_long = c->machine->vector_bytes >= 64;
+    weft_tile_sides sides = is_long ? weft_kernel_long_tile(kernel, across) : weft_kernel_square_tile(kernel, across);
+    if (width > sides.across) width = sides.across;
+    return move(
+        c, (weft_move){.kind = WEFT_MOVE_TRANSPOSE, .range = across, .width = width, .unroll = unroll, .sides = sides});
 }
 
 /* The most instructions of a stage, without constants, that need each other one after another. */

@@ -59,6 +59,8 @@ void weft_move_print(const weft_move *move, weft_bytes *out_text)
     case WEFT_MOVE_LANES:
     case WEFT_MOVE_TRANSPOSE:
         weft_bytes_print(out_text, " i%" PRIu32 " %" PRIu32 " x %" PRIu32, move->range, move->width, move->unroll);
+        if (move->sides.along != 0)
+            weft_bytes_print(out_text, " by %" PRIu32 " x %" PRIu32, move->sides.along, move->sides.across);
         break;
     case WEFT_MOVE_INTERLEAVE: break;
     case WEFT_MOVE_SEAMS: weft_bytes_print(out_text, " %" PRId64, move->factor); break;
@@ -132,6 +134,15 @@ static weft_status *take_vectors(weft_lexer *lexer, weft_move *move)
     WEFT_TRY(take_number(lexer, "a width", &move->width));
     WEFT_TRY(weft_lexer_expect(lexer, "x"));
     return take_number(lexer, "a number of vectors", &move->unroll);
+}
+
+static weft_status *take_transposition(weft_lexer *lexer, weft_move *move)
+{
+    WEFT_TRY(take_vectors(lexer, move));
+    if (!weft_lexer_accept(lexer, "by")) return NULL;
+    WEFT_TRY(take_number(lexer, "elements along the last range", &move->sides.along));
+    WEFT_TRY(weft_lexer_expect(lexer, "x"));
+    return take_number(lexer, "elements across it", &move->sides.across);
 }
 
 static bool at_range(const weft_lexer *lexer)
@@ -223,8 +234,8 @@ static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *m
     case WEFT_MOVE_REORDER: return take_range(lexer, &move->to, NULL);
     case WEFT_MOVE_SINK: return take_number(lexer, "a stage", &move->to);
     case WEFT_MOVE_JAM: return weft_lexer_take_integer(lexer, "a number of points", &move->factor);
-    case WEFT_MOVE_LANES:
-    case WEFT_MOVE_TRANSPOSE: return take_vectors(lexer, move);
+    case WEFT_MOVE_LANES: return take_vectors(lexer, move);
+    case WEFT_MOVE_TRANSPOSE: return take_transposition(lexer, move);
     default: return weft_lexer_take_integer(lexer, "the elements of a tile", &move->factor);
     }
 }

@@ -108,8 +108,9 @@ uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_ma
 /* Whether lines that a load jumps over along the last range are still in L1 when the range along which it walks memory
  * takes its next step: then it needs no local buffer. Only if extents and strides are numbers. */
 bool weft_kernel_keeps_lines(const weft_kernel *kernel, const weft_inst *load, const weft_machine *machine);
-/* Elements along each side of a tile, for the loads that transpose `across` and the last range. */
-uint32_t weft_kernel_transposed_tile(const weft_kernel *kernel, uint32_t across);
-const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, uint32_t across, uint32_t width);
-weft_status *weft_kernel_transpose(weft_kernel *kernel, uint32_t across, uint32_t width, uint32_t unroll) WEFT_MUST_USE;
+/* Tiles of the loads that transpose `across` and the last range: square, or with results in longer runs. */
+weft_tile_sides weft_kernel_square_tile(const weft_kernel *kernel, uint32_t across);
+weft_tile_sides weft_kernel_long_tile(const weft_kernel *kernel, uint32_t across);
+const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, const weft_move *move);
+weft_status *weft_kernel_transpose(weft_kernel *kernel, const weft_move *move) WEFT_MUST_USE;
 #endif

@@ -5,15 +5,19 @@
 
 /*
  * A load that walks memory along one range and jumps along the one that has the lanes would fetch a cache line for
- * every element. So both ranges are cut into square tiles, and a stage in front reads each tile along the memory into a
+ * every element. So both ranges are cut into tiles, and a stage in front reads each tile along the memory into a
  * local buffer, rows to columns, which code generators do in registers; the kernel's own stage then reads rows of that,
  * which lies in L1.
  */
 
-/* Elements along each side of a tile, the longer side if there is room for its local buffers: runs of 256 bytes where
- * elements have four, so that few lines and pages are touched for what they hold. */
+/* Elements along each side of a square tile, the longer side if there is room for its local buffers: runs of 256 bytes
+ * where elements have four, so that few lines and pages are touched for what they hold. */
 #define MOST_TILE 64
 #define LEAST_TILE 32
+/* Of a tile with long runs of results: these are fetched ahead from the second or third line on, and a line or two are
+ * enough of what is read, whose next ones follow in time. */
+#define LONGEST_RUN 256
+#define LEAST_ACROSS 16
 
 /* Backwards lines are worth a tile where elements are too short to be gathered. */
 static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
@@ -73,23 +77,50 @@ bool weft_kernel_keeps_lines(const weft_kernel *kernel, const weft_inst *load, c
 
 /* ---- transpositions ---- */
 
-uint32_t weft_kernel_transposed_tile(const weft_kernel *kernel, uint32_t across)
+/* Bytes of a point of all loads that are transposed. */
+static size_t transposed_bytes(const weft_kernel *kernel, uint32_t across)
 {
     weft_expr last = kernel->ranges[kernel->range_count - 1].variable;
     size_t bytes = 0;
-    uint32_t tile = MOST_TILE;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
         if (is_transposed(kernel, inst, kernel->ranges[across].variable, last)) bytes += weft_dtype_size(inst->dtype);
     }
-    while (tile > LEAST_TILE && tile * tile * bytes > WEFT_LOCAL_BYTES) tile /= 2;
-    return tile;
+    return bytes;
+}
+
+weft_tile_sides weft_kernel_square_tile(const weft_kernel *kernel, uint32_t across)
+{
+    size_t bytes = transposed_bytes(kernel, across);
+    uint32_t side = MOST_TILE;
+    while (side > LEAST_TILE && side * side * bytes > WEFT_LOCAL_BYTES) side /= 2;
+    return (weft_tile_sides){side, side};
+}
+
+/* Doubles a side as long as the tile has room and the side is below `most`. */
+static void grow(uint32_t *side, const weft_tile_sides *sides, size_t bytes, int64_t most)
+{
+    while (*side < most && 2 * sides->along * sides->across * bytes <= WEFT_LOCAL_BYTES) *side *= 2;
+}
+
+weft_tile_sides weft_kernel_long_tile(const weft_kernel *kernel, uint32_t across)
+{
+    size_t bytes = transposed_bytes(kernel, across);
+    weft_tile_sides sides = {LEAST_TILE, LEAST_ACROSS};
+    int64_t least, rows, columns;
+    weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &least, &rows);
+    weft_expr_range(kernel->exprs, kernel->ranges[across].extent, &least, &columns);
+    /* Short rows are read whole, one after another. */
+    if (columns <= MOST_TILE) grow(&sides.across, &sides, bytes, columns);
+    grow(&sides.along, &sides, bytes, rows < LONGEST_RUN ? rows : LONGEST_RUN);
+    grow(&sides.across, &sides, bytes, MOST_TILE);
+    return sides;
 }
 
 /* Whether both ranges are a tile at least: registers then transpose faster than lanes jump, even within L1. */
 static bool has_tile(const weft_kernel *kernel, uint32_t across)
 {
-    int64_t rows, columns, most, tile = weft_kernel_transposed_tile(kernel, across);
+    int64_t rows, columns, most, tile = weft_kernel_square_tile(kernel, across).along;
     weft_expr_range(kernel->exprs, kernel->ranges[across].extent, &columns, &most);
     weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &rows, &most);
     return rows >= tile && columns >= tile;
@@ -110,7 +141,7 @@ uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_ma
 
 /* The tile that two stages walk, each with variables of its own. */
 typedef struct tile {
-    uint32_t side;
+    weft_tile_sides sides;
     weft_range across, along;  /* of the kernel's own stage */
     weft_range rows, row;      /* of the reading stage: along, across */
     weft_substitution reading; /* from the former to the latter */
@@ -124,7 +155,7 @@ static weft_expr substitute(weft_expr_context *x, const tile *t, weft_expr e)
 /* Whether a load is read in front, of those that come before it as many as there is room for. */
 static bool is_read(const weft_kernel *kernel, const weft_inst *inst, const tile *t, int64_t *room)
 {
-    int64_t bytes = (int64_t)weft_dtype_size(inst->dtype) * t->side * t->side;
+    int64_t bytes = (int64_t)weft_dtype_size(inst->dtype) * t->sides.along * t->sides.across;
     if (!is_transposed(kernel, inst, t->across.variable, t->along.variable) || bytes > *room) return false;
     *room -= bytes;
     return true;
@@ -139,7 +170,7 @@ static weft_range same_range(weft_kernel *kernel, const weft_range *range)
 
 static weft_expr local_index(weft_expr_context *x, const tile *t, weft_expr along, weft_expr across)
 {
-    return weft_expr_add(x, weft_expr_mul(x, across, weft_expr_constant(x, t->side)), along);
+    return weft_expr_add(x, weft_expr_mul(x, across, weft_expr_constant(x, t->sides.along)), along);
 }
 
 static weft_status *copy_predicates(weft_kernel *kernel, const tile *t, weft_inst *inst)
@@ -195,7 +226,8 @@ static weft_status *add_locals(weft_kernel *kernel, const tile *t, uint32_t coun
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
         if (!is_read(kernel, inst, t, &room)) continue;
-        buffers[kernel->buffer_count++] = (weft_kernel_buffer){.dtype = inst->dtype, .local = t->side * t->side};
+        buffers[kernel->buffer_count++] =
+            (weft_kernel_buffer){.dtype = inst->dtype, .local = t->sides.along * t->sides.across};
     }
     kernel->buffers = buffers;
     return NULL;
@@ -244,31 +276,40 @@ static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll)
     range->unroll = unroll;
 }
 
-const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, uint32_t across, uint32_t width)
+/* The sides that the move says, or those of a square. */
+static weft_tile_sides sides_of(const weft_kernel *kernel, const weft_move *move)
 {
-    uint32_t last = kernel->range_count - 1;
+    return move->sides.along != 0 ? move->sides : weft_kernel_square_tile(kernel, move->range);
+}
+
+const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, const weft_move *move)
+{
+    uint32_t across = move->range, last = kernel->range_count - 1;
     if (kernel->stage_count != 1 || kernel->stages[0].range_count != 0 || kernel->stages[0].accumulator_count != 0)
         return "the kernel is more than one stage, or reduces";
     if (across == last) return "it is the last range";
-    if (width > weft_kernel_transposed_tile(kernel, across)) return "a vector is longer than a tile";
+    weft_tile_sides sides = sides_of(kernel, move);
+    if (move->width > sides.along || move->width > sides.across) return "a vector is longer than a tile";
     if (kernel->ranges[last].bind != WEFT_BIND_SERIAL) return "the lanes of the last outer range are bound";
     for (uint32_t i = 0; i < kernel->range_count; i++)
         if (weft_expr_uses(kernel->exprs, kernel->ranges[i].extent, kernel->ranges[across].variable))
             return "an extent depends on it";
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
-        if (is_transposed(kernel, inst, kernel->ranges[across].variable, kernel->ranges[last].variable)) return NULL;
+        if (!is_transposed(kernel, inst, kernel->ranges[across].variable, kernel->ranges[last].variable)) continue;
+        bool fits = sides.along <= WEFT_LOCAL_BYTES / weft_dtype_size(inst->dtype) / sides.across;
+        return fits ? NULL : "a tile is more than there is room for";
     }
     return "no load walks memory along it and jumps along the last range";
 }
 
-weft_status *weft_kernel_transpose(weft_kernel *kernel, uint32_t across, uint32_t width, uint32_t unroll)
+weft_status *weft_kernel_transpose(weft_kernel *kernel, const weft_move *move)
 {
-    uint32_t count = kernel->range_count, last = count - 1;
-    uint32_t side = weft_kernel_transposed_tile(kernel, across);
-    WEFT_TRY(weft_kernel_split(kernel, across, side));
-    WEFT_TRY(weft_kernel_split(kernel, kernel->range_count == count ? last - 1 : last, side));
-    tile t = {.side = side,
+    uint32_t across = move->range, count = kernel->range_count, last = count - 1;
+    weft_tile_sides sides = sides_of(kernel, move);
+    WEFT_TRY(weft_kernel_split(kernel, across, sides.across));
+    WEFT_TRY(weft_kernel_split(kernel, kernel->range_count == count ? last - 1 : last, sides.along));
+    tile t = {.sides = sides,
               .across = kernel->ranges[kernel->range_count - 2],
               .along = kernel->ranges[kernel->range_count - 1]};
     kernel->range_count -= 2;
@@ -281,7 +322,8 @@ weft_status *weft_kernel_transpose(weft_kernel *kernel, uint32_t across, uint32_
     if (reads == NULL || stores == NULL) return weft_status_out_of_memory();
     WEFT_TRY(add_locals(kernel, &t, loads));
     WEFT_TRY(divert_loads(kernel, &t, first_local, reads, stores));
-    bind_lanes(&t.row, width, 1);
-    bind_lanes(&t.along, width, unroll < side / width ? unroll : side / width);
+    uint32_t most = sides.along / move->width;
+    bind_lanes(&t.row, move->width, 1);
+    bind_lanes(&t.along, move->width, move->unroll < most ? move->unroll : most);
     return add_stage(kernel, &t, loads, reads, stores);
 }
