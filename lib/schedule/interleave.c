@@ -5,14 +5,17 @@
 
 /*
  * What a stack along the last axis reads is behind predicates that change from element to element of short rows: each
- * lane would compute all operands and select one. So the last range becomes stores side by side, one for each element
- * of a row, in each of which all predicates are known; the lanes go along the rows. The code generator interleaves what
- * such stores store in registers.
+ * lane would compute all operands and select one. Where channels that come first in memory become last, each lane would
+ * be loaded by itself. So the last range becomes stores side by side, one for each element of a row, in each of which
+ * all predicates are known and loads walk memory; the lanes go along the rows. The code generator interleaves what such
+ * stores store in registers.
  */
 
 /* Elements of a row, and instructions of all. */
 #define LONGEST_ROW 16
 #define MOST_INSTRUCTIONS 400
+/* Bytes of vectors that are interleaved by shuffles of any lanes of two. */
+#define WIDE_VECTORS 64
 
 typedef struct row {
     weft_kernel *kernel;
@@ -47,7 +50,7 @@ static bool stores_rows(const row *r)
     return true;
 }
 
-/* Kernels of one stage whose points meet nowhere, with predicates that change along a short last range. */
+/* Kernels of one stage whose points meet nowhere, and whose last range is short. */
 static bool find_row(row *r)
 {
     const weft_kernel *kernel = r->kernel;
@@ -55,10 +58,56 @@ static bool find_row(row *r)
     if (kernel->stages[0].range_count != 0 || kernel->stages[0].accumulator_count != 0) return false;
     r->along = kernel->ranges[kernel->range_count - 1];
     if (!weft_expr_is_constant(kernel->exprs, r->along.extent, &r->length)) return false;
-    if (r->length < 2 || r->length > LONGEST_ROW || !stores_rows(r)) return false;
+    return r->length >= 2 && r->length <= LONGEST_ROW && stores_rows(r);
+}
+
+static bool is_one_of(const row *r, weft_expr step, int64_t least, int64_t most)
+{
+    int64_t number;
+    return weft_expr_is_constant(r->kernel->exprs, step, &number) && number >= least && number <= most;
+}
+
+/* Whether lanes along the rows walk what is loaded one by one, or stay where they are, or are of a width whose rows are
+ * transposed in registers; `*out_across`: they do the first, and those along a row would jump. */
+static bool reads_along_rows(const row *r, const weft_inst *load, bool *out_across)
+{
+    weft_kernel *kernel = r->kernel;
+    weft_expr before = kernel->ranges[kernel->range_count - 2].variable, step, along, rest;
+    if (load->arg_count != 0 || !weft_expr_affine(kernel->exprs, load->index, before, &step, &rest)) return false;
+    if (!weft_expr_affine(kernel->exprs, load->index, r->along.variable, &along, &rest)) return false;
+    bool walks = is_one_of(r, step, -1, 1);
+    *out_across = walks && !is_one_of(r, step, 0, 0) && !is_one_of(r, along, -1, 1);
+    return walks || weft_dtype_size(load->dtype) >= 4;
+}
+
+/* Whether what is read does not lie in rows, as channels that were first, and become last. */
+static bool reads_across(const row *r)
+{
+    const weft_kernel *kernel = r->kernel;
+    bool any_across = false;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        bool across = false;
+        if (weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_COMPLEX) return false;
+        if (inst->op == WEFT_SCALAR_load && !reads_along_rows(r, inst, &across)) return false;
+        any_across |= across;
+    }
+    return any_across;
+}
+
+static bool has_changing_predicates(const row *r)
+{
+    const weft_kernel *kernel = r->kernel;
     for (uint32_t i = 0; i < kernel->inst_count; i++)
         if (any_uses(r, kernel->insts[i].predicate_count, kernel->insts[i].predicates)) return true;
     return false;
+}
+
+bool weft_kernel_wants_interleaving(weft_kernel *kernel, const weft_machine *machine)
+{
+    row r = {.kernel = kernel};
+    if (!find_row(&r)) return false;
+    return has_changing_predicates(&r) || (machine->vector_bytes >= WIDE_VECTORS && reads_across(&r));
 }
 
 static weft_expr at_element(row *r, weft_expr e, int64_t element)
@@ -158,7 +207,7 @@ weft_status *weft_kernel_interleave(weft_kernel *kernel, bool *out_done)
     row r = {.kernel = kernel, .fits = true};
     weft_kernel *trial;
     *out_done = false;
-    if (!find_row(&r)) return NULL;
+    if (!find_row(&r) || !(has_changing_predicates(&r) || reads_across(&r))) return NULL;
     WEFT_TRY(weft_kernel_clone(kernel, &trial));
     r.kernel = trial;
     find_row(&r);

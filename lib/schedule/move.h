@@ -21,8 +21,8 @@
  *    say by what.
  *  - `seams 8192`: the last outer range, cut into tiles of 8192 elements and where predicates change, is in stages in
  *    which these are known; outer ranges that only predicates keep apart are fused before.
- *  - `interleave`: the last outer range, a row of a few elements along which predicates change, becomes stores side by
- *    side, in which they are known.
+ *  - `interleave`: the last outer range, a row of a few elements along which predicates change or loads jump, becomes
+ *    stores side by side, in which predicates are known and loads walk along the rows.
  *  - `periods 8 8192`: the last outer range, cut into tiles and periods of addresses, for vectors of 8 lanes, is in
  *    stages.
  *  - `flatten`: the points of all inner ranges, which are known to be few, become instructions of one stage, with the

@@ -510,8 +510,8 @@ static weft_status *interleave(const chooser *c, uint32_t width, bool *out_done)
     *out_done = false;
     if (kernel->range_count < 2) return NULL;
     weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 2].extent, &least, &most);
-    if (most < width) return NULL;
-    explain(c, "predicates change along short rows");
+    if (most < width || !weft_kernel_wants_interleaving(kernel, c->machine)) return NULL;
+    explain(c, "predicates, or what is read, change along short rows");
     WEFT_TRY(weft_kernel_interleave(kernel, out_done));
     WEFT_TRY(record(c, *out_done, (weft_move){.kind = WEFT_MOVE_INTERLEAVE}));
     return *out_done ? fuse_ranges(c) : NULL;

@@ -14,10 +14,12 @@ weft_status *weft_kernel_cut_at_seams(weft_kernel *kernel, const weft_machine *m
                                       bool *out_cut) WEFT_MUST_USE;
 
 /*
- * Stacks (interleave.c). The last range, a row of a few elements, becomes stores side by side, in each of which all
- * predicates are known; not done (false) where no predicate changes along it, and for kernels of other forms than one
- * stage without inner ranges.
+ * Stacks, channels last (interleave.c). The last range, a row of a few elements, becomes stores side by side, in each
+ * of which all predicates are known; not done (false) where these depend on more than the element, and for kernels of
+ * other forms than one stage without inner ranges. Wanted where predicates change along the row, or with the widest
+ * vectors, where what is read does not lie in such rows.
  */
+bool weft_kernel_wants_interleaving(weft_kernel *kernel, const weft_machine *machine);
 weft_status *weft_kernel_interleave(weft_kernel *kernel, bool *out_done) WEFT_MUST_USE;
 
 /*
