@@ -71,17 +71,18 @@ static bool continues(const weft_gemm_axes *axes, int64_t stride)
 /*
  * Whether an axis of the batch along which one operand does not move is better one more axis of rows or columns, `own`
  * of which there are. Otherwise each of many products goes through all of the other operand, which costs the more the
- * fewer rows it serves; but these are packed then, and tiles of C have seams, which costs the more the fewer terms
- * there are. An axis that does not fill a vector is joined whatever the other side is: 32 groups of 4 x 3136 x 36
- * take 1.2 ms instead of 5.1. What the other side joins may make it long enough: cbagh,fegdh->fadbec of 6, 25, 5, 15,
- * 33, 25, 19, 5 takes half the time. Measured on Sapphire Rapids, groups on Zen 3.
+ * fewer rows it serves, and leaves lanes empty; but these are packed then, and tiles of C have seams, which costs the
+ * more the fewer terms there are. An axis that does not fill a vector is joined whatever the other side is: 32 groups of
+ * 4 x 3136 x 36 take 1.2 ms instead of 5.1. What the other side joins may make it long enough: cbagh,fegdh->fadbec of 6,
+ * 25, 5, 15, 33, 25, 19, 5 takes half the time. ae,cbde->badc of 56, 31, 20, 17, 44, whose 20 columns would be the
+ * product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3.
  */
 static bool is_worth_joining(int64_t own, struct lines other, int64_t terms)
 {
-    enum { SMALL = 16 * 16 * 16, FEW = 128, SHORT = 16, VECTOR = 16, SOME_TERMS = 24, MANY_TERMS = 64 };
+    enum { SMALL = 16 * 16 * 16, FEW = 128, SHORT = 16, VECTOR = 16, FEW_TERMS = 16, SOME_TERMS = 24 };
     if ((double)own * (double)other.each * (double)terms < SMALL) return true;
-    if (own < VECTOR) return terms >= SOME_TERMS;
-    return terms >= MANY_TERMS && own < FEW && other.most >= SHORT;
+    if (own < VECTOR) return terms >= FEW_TERMS;
+    return terms >= (own < 2 * VECTOR ? FEW_TERMS : SOME_TERMS) && own < FEW && other.most >= SHORT;
 }
 
 /* In the order of C, whose elements are adjacent then as long as rows or columns are. */
