@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resizing, one axis after the other: which elements each output takes does not depend on the other axes. */
 #include <weft/conv.h>
+#include <weft/shape.h>
 #include "lib/composite/composite.h"
 #include "runtime/base/float_mode.h"
 
@@ -42,9 +43,25 @@ static weft_tensor keep_inside(weft_tensor place, const target *t)
     return weft_max(weft_min(place, last), weft_scalar_like(place, 0));
 }
 
+/*
+ * How many outputs take each element where it is the same number for all, in order; 0: that is not known. Of k outputs
+ * an element, coordinate i / k is rounded down, and (i + 1/2) / k is never whole, which would be a half.
+ */
+static int64_t repetitions(const target *t)
+{
+    int64_t least, most, count;
+    weft_extent_range(t->from, &least, &most);
+    if (t->options->coordinates == WEFT_RESIZE_ALIGN_CORNERS || least < 1) return 0;
+    if (!weft_extent_is_static(weft_extent_div(t->to, t->from), &count) || count < 1) return 0;
+    bool is_whole = weft_extent_equal(t->to, weft_extent_times(t->from, count));
+    return is_whole && (t->scale == NULL || *t->scale == (double)count) ? count : 0;
+}
+
 /* Coordinates are above -1/2, so that casting rounds down. */
 static weft_tensor nearest(weft_tensor x, size_t axis, const target *t)
 {
+    int64_t count = weft_tensor_rank(x) < WEFT_MAX_RANK ? repetitions(t) : 0;
+    if (count > 0) return weft_repeat(x, (int64_t)axis, weft_extent_of(count));
     weft_tensor at = coordinates(x.graph, t), half = real(x.graph, 0.5);
     bool down = t->options->coordinates == WEFT_RESIZE_ASYMMETRIC;
     weft_tensor place = weft_cast(down ? at : weft_add(at, half), WEFT_I64);
