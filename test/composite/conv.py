@@ -156,9 +156,9 @@ def window_add(draw):
 
 # ---- pooling ----
 
-def drawn_pool(draw, dtype):
+def drawn_pool(draw, dtype, largest=3):
     count = draw.randint(1, 3)
-    windows = Windows(draw, count)
+    windows = Windows(draw, count, largest)
     windows.low, windows.high = ([min(pad, size // 2) for pad, size in zip(pads, windows.size)]
                                  for pads in (windows.low, windows.high))
     extents = [least + draw.randint(0, 7) for least in windows.least()]
@@ -181,7 +181,7 @@ def pool_options(windows, ceil, include=False):
 @case
 def max_pool(draw):
     dtype = draw.choice([numpy.float32, numpy.float64, numpy.int32])
-    x, windows, ceil, beyond, axes = drawn_pool(draw, dtype)
+    x, windows, ceil, beyond, axes = drawn_pool(draw, dtype, largest=5)
     least = numpy.iinfo(dtype).min if dtype == numpy.int32 else -numpy.inf
     return draw.trial(lambda t, a: [t.max_pool(a, pool_options(windows, ceil))],
                       windows.view(x, least, beyond).max(axes), ulp=0)
