@@ -291,7 +291,7 @@ static weft_status *jam(const chooser *c, weft_jam rows)
         weft_kernel_rereads_far(kernel, c->machine, rows.range, rows.range + 1)) {
         WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_REORDER, .range = rows.range + 1, .to = rows.range}));
     }
-    uint32_t first = weft_kernel_find_block(kernel);
+    uint32_t first = weft_kernel_find_block(kernel, c->machine);
     WEFT_TRY(split_last(c, WEFT_JAM_BLOCK));
     if (kernel->range_count == last + 1 || first == last) return NULL;
     return move(c, (weft_move){.kind = WEFT_MOVE_REORDER, .range = last, .to = first});

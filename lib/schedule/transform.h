@@ -62,7 +62,7 @@ weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t range, uint32_t rows)
 /* Lanes that all rows are computed for before the next ones are: what they read meanwhile stays in the cache. Blocks of
  * the last range then go in front of the range that is returned, all ranges from there on read a block again. */
 #define WEFT_JAM_BLOCK 256
-uint32_t weft_kernel_find_block(const weft_kernel *kernel);
+uint32_t weft_kernel_find_block(const weft_kernel *kernel, const weft_machine *machine);
 /* Whether the rows of a range that was jammed read more than L2 holds again and again, through range `inner` after it,
  * of which they share each point and which the other operand does not move along, and would find what a point needs in
  * L2 if that range went in front. */

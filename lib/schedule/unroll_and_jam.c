@@ -155,6 +155,7 @@ weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t number, uint32_t rows
 /* How the loads of reductions depend on a range. */
 typedef struct sharing {
     uint32_t shared; /* a load that does not depend on it is worth one, along the lanes two */
+    uint32_t again;  /* those along the lanes */
     uint32_t own;    /* loads that do depend on it */
     uint32_t dense;  /* of these, those that walk memory along it */
 } sharing;
@@ -164,7 +165,9 @@ static void add_load(const weft_kernel *kernel, weft_expr index, weft_expr varia
     weft_expr_context *x = kernel->exprs;
     weft_expr step, rest;
     if (!weft_expr_uses(x, index, variable)) {
-        s->shared += weft_expr_uses(x, index, lanes) ? 2 : 1;
+        bool along = weft_expr_uses(x, index, lanes);
+        s->shared += along ? 2 : 1;
+        s->again += along;
         return;
     }
     s->own++;
@@ -183,7 +186,7 @@ static sharing find_sharing(const weft_kernel *kernel, weft_expr variable, weft_
             else add_load(kernel, inst->index, variable, lanes, &found);
         }
     }
-    if (found.own == 0) found.shared = 0;
+    if (found.own == 0) found.shared = found.again = 0;
     return found;
 }
 
@@ -246,11 +249,20 @@ static uint32_t choose_rows(const weft_kernel *kernel, uint32_t number, uint32_t
     return best;
 }
 
-uint32_t weft_kernel_find_block(const weft_kernel *kernel)
+/* Whether all points of the range read the same elements along the lanes. Factors that do not lie along them count only
+ * with shorter vectors: 8 products of 16 x 32 by 32 x 12544 take 0.76 of the time where blocks of one come one after
+ * another, not one of each product in turn (Sapphire Rapids). */
+static bool reads_again(const weft_kernel *kernel, const weft_machine *machine, uint32_t range, weft_expr lanes)
+{
+    sharing found = find_sharing(kernel, kernel->ranges[range].variable, lanes);
+    return machine->vector_bytes >= 64 ? found.again > 0 : found.shared > 1;
+}
+
+uint32_t weft_kernel_find_block(const weft_kernel *kernel, const weft_machine *machine)
 {
     uint32_t first = kernel->range_count - 1;
     weft_expr lanes = kernel->ranges[first].variable;
-    while (first > 0 && find_sharing(kernel, kernel->ranges[first - 1].variable, lanes).shared > 1) first--;
+    while (first > 0 && reads_again(kernel, machine, first - 1, lanes)) first--;
     return first;
 }
 
