@@ -220,33 +220,44 @@ static void store_segments(weft_emitter *e, const weft_stage *stage, const rows 
 
 /* ---- whole rows, which follow each other ---- */
 
-/* Takes the lanes of `count` vectors in turn: the first of each, then the second of each. `vectors` become these. */
+/* The least number above one that divides `count`. */
+static uint32_t least_factor(uint32_t count)
+{
+    uint32_t factor = 2;
+    while (count % factor != 0) factor++;
+    return factor;
+}
+
+/* Vector m of what takes the lanes of `sources` vectors in turn, of which `from` has those that it needs. */
+static LLVMValueRef take_in_turn(weft_emitter *e, uint32_t sources, uint32_t m, const LLVMValueRef *from)
+{
+    LLVMValueRef made = LLVMGetPoison(LLVMTypeOf(from[0])), numbers[WEFT_MAX_WIDTH];
+    uint32_t width = e->lane.width, first = m % sources * width;
+    for (uint32_t s = 0; s < sources; s++) {
+        bool is_used = false;
+        for (uint32_t lane = 0; lane < width; lane++) {
+            bool here = (first + lane) % sources == s;
+            numbers[lane] = LLVMConstInt(e->i32, here ? width + (first + lane) / sources : lane, false);
+            is_used |= here;
+        }
+        if (is_used) made = LLVMBuildShuffleVector(e->builder, made, from[s], LLVMConstVector(numbers, width), "");
+    }
+    return made;
+}
+
+/* Takes the lanes of `count` vectors in turn: the first of each, then the second of each. `vectors` become these. Every
+ * second, third, ... vector is interleaved first, and then these groups: 9 vectors take 36 shuffles, not 72. */
 static void interleave(weft_emitter *e, uint32_t count, LLVMValueRef *vectors)
 {
-    uint32_t width = e->lane.width;
-    LLVMValueRef made[MOST_GROUP], half[2][MOST_GROUP], numbers[WEFT_MAX_WIDTH];
-    uint32_t sources = count % 2 == 0 ? 2 : count;
-    for (uint32_t i = 0; i < count; i++) half[i % 2][i / 2] = vectors[i];
-    if (sources == 2 && count > 2) {
-        interleave(e, count / 2, half[0]);
-        interleave(e, count / 2, half[1]);
-    }
+    LLVMValueRef groups[MOST_GROUP], from[MOST_GROUP];
+    uint32_t sources = count % 2 == 0 || weft_emitter_has(e, WEFT_ISA_V4) ? least_factor(count) : count;
+    uint32_t length = count / sources;
+    for (uint32_t i = 0; i < count; i++) groups[i % sources * length + i / sources] = vectors[i];
+    for (uint32_t s = 0; s < sources && length > 1; s++) interleave(e, length, &groups[s * length]);
     for (uint32_t m = 0; m < count; m++) {
-        made[m] = LLVMGetPoison(LLVMTypeOf(vectors[0]));
-        for (uint32_t s = 0; s < sources; s++) {
-            uint32_t first = m % sources * width;
-            bool is_used = false;
-            for (uint32_t lane = 0; lane < width; lane++) {
-                bool here = (first + lane) % sources == s;
-                numbers[lane] = LLVMConstInt(e->i32, here ? width + (first + lane) / sources : lane, false);
-                is_used |= here;
-            }
-            LLVMValueRef from = sources == 2 ? half[s][m / 2] : vectors[s];
-            if (is_used)
-                made[m] = LLVMBuildShuffleVector(e->builder, made[m], from, LLVMConstVector(numbers, width), "");
-        }
+        for (uint32_t s = 0; s < sources; s++) from[s] = groups[s * length + m / sources];
+        vectors[m] = take_in_turn(e, sources, m, from);
     }
-    for (uint32_t m = 0; m < count; m++) vectors[m] = made[m];
 }
 
 /* A vector that begins with element `begin` of all rows. */

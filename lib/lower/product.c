@@ -276,6 +276,18 @@ static bool has_other_lanes(weft_space *space, uint32_t dot)
     return axis < a.rank - node->attrs[2].ints.count && least >= LEAST_OWN_AXIS;
 }
 
+/* Whether `operand` has few rows and they few terms, and the other one many that vectors do not lie along: loops then
+ * have lanes across those (lib/schedule/short_rows.c). Measured on Sapphire Rapids. */
+static bool has_short_rows(weft_space *space, const weft_node *dot, size_t operand, int64_t terms)
+{
+    enum { MOST_ROWS = 8, MOST_MULTIPLICATIONS = 256 };
+    weft_dtype dtype = dot->types[0].dtype;
+    int64_t rows = count_rows(space, dot, operand), lanes = WIDEST_VECTOR / accumulator_size(dot);
+    bool fits = rows <= MOST_ROWS && terms <= FEW_TERMS_ALONG && rows * terms <= MOST_MULTIPLICATIONS;
+    return (dtype == WEFT_F32 || dtype == WEFT_F64) && space->vector_bytes >= WIDEST_VECTOR && fits &&
+           count_rows(space, dot, 1 - operand) >= 2 * lanes && (operand == 0 ? !lies_along(space, dot) : rows < lanes);
+}
+
 bool weft_product_copies_b(weft_space *space, uint32_t dot)
 {
     const weft_node *node = weft_graph_node(space->graph, dot);
@@ -283,7 +295,7 @@ bool weft_product_copies_b(weft_space *space, uint32_t dot)
     int64_t elements = weft_count_bound(space, weft_value_type(space->graph, node->inputs[1])->shape);
     bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, node->inputs[1].node)->op) == WEFT_OP_permute;
     if (is_permuted && !lies_along(space, node) && has_window_rows(space, node)) return true;
-    if (!is_permuted || !size.is_large || !size.along) return false;
+    if (!is_permuted || !size.is_large || !size.along || has_short_rows(space, node, 1, size.terms)) return false;
     if (elements <= size.results / LITTLE_BESIDE) return true;
     if (elements > size.results / WIDEST_VECTOR * space->vector_bytes) return false;
     int64_t least_terms = size.batch > 1 ? LEAST_COPY_TERMS_OF_BATCH : LEAST_COPY_TERMS;
@@ -386,6 +398,7 @@ static bool is_small(weft_space *space, uint32_t index, bool in_doubt)
     const weft_node *dot = weft_graph_node(space->graph, index);
     weft_product_size size = weft_product_size_of(space, dot);
     if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return true;
+    if (has_short_rows(space, dot, 0, size.terms) || has_short_rows(space, dot, 1, size.terms)) return true;
     int64_t multiplications = weft_multiply_bound(size.free, size.terms);
     bool along = lies_along(space, dot), transposes = !along && transposes_b(space, dot, multiplications);
     if (multiplications <= (transposes ? MOST_ALONG_TERMS : MOST_IN_LOOPS)) return true;

@@ -317,6 +317,14 @@ static bool stage_is_in_rows(const weft_kernel *kernel, const weft_stage *stage,
     return true;
 }
 
+bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row)
+{
+    bool in_rows = true;
+    for (uint32_t s = 0; s < kernel->stage_count && in_rows; s++)
+        in_rows = stage_is_in_rows(kernel, &kernel->stages[s], row);
+    return in_rows;
+}
+
 /* Longer rows fill vectors, and are more code than they are worth. */
 bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uint32_t *out_row)
 {
@@ -330,10 +338,9 @@ bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uin
     if (most < 2 * (int64_t)width) return false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         uint32_t points = count_points(kernel, &kernel->stages[s]);
-        if (!stage_is_in_rows(kernel, &kernel->stages[s], rows->variable)) return false;
         if (points > *out_row) *out_row = points;
     }
-    return *out_row <= LONGEST_WANTED;
+    return *out_row <= LONGEST_WANTED && weft_kernel_is_in_rows(kernel, rows->variable);
 }
 
 /* ---- scans of long rows ---- */

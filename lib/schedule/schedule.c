@@ -2,6 +2,7 @@
 #include "lib/schedule/ranges.h"
 #include "lib/schedule/transform.h"
 #include "lib/schedule/schedule.h"
+#include "lib/schedule/unroll.h"
 
 /*
  * Choosing moves, in three steps: adjacent ranges that every address walks as one become one; one range is chosen for
@@ -16,13 +17,7 @@
 #define TILE_ROUND 64
 /* The same for rows that a scatter runs through many times: the rest of the row goes to other threads. */
 #define ROW_TILE 256
-/* Instructions, without constants, up to which vectors are emitted eight, four or two times per round: more would
- * spill, one alone would wait for itself. Of 20 functions on Zen 3 two vectors of cbrt take 0.82 of the time of one,
- * those of sin in f64 0.87; four of exp take 0.91 of two, but those of sin 1.10. */
-#define SMALL_BODY 6u
-#define MEDIUM_BODY 24u
-#define LARGE_BODY 110u
-/* The same for rows that are computed side by side. */
+/* Vectors of a round of rows that are computed side by side, at most. */
 #define MOST_JAMMED_VECTORS 2u
 
 /* The kernel as the moves so far have made it, and what decides the next ones. */
@@ -113,76 +108,6 @@ static bool scans_along_memory(const weft_kernel *kernel)
     return false;
 }
 
-static bool is_masked(const weft_kernel *kernel, const weft_inst *load, weft_expr lanes)
-{
-    for (uint32_t i = 0; i < load->predicate_count; i++)
-        if (weft_expr_uses(kernel->exprs, load->predicates[i], lanes)) return true;
-    return false;
-}
-
-/* Instructions of a stage whose lanes run along variable `lanes`, without constants. A mask for elements of one or two
- * bytes is tested. */
-static uint32_t body_of(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes)
-{
-    enum { TESTED_MASK = 8 };
-    uint32_t body = 0;
-    for (uint32_t i = 0; i < stage->inst_count; i++) {
-        const weft_inst *inst = &kernel->insts[stage->inst_first + i];
-        body += inst->op != WEFT_SCALAR_const;
-        bool is_narrow = inst->op == WEFT_SCALAR_load && weft_dtype_size(inst->dtype) < 4;
-        if (is_narrow && is_masked(kernel, inst, lanes)) body += TESTED_MASK;
-    }
-    return body;
-}
-
-/* Whether an access is not contiguous from lane to lane, so that it is made one lane at a time. */
-static bool jumps(const weft_kernel *kernel, weft_expr index, bool is_indirect, weft_expr lanes)
-{
-    weft_expr_context *x = kernel->exprs;
-    weft_expr step, rest;
-    if (is_indirect) return true;
-    if (!weft_expr_uses(x, index, lanes)) return false;
-    if (!weft_expr_affine(x, index, lanes, &step, &rest)) return true;
-    return step != weft_expr_constant(x, 1) && step != weft_expr_constant(x, -1);
-}
-
-/* The instructions of a stage, where an access that is made lane by lane counts as one for each lane of a vector of f32
- * with AVX-512, and as two where data say where it is. Eight vectors of such accesses are no faster than two, and took
- * most of code generation. */
-static uint32_t emitted_of(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes)
-{
-    enum { LANES = 16 };
-    uint32_t body = body_of(kernel, stage, lanes);
-    for (uint32_t i = 0; i < stage->inst_count; i++) {
-        const weft_inst *inst = &kernel->insts[stage->inst_first + i];
-        if (inst->op == WEFT_SCALAR_load && jumps(kernel, inst->index, inst->arg_count != 0, lanes))
-            body += LANES * (1 + inst->arg_count);
-    }
-    for (uint32_t i = 0; i < stage->store_count; i++)
-        if (jumps(kernel, stage->stores[i].index, stage->stores[i].is_indirect, lanes)) body += LANES;
-    return body;
-}
-
-/* Vectors for each round that the registers hold. */
-static uint32_t unroll_of(uint32_t body)
-{
-    return body <= SMALL_BODY ? 8 : body <= MEDIUM_BODY ? 4 : body <= LARGE_BODY ? 2 : 1;
-}
-
-/* No more than the range can ever fill. */
-static uint32_t limit_unroll(const weft_kernel *kernel, uint32_t unroll, weft_expr extent, uint32_t width)
-{
-    int64_t least, most;
-    weft_expr_range(kernel->exprs, extent, &least, &most);
-    while (unroll > 1 && (int64_t)width * unroll > most) unroll /= 2;
-    return unroll;
-}
-
-static uint32_t unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr extent, uint32_t width)
-{
-    return limit_unroll(kernel, unroll_of(body), extent, width);
-}
-
 static weft_status *bind_lanes(const chooser *c, uint32_t range, uint32_t width, uint32_t unroll)
 {
     return move(c, (weft_move){.kind = WEFT_MOVE_LANES, .range = range, .width = width, .unroll = unroll});
@@ -222,7 +147,8 @@ static weft_status *bind_inner(const chooser *c, uint32_t width)
         if (last->bind == WEFT_BIND_LANE || (last->reduce && last->virtual_lanes == 1)) continue;
         uint32_t fitting = last->reduce && last->virtual_lanes < width ? last->virtual_lanes : width;
         while (last->reduce && last->virtual_lanes / fitting > WEFT_MAX_UNROLL) fitting *= 2;
-        uint32_t unroll = unroll_for(kernel, emitted_of(kernel, stage, last->variable), last->extent, fitting);
+        uint32_t unroll =
+            weft_unroll_for(kernel, weft_unroll_emitted(kernel, stage, last->variable), last->extent, fitting);
         if (last->reduce) unroll = last->virtual_lanes / fitting;
         else unroll = wanted_or(c->wanted->unroll, unroll);
         WEFT_TRY(bind_lanes(c, end - 1, fitting, unroll));
@@ -258,7 +184,7 @@ static weft_status *bind_row(const chooser *c, uint32_t width)
     WEFT_TRY(split_last(c, tile));
     WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_SINK, .range = kernel->range_count - 1}));
     const weft_range *row = &stage->ranges[stage->range_count - 1];
-    uint32_t unroll = unroll_for(kernel, body_of(kernel, stage, row->variable), row->extent, width);
+    uint32_t unroll = weft_unroll_for(kernel, weft_unroll_body(kernel, stage, row->variable), row->extent, width);
     return bind_lanes(c, kernel->range_count + stage->range_count - 1, width, wanted_or(c->wanted->unroll, unroll));
 }
 
@@ -331,6 +257,30 @@ static weft_status *bind_reductions(const chooser *c, uint32_t width, uint32_t u
     return bind_lanes(c, kernel->range_count - 1, width, rows.rows > 1 ? vectors : unroll);
 }
 
+/* Lanes across rows that became single points, in tiles of range `rows` with about as many elements as others. */
+static weft_status *bind_rows(const chooser *c, uint32_t rows, uint32_t elements, uint32_t width, uint32_t unroll)
+{
+    int64_t tile = TILE / elements / TILE_ROUND * TILE_ROUND;
+    if (c->wanted->tile != 0) tile = c->wanted->tile;
+    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_SPLIT, .range = rows, .factor = tile}));
+    return bind_lanes(c, c->kernel->range_count - 1, width, unroll);
+}
+
+/* Short rows of results, each of which becomes one point; two vectors of them where the registers hold all elements. */
+static weft_status *bind_short_rows(const chooser *c, weft_short_rows rows, uint32_t width)
+{
+    const weft_kernel *kernel = c->kernel;
+    explain(c, "results come in short rows: lanes go across them");
+    for (uint32_t i = rows.first; i < rows.first + rows.count; i++) {
+        weft_move jam = {.kind = WEFT_MOVE_JAM, .range = i};
+        if (weft_expr_is_constant(kernel->exprs, kernel->ranges[i].extent, &jam.factor)) WEFT_TRY(move(c, jam));
+    }
+    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_FLATTEN}));
+    uint32_t unroll = 2 * rows.elements < c->machine->registers ? 2 : 1;
+    unroll = weft_unroll_limit(kernel, unroll, kernel->ranges[rows.rows].extent, width);
+    return bind_rows(c, rows.rows, rows.elements, width, unroll);
+}
+
 /* Rows that are scanned along memory: lanes across them, or a few rows side by side, so that none waits for itself. */
 static weft_status *bind_scans(const chooser *c, uint32_t width)
 {
@@ -349,9 +299,9 @@ static weft_status *bind_scans(const chooser *c, uint32_t width)
 static uint32_t reduction_unroll(const chooser *c, uint32_t body, weft_expr extent, uint32_t width)
 {
     int64_t least, most;
-    if (c->machine->vector_bytes < 64) return unroll_for(c->kernel, body, extent, width);
+    if (c->machine->vector_bytes < 64) return weft_unroll_for(c->kernel, body, extent, width);
     weft_expr_range(c->kernel->exprs, extent, &least, &most);
-    uint32_t unroll = unroll_of(body);
+    uint32_t unroll = weft_unroll_of(body);
     while (unroll > 1 && (int64_t)width * unroll / 2 >= most) unroll /= 2;
     return unroll;
 }
@@ -378,7 +328,7 @@ static int64_t tile_of(const weft_kernel *kernel)
 
 /* What stages do along the last outer range. */
 typedef struct outer_body {
-    uint32_t body, emitted; /* body_of and emitted_of the largest stage */
+    uint32_t body, emitted; /* weft_unroll_body and weft_unroll_emitted the largest stage */
     bool loops;             /* one has ranges or accumulators */
 } outer_body;
 
@@ -388,8 +338,8 @@ static outer_body find_body(const weft_kernel *kernel)
     weft_expr last = kernel->ranges[kernel->range_count - 1].variable;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
-        found.body = larger(found.body, body_of(kernel, stage, last));
-        found.emitted = larger(found.emitted, emitted_of(kernel, stage, last));
+        found.body = larger(found.body, weft_unroll_body(kernel, stage, last));
+        found.emitted = larger(found.emitted, weft_unroll_emitted(kernel, stage, last));
         found.loops |= stage->range_count > 0 || stage->accumulator_count > 0;
     }
     return found;
@@ -404,7 +354,7 @@ static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body
     bool tiles = form == WEFT_FORM_TILED || (form == WEFT_FORM_ANY && !transposes_evenly(kernel, across));
     bool transposes = across < last && (form == WEFT_FORM_ANY || form == WEFT_FORM_TRANSPOSED);
     const weft_tile_plan *tile = NULL;
-    uint32_t unroll = unroll_of(body->body);
+    uint32_t unroll = weft_unroll_of(body->body);
     if (tiles) WEFT_TRY(weft_kernel_find_tile(kernel, c->machine, width, unroll, form == WEFT_FORM_TILED, &tile));
     *out_done = tile != NULL || transposes;
     if (*out_done)
@@ -413,45 +363,12 @@ static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body
     if (tile != NULL)
         return move(c, (weft_move){.kind = WEFT_MOVE_TILE, .width = width, .unroll = unroll, .tile = tile});
     if (!transposes) return NULL;
-    unroll = unroll_for(kernel, body->body, kernel->ranges[last].extent, width);
+    unroll = weft_unroll_for(kernel, body->body, kernel->ranges[last].extent, width);
     bool is_long = c->machine->vector_bytes >= 64;
     weft_tile_sides sides = is_long ? weft_kernel_long_tile(kernel, across) : weft_kernel_square_tile(kernel, across);
     if (width > sides.across) width = sides.across;
     return move(
         c, (weft_move){.kind = WEFT_MOVE_TRANSPOSE, .range = across, .width = width, .unroll = unroll, .sides = sides});
-}
-
-/* The most instructions of a stage, without constants, that need each other one after another. */
-static weft_status *find_chain(weft_kernel *kernel, const weft_stage *stage, uint32_t *out_chain)
-{
-    uint32_t *lengths = weft_arena_allocate(&kernel->arena, (stage->inst_count + 1) * sizeof *lengths), most = 0;
-    if (lengths == NULL) return weft_status_out_of_memory();
-    for (uint32_t i = 0; i < stage->inst_count; i++) {
-        const weft_inst *inst = &kernel->insts[stage->inst_first + i];
-        lengths[i] = 0;
-        for (uint32_t j = 0; j < inst->arg_count; j++)
-            lengths[i] = larger(lengths[i], lengths[inst->args[j] - stage->inst_first]);
-        lengths[i] += inst->op != WEFT_SCALAR_const;
-        most = larger(most, lengths[i]);
-    }
-    *out_chain = most;
-    return NULL;
-}
-
-/* Vectors for each round of a kernel that does not fit in the registers anyway: more than one where most instructions
- * wait for others, so that these of several vectors overlap. Random normal numbers, 197 instructions, of which 99 in a
- * row, take 0.47 of the time with four vectors, pow in f64 (57 of 125) 0.68; exp of c64 (48 of 171) takes 0.83 with
- * two; lgamma (43 of 214) 1.04 and digamma (37 of 204) 1.16 (Zen 3). */
-static weft_status *find_unroll(weft_kernel *kernel, const outer_body *body, weft_expr extent, uint32_t width,
-                                uint32_t *out_unroll)
-{
-    *out_unroll = unroll_for(kernel, body->emitted, extent, width);
-    if (body->emitted <= LARGE_BODY || kernel->stage_count > 1) return NULL;
-    uint32_t chain = 0;
-    WEFT_TRY(find_chain(kernel, &kernel->stages[0], &chain));
-    uint32_t unroll = 5 * chain > 2 * body->emitted ? 4 : 4 * chain > body->emitted ? 2 : 1;
-    *out_unroll = limit_unroll(kernel, unroll, extent, width);
-    return NULL;
 }
 
 /* Binds the lanes to the last outer range, cut into tiles so that these can run on threads. */
@@ -463,13 +380,17 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
     if (kernel->stage_count == 1 && is_ordered(&kernel->stages[0]) && kernel->stages[0].range_count > 0)
         return bind_row(c, width);
     outer_body body = find_body(kernel);
+    weft_short_rows rows = {0};
+    if (body.loops && c->machine->vector_bytes >= 64 && c->wanted->form == WEFT_FORM_ANY)
+        rows = weft_kernel_find_short_rows(kernel, width);
+    if (rows.count != 0) return bind_short_rows(c, rows, width);
     if (body.loops)
         return bind_reductions(c, width, wanted_or(c->wanted->unroll, reduction_unroll(c, body.body, extent, width)));
     WEFT_TRY(bind_tile(c, width, &body, &done));
     if (done) return NULL;
     explain(c, "accesses walk along the last range, or their lines stay in the cache");
     uint32_t unroll;
-    WEFT_TRY(find_unroll(kernel, &body, extent, width, &unroll));
+    WEFT_TRY(weft_unroll_choose(kernel, body.emitted, extent, width, &unroll));
     unroll = wanted_or(c->wanted->unroll, unroll);
     WEFT_TRY(split_last(c, c->wanted->tile != 0 ? c->wanted->tile : tile));
     return bind_lanes(c, kernel->range_count - 1, width, unroll);
@@ -478,11 +399,9 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
 /* Short rows, across which the lanes go. */
 static weft_status *bind_flat(const chooser *c, uint32_t width, uint32_t row)
 {
-    int64_t tile = TILE / row / TILE_ROUND * TILE_ROUND;
     explain(c, "rows are short: lanes go across them");
     WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_FLATTEN}));
-    WEFT_TRY(split_last(c, c->wanted->tile != 0 ? c->wanted->tile : tile));
-    return bind_lanes(c, c->kernel->range_count - 1, width, 1);
+    return bind_rows(c, c->kernel->range_count - 1, row, width, 1);
 }
 
 /* Records a move that was made. */
@@ -524,8 +443,8 @@ static weft_status *bind_interleaved(const chooser *c, uint32_t width)
     const weft_stage *stage = &kernel->stages[0];
     const weft_range *rows = &kernel->ranges[kernel->range_count - 1];
     int64_t tile = TILE / TILE_ROUND / stage->store_count * TILE_ROUND;
-    uint32_t unroll = body_of(kernel, stage, rows->variable) + stage->store_count <= MEDIUM_BODY ? 2 : 1;
-    unroll = limit_unroll(kernel, unroll, rows->extent, width);
+    uint32_t unroll = weft_unroll_of(weft_unroll_body(kernel, stage, rows->variable) + stage->store_count) >= 4 ? 2 : 1;
+    unroll = weft_unroll_limit(kernel, unroll, rows->extent, width);
     WEFT_TRY(split_last(c, tile < TILE_ROUND ? TILE_ROUND : tile));
     return bind_lanes(c, kernel->range_count - 1, width, unroll);
 }

@@ -77,6 +77,18 @@ bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uin
 /* Why it may not be done; NULL: it may. */
 const char *weft_kernel_flatten_refusal(const weft_kernel *kernel);
 weft_status *weft_kernel_flatten(weft_kernel *kernel) WEFT_MUST_USE;
+/* Whether all accesses go along a range in known steps, of elements that vectors are transposed by, without masks. */
+bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row);
+
+/*
+ * Products with short rows of results (short_rows.c): rows are jammed and flattened, for lanes across them.
+ */
+typedef struct weft_short_rows {
+    uint32_t rows;         /* the outer range for the lanes */
+    uint32_t first, count; /* outer ranges that are a row, before or after that one; 0: none are, or it does not pay */
+    uint32_t elements;     /* that are read and stored for a row */
+} weft_short_rows;
+weft_short_rows weft_kernel_find_short_rows(const weft_kernel *kernel, uint32_t width);
 
 /*
  * Scans of long rows along memory (flatten.c): lanes go across the rows of a tile, a few columns at a time.

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_SCHEDULE_UNROLL_H
+#define WEFT_LIB_SCHEDULE_UNROLL_H
+/* How many vectors a round of lanes has. */
+#include "lib/loop/loop.h"
+
+/* Instructions of a stage whose lanes run along variable `lanes`, without constants. A mask for elements of one or two
+ * bytes is tested. */
+uint32_t weft_unroll_body(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes);
+/* The same, where an access that is made lane by lane counts as one for each lane of a vector of f32 with AVX-512, and
+ * as two where data say where it is. */
+uint32_t weft_unroll_emitted(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes);
+/* Vectors for each round that the registers hold. */
+uint32_t weft_unroll_of(uint32_t body);
+/* No more than the range can ever fill. */
+uint32_t weft_unroll_limit(const weft_kernel *kernel, uint32_t unroll, weft_expr extent, uint32_t width);
+/* Both. */
+uint32_t weft_unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr extent, uint32_t width);
+/* Of a kernel whose largest stage emits so many instructions: more vectors than the registers hold where most wait for
+ * others. */
+weft_status *weft_unroll_choose(weft_kernel *kernel, uint32_t emitted, weft_expr extent, uint32_t width,
+                                uint32_t *out_unroll) WEFT_MUST_USE;
+#endif
