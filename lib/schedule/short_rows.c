@@ -9,9 +9,12 @@
 
 /* Results of a row, each an accumulator in a register; what they add up in all, each of which is an instruction. */
 enum { MOST_RESULTS = 16, MOST_TERMS = 256 };
-/* Elements of a row, in lanes of a vector, beyond which transposing them costs more than idle lanes: 4 x 4 by 4 x 4
- * takes 0.75 of the time in f32, but 1.2 in f64 (Sapphire Rapids). */
-enum { MOST_MOVED = 4 };
+/* Elements of a row, beyond two vectors, from which on transposing them costs more than idle lanes: 4 x 4 by 4 x 4
+ * takes 0.8 of the time in f32, but 1.2 in f64, sums of 7 rows of 8 f32 1.15 (Sapphire Rapids). */
+enum { MOST_BEYOND = 16 };
+
+/* Lanes that are no farther apart are picked from vectors, also in a loop over terms. */
+enum { NEAR = 4 };
 
 /* Whether outer range `number` may be a part of a row, of which there are `*results` so far. */
 static bool add_to_row(const weft_kernel *kernel, uint32_t number, uint32_t *results)
@@ -56,35 +59,75 @@ static uint32_t count_elements(const weft_kernel *kernel, const weft_stage *stag
     return count;
 }
 
-static uint32_t count_all(const weft_kernel *kernel, const weft_short_rows *row)
+/* How far the access goes from row to row: a number, as all do. */
+static int64_t distance_of(const weft_kernel *kernel, weft_expr rows, weft_expr index)
 {
-    uint32_t count = 0;
+    weft_expr step, rest;
+    int64_t distance = 0;
+    if (weft_expr_affine(kernel->exprs, index, rows, &step, &rest))
+        weft_expr_is_constant(kernel->exprs, step, &distance);
+    return distance < 0 ? -distance : distance;
+}
+
+static bool is_adjacent_along(const weft_kernel *kernel, const weft_range *range, weft_expr index)
+{
+    weft_expr step, rest;
+    return weft_expr_affine(kernel->exprs, index, range->variable, &step, &rest) &&
+           step == weft_expr_constant(kernel->exprs, 1);
+}
+
+/* Whether the elements that a row has of an access lie one after another, or those of rows are near each other. */
+static bool is_in_runs(const weft_kernel *kernel, const weft_stage *stage, const weft_short_rows *row, weft_expr index)
+{
+    bool found = distance_of(kernel, kernel->ranges[row->rows].variable, index) <= NEAR;
+    for (uint32_t i = 0; i < row->count; i++)
+        found |= is_adjacent_along(kernel, &kernel->ranges[row->first + i], index);
+    for (uint32_t i = 0; i < stage->range_count; i++) found |= is_adjacent_along(kernel, &stage->ranges[i], index);
+    return found;
+}
+
+/* Whether an outer range besides the row and `rows` reads the same again. */
+static bool is_reread(const weft_kernel *kernel, const weft_short_rows *row, weft_expr index)
+{
+    int64_t least, most;
+    for (uint32_t i = 0; i < kernel->range_count; i++) {
+        if (i == row->rows || (i >= row->first && i < row->first + row->count)) continue;
+        weft_expr_range(kernel->exprs, kernel->ranges[i].extent, &least, &most);
+        if (most > 1 && !weft_expr_uses(kernel->exprs, index, kernel->ranges[i].variable)) return true;
+    }
+    return false;
+}
+
+/* What accesses of all rows are like. */
+typedef struct accesses {
+    uint32_t elements; /* of a row */
+    bool in_runs;      /* all */
+    bool jump, reread; /* any load */
+} accesses;
+
+static void add_access(const weft_kernel *kernel, const weft_stage *stage, const weft_short_rows *row, weft_expr index,
+                       bool is_load, accesses *found)
+{
+    uint32_t elements = count_elements(kernel, stage, row, index);
+    if (elements == 0) return;
+    found->elements += elements;
+    found->in_runs &= is_in_runs(kernel, stage, row, index);
+    found->jump |= is_load && distance_of(kernel, kernel->ranges[row->rows].variable, index) > NEAR;
+    found->reread |= is_load && is_reread(kernel, row, index);
+}
+
+static accesses find_accesses(const weft_kernel *kernel, const weft_short_rows *row)
+{
+    accesses found = {.in_runs = true};
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
         for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
             if (kernel->insts[i].op == WEFT_SCALAR_load)
-                count += count_elements(kernel, stage, row, kernel->insts[i].index);
+                add_access(kernel, stage, row, kernel->insts[i].index, true, &found);
         for (uint32_t i = 0; i < stage->store_count; i++)
-            count += count_elements(kernel, stage, row, stage->stores[i].index);
+            add_access(kernel, stage, row, stage->stores[i].index, false, &found);
     }
-    return count;
-}
-
-/* Whether a load jumps farther from row to row than vectors are picked from others in the loop over terms. */
-static bool jumps(const weft_kernel *kernel, weft_expr rows)
-{
-    enum { NEAR = 4 };
-    weft_expr_context *x = kernel->exprs;
-    weft_expr step, rest;
-    int64_t distance;
-    for (uint32_t i = 0; i < kernel->inst_count; i++) {
-        const weft_inst *inst = &kernel->insts[i];
-        if (inst->op != WEFT_SCALAR_load || !weft_expr_uses(x, inst->index, rows)) continue;
-        bool is_known =
-            weft_expr_affine(x, inst->index, rows, &step, &rest) && weft_expr_is_constant(x, step, &distance);
-        if (!is_known || distance > NEAR || -distance > NEAR) return true;
-    }
-    return false;
+    return found;
 }
 
 /* The most terms of a result. */
@@ -110,7 +153,9 @@ weft_short_rows weft_kernel_find_short_rows(const weft_kernel *kernel, uint32_t 
     if (row.count == 0 || results * count_terms(kernel) > MOST_TERMS) return none;
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);
     if (most < 2 * (int64_t)width || !weft_kernel_is_in_rows(kernel, rows->variable)) return none;
-    if (row.rows > row.first && !jumps(kernel, rows->variable)) return none;
-    row.elements = count_all(kernel, &row);
-    return row.elements <= MOST_MOVED * width ? row : none;
+    accesses found = find_accesses(kernel, &row);
+    if (!found.in_runs || found.elements > 2 * width + MOST_BEYOND) return none;
+    if (row.rows > row.first && (!found.jump || found.reread)) return none;
+    row.elements = found.elements;
+    return row;
 }
