@@ -288,18 +288,19 @@ static bool has_short_rows(weft_space *space, const weft_node *dot, size_t opera
            count_rows(space, dot, 1 - operand) >= 2 * lanes && (operand == 0 ? !lies_along(space, dot) : rows < lanes);
 }
 
-/* Whether a copy of a B whose parts stay in L1 takes less time than the call of the library, which would transpose it
- * too, or than lanes that jump. Not so for few multiplications. Measured on Sapphire Rapids. */
-static bool copies_small_b(weft_space *space, const weft_node *dot, const weft_product_size *size, int64_t elements)
+/* Whether a copy of a little B takes less time than the call of the library, which would transpose it too, or than
+ * lanes that jump. Not so for few multiplications; a larger copy would be memory that the library does without.
+ * Measured on Sapphire Rapids. */
+static bool copies_little_b(weft_space *space, const weft_node *dot, const weft_product_size *size, int64_t elements)
 {
-    enum { LEAST_COLUMNS = 16, MOST_BYTES = 32 << 10, LEAST_SINGLES = 16 * 16 * 16, LEAST_DOUBLES = 24 * 24 * 24 };
+    enum { LEAST_COLUMNS = 16, MOST_BYTES = 12 << 10, LEAST_SINGLES = 16 * 16 * 16, LEAST_DOUBLES = 24 * 24 * 24 };
     bool single = dot->types[0].dtype == WEFT_F32;
-    int64_t element = accumulator_size(dot), columns = count_rows(space, dot, 1);
     if (space->vector_bytes < WIDEST_VECTOR || (!single && dot->types[0].dtype != WEFT_F64)) return false;
-    if (lies_along(space, dot) || size->terms < LEAST_COPY_TERMS || columns < LEAST_COLUMNS) return false;
+    if (lies_along(space, dot) || size->terms < LEAST_COPY_TERMS || count_rows(space, dot, 1) < LEAST_COLUMNS)
+        return false;
     if (count_rows(space, dot, 0) < (single ? LEAST_COPY_ROWS : 2 * LEAST_COPY_ROWS)) return false;
     return weft_multiply_bound(size->free, size->terms) > (single ? LEAST_SINGLES : LEAST_DOUBLES) &&
-           elements <= NEAR_B_BYTES / element && weft_multiply_bound(columns, size->terms) <= MOST_BYTES / element;
+           elements <= MOST_BYTES / accumulator_size(dot);
 }
 
 bool weft_product_copies_b(weft_space *space, uint32_t dot)
@@ -310,7 +311,7 @@ bool weft_product_copies_b(weft_space *space, uint32_t dot)
     bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, node->inputs[1].node)->op) == WEFT_OP_permute;
     if (is_permuted && !lies_along(space, node) && has_window_rows(space, node)) return true;
     if (!is_permuted || !size.along || has_short_rows(space, node, 1, size.terms)) return false;
-    if (!size.is_large) return copies_small_b(space, node, &size, elements);
+    if (!size.is_large) return copies_little_b(space, node, &size, elements);
     if (elements <= size.results / LITTLE_BESIDE) return true;
     if (elements > size.results / WIDEST_VECTOR * space->vector_bytes) return false;
     int64_t least_terms = size.batch > 1 ? LEAST_COPY_TERMS_OF_BATCH : LEAST_COPY_TERMS;
@@ -413,7 +414,8 @@ static bool is_small(weft_space *space, uint32_t index, bool in_doubt)
     const weft_node *dot = weft_graph_node(space->graph, index);
     weft_product_size size = weft_product_size_of(space, dot);
     if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return true;
-    if (has_short_rows(space, dot, 0, size.terms) || has_short_rows(space, dot, 1, size.terms)) return true;
+    bool has_short = has_short_rows(space, dot, 0, size.terms) || has_short_rows(space, dot, 1, size.terms);
+    if (has_short && !in_doubt) return true;
     int64_t multiplications = weft_multiply_bound(size.free, size.terms);
     bool along = lies_along(space, dot), transposes = !along && transposes_b(space, dot, multiplications);
     if (multiplications <= (transposes ? MOST_ALONG_TERMS : MOST_IN_LOOPS)) return true;
@@ -421,7 +423,7 @@ static bool is_small(weft_space *space, uint32_t index, bool in_doubt)
     if (has_packed_rows(space, dot, size.terms)) return false;
     if (has_window_rows(space, dot)) return true;
     /* Lanes go along B as it lies, or as it is copied for a large result. */
-    bool copied = weft_product_copies_b(space, index),
+    bool copied = (size.is_large || !in_doubt) && weft_product_copies_b(space, index),
          lanes = size.along && (along || copied || (size.is_large && !transposes));
     if (lanes && is_near(space, dot, size.terms, in_doubt)) return true;
     if (weft_product_has_inner_batch(space, dot) && has_near_batches(space, dot)) return true;
