@@ -93,7 +93,7 @@ static const char *refuse_stage(const weft_kernel *kernel, uint32_t number)
     return reason;
 }
 
-const char *weft_kernel_flatten_refusal(const weft_kernel *kernel)
+const char *weft_kernel_flatten_refusal(const weft_kernel *kernel, uint32_t copies)
 {
     uint32_t insts = 0, stores = 0, ranges = 0;
     const char *reason = NULL;
@@ -102,8 +102,8 @@ const char *weft_kernel_flatten_refusal(const weft_kernel *kernel)
         if (kernel->buffers[i].local != 0) return "it has local buffers";
     for (uint32_t s = 0; s < kernel->stage_count && reason == NULL; s++) {
         uint32_t points = count_points(kernel, &kernel->stages[s]);
-        insts += points * kernel->stages[s].inst_count;
-        stores += points * kernel->stages[s].store_count;
+        insts += copies * points * kernel->stages[s].inst_count;
+        stores += copies * points * kernel->stages[s].store_count;
         ranges += kernel->stages[s].range_count;
         reason = refuse_stage(kernel, s);
     }
@@ -331,7 +331,7 @@ bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uin
     enum { LONGEST_WANTED = 24 };
     int64_t least, most;
     *out_row = 1;
-    if (weft_kernel_flatten_refusal(kernel) != NULL) return false;
+    if (weft_kernel_flatten_refusal(kernel, 1) != NULL) return false;
     if (refuse_scan(kernel) == NULL && count_points(kernel, &kernel->stages[0]) > WIDE_PASS) return false;
     const weft_range *rows = &kernel->ranges[kernel->range_count - 1];
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);

@@ -178,7 +178,7 @@ static void bind_lanes(const weft_move *move, const place *at)
 static const char *refuse_cut(const weft_kernel *kernel, const weft_move *move)
 {
     if (move->kind == WEFT_MOVE_INTERLEAVE) return NULL;
-    if (move->kind == WEFT_MOVE_FLATTEN) return weft_kernel_flatten_refusal(kernel);
+    if (move->kind == WEFT_MOVE_FLATTEN) return weft_kernel_flatten_refusal(kernel, 1);
     if (move->kind == WEFT_MOVE_SCAN) {
         const char *reason = refuse_vectors(kernel, move);
         return reason != NULL ? reason : weft_kernel_scan_refusal(kernel, move->width, move->unroll);

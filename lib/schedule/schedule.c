@@ -266,7 +266,7 @@ static weft_status *bind_rows(const chooser *c, uint32_t rows, uint32_t elements
     return bind_lanes(c, c->kernel->range_count - 1, width, unroll);
 }
 
-/* Short rows of results, each of which becomes one point; two vectors of them where the registers hold all elements. */
+/* Short rows of results, each of which becomes one point; two vectors of them where the registers hold them. */
 static weft_status *bind_short_rows(const chooser *c, weft_short_rows rows, uint32_t width)
 {
     const weft_kernel *kernel = c->kernel;
@@ -276,9 +276,10 @@ static weft_status *bind_short_rows(const chooser *c, weft_short_rows rows, uint
         if (weft_expr_is_constant(kernel->exprs, kernel->ranges[i].extent, &jam.factor)) WEFT_TRY(move(c, jam));
     }
     WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_FLATTEN}));
-    uint32_t unroll = 2 * rows.elements < c->machine->registers ? 2 : 1;
-    unroll = weft_unroll_limit(kernel, unroll, kernel->ranges[rows.rows].extent, width);
-    return bind_rows(c, rows.rows, rows.elements, width, unroll);
+    const weft_range *range = &kernel->ranges[rows.rows];
+    uint32_t body = weft_unroll_body(kernel, &kernel->stages[0], range->variable);
+    bool fits = 2 * rows.elements < c->machine->registers && weft_unroll_of(body) > 1;
+    return bind_rows(c, rows.rows, rows.elements, width, weft_unroll_limit(kernel, fits ? 2 : 1, range->extent, width));
 }
 
 /* Rows that are scanned along memory: lanes across them, or a few rows side by side, so that none waits for itself. */

@@ -7,8 +7,9 @@
  * lanes go across rows, which are read and stored as they lie and transposed in registers.
  */
 
-/* Results of a row, each an accumulator in a register; what they add up in all, each of which is an instruction. */
-enum { MOST_RESULTS = 16, MOST_TERMS = 256 };
+/* Results of a row, each an accumulator in a register; what they add up in all, each of which is an instruction; other
+ * instructions of all of them, before terms are flattened. */
+enum { MOST_RESULTS = 16, MOST_TERMS = 256, MOST_INSTRUCTIONS = 256 };
 /* Elements of a row, beyond two vectors, from which on transposing them costs more than idle lanes: 4 x 4 by 4 x 4
  * takes 0.8 of the time in f32, but 1.2 in f64, sums of 7 rows of 8 f32 1.15 (Sapphire Rapids). */
 enum { MOST_BEYOND = 16 };
@@ -147,10 +148,11 @@ weft_short_rows weft_kernel_find_short_rows(const weft_kernel *kernel, uint32_t 
     const weft_short_rows none = {0};
     uint32_t results;
     int64_t least, most;
-    if (kernel->range_count == 0 || weft_kernel_flatten_refusal(kernel) != NULL) return none;
+    if (kernel->range_count == 0) return none;
     weft_short_rows row = find_row(kernel, width, &results);
     const weft_range *rows = &kernel->ranges[row.rows];
-    if (row.count == 0 || results * count_terms(kernel) > MOST_TERMS) return none;
+    if (row.count == 0 || results * kernel->inst_count > MOST_INSTRUCTIONS) return none;
+    if (weft_kernel_flatten_refusal(kernel, results) != NULL || results * count_terms(kernel) > MOST_TERMS) return none;
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);
     if (most < 2 * (int64_t)width || !weft_kernel_is_in_rows(kernel, rows->variable)) return none;
     accesses found = find_accesses(kernel, &row);

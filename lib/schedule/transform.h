@@ -74,8 +74,8 @@ bool weft_kernel_rereads_far(const weft_kernel *kernel, const weft_machine *mach
  */
 /* Whether it pays: there are rows for two vectors of `width`, all known to be short. `*out_row`: points of one. */
 bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uint32_t *out_row);
-/* Why it may not be done; NULL: it may. */
-const char *weft_kernel_flatten_refusal(const weft_kernel *kernel);
+/* Why it may not be done with a kernel that has every instruction `copies` times; NULL: it may. */
+const char *weft_kernel_flatten_refusal(const weft_kernel *kernel, uint32_t copies);
 weft_status *weft_kernel_flatten(weft_kernel *kernel) WEFT_MUST_USE;
 /* Whether all accesses go along a range in known steps, of elements that vectors are transposed by, without masks. */
 bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row);
