@@ -10,9 +10,9 @@
 /* Results of a row, each an accumulator in a register; what they add up in all, each of which is an instruction; other
  * instructions of all of them, before terms are flattened. */
 enum { MOST_RESULTS = 16, MOST_TERMS = 256, MOST_INSTRUCTIONS = 256 };
-/* Elements of a row, beyond two vectors, from which on transposing them costs more than idle lanes: 4 x 4 by 4 x 4
- * takes 0.8 of the time in f32, but 1.2 in f64, sums of 7 rows of 8 f32 1.15 (Sapphire Rapids). */
-enum { MOST_BEYOND = 16 };
+/* Elements of a row, beyond two vectors, from which on transposing them costs as much as idle lanes, or more: 4 x 4 by
+ * 4 x 4 takes as long in f32, and 1.2 of the time in f64, sums of 7 rows of 8 f32 1.15 (Sapphire Rapids). */
+enum { MANY_BEYOND = 16 };
 
 /* Lanes that are no farther apart are picked from vectors, also in a loop over terms. */
 enum { NEAR = 4 };
@@ -156,7 +156,7 @@ weft_short_rows weft_kernel_find_short_rows(const weft_kernel *kernel, uint32_t 
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);
     if (most < 2 * (int64_t)width || !weft_kernel_is_in_rows(kernel, rows->variable)) return none;
     accesses found = find_accesses(kernel, &row);
-    if (!found.in_runs || found.elements > 2 * width + MOST_BEYOND) return none;
+    if (!found.in_runs || found.elements >= 2 * width + MANY_BEYOND) return none;
     if (row.rows > row.first && (!found.jump || found.reread)) return none;
     row.elements = found.elements;
     return row;
