@@ -71,11 +71,11 @@ typedef struct weft_executor_options {
     size_t specialized_bytes;
     /* Optimised code of kernels is kept in this directory, where later executors find it, also those of other
      * processes: a program whose kernels are all there, also those of `specialize_after`, runs without LLVM being
-     * loaded. Processes may share it. It is made, for nobody but the user, if there is none; the folder that it is to be
-     * in must exist. Code is of one build of weft, and runs on processors that have the same instructions. An entry that
-     * is damaged costs a compilation, and so does a directory that cannot be read or written any more: neither is an
-     * error. Code without optimisation (`code`) is not kept, but optimised code that is there is used in place of it.
-     * NULL: code is kept in memory alone. Whoever can write to the directory has code run in this process.
+     * loaded. Processes may share it. It is made, for nobody but the user, if there is none; the folder that it is to
+     * be in must exist. Code is of one build of weft, and runs on processors that have the same instructions. An entry
+     * that is damaged costs a compilation, and so does a directory that cannot be read or written any more: neither is
+     * an error. Code without optimisation (`code`) is not kept, but optimised code that is there is used in place of
+     * it. NULL: code is kept in memory alone. Whoever can write to the directory has code run in this process.
      *
      * A directory that was filled before may be read-only. Entries that cannot be written are counted
      * (weft_disk_counters), no more. */

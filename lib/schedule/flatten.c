@@ -1,42 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/schedule/ranges.h"
-#include "lib/schedule/transform.h"
+#include "lib/schedule/flat.h"
 #include <string.h>
 
 /*
- * Lanes across rows, where reductions and scans go along them.
- *
  * Reductions and scans of short rows. Lanes along a row of ten elements are idle for the most part, and the results of
  * lanes are combined once more for every row. So the points of all inner ranges become instructions one after the other
  * in a single stage, and lanes go across rows. Each virtual lane has an accumulator of its own until the end of the
  * row, so the order of the reduction stays. What a later stage reads back is taken from the instruction that stored it.
- *
- * Scans of long rows. A row alone takes the latency of an operation for each element, and its stores are single ones.
- * So a few columns are one pass, at the end of which accumulators of all rows of a tile lie in local buffers.
  */
 
-enum { MOST_ROW = 32, MOST_FLAT = 1024, MOST_STORES = 128 };
-/* Columns of the passes of a scan: a whole vector of each row, 16 bytes of it at least, and one. */
-enum { WIDE_PASS = 16, PASS = 4, MOST_SCANNED = 512, MOST_COMPONENTS = 4 };
-
-typedef struct flat {
-    weft_kernel *kernel;
-    weft_inst_list list;
-    weft_inst_id *ids;     /* by old instruction, of the latest point */
-    weft_inst_id *results; /* of accumulators, WEFT_MAX_COMPONENTS each, so far or at the end */
-    weft_store *stores;
-    uint32_t store_count;
-} flat;
-
-/* A stage, and its accumulators in each virtual lane. */
-typedef struct flat_stage {
-    const weft_stage *stage;
-    const weft_range *range; /* NULL: one point */
-    weft_expr first;         /* where the range is at the first point */
-    uint32_t points, lanes;
-    bool goes_on;               /* with the accumulators as they are */
-    weft_inst_id *accumulators; /* lane by lane, as in `results` */
-} flat_stage;
+enum { MOST_ROW = 32, MOST_FLAT = 1024 };
 
 /* ---- where it may be done ---- */
 
@@ -71,7 +44,7 @@ static bool reads_back(const weft_kernel *kernel, uint32_t number, const weft_in
     return false;
 }
 
-static const char *refuse_inst(const weft_kernel *kernel, uint32_t stage, const weft_inst *inst)
+const char *weft_flat_refusal(const weft_kernel *kernel, uint32_t stage, const weft_inst *inst)
 {
     if (weft_inst_has_effect(inst)) return "it reports what is wrong with data";
     if (inst->op != WEFT_SCALAR_load) return NULL;
@@ -89,7 +62,7 @@ static const char *refuse_stage(const weft_kernel *kernel, uint32_t number)
     for (uint32_t i = 0; i < stage->store_count; i++)
         if (stage->stores[i].is_indirect) return "data decide where it stores";
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count && reason == NULL; i++)
-        reason = refuse_inst(kernel, number, &kernel->insts[i]);
+        reason = weft_flat_refusal(kernel, number, &kernel->insts[i]);
     return reason;
 }
 
@@ -109,34 +82,19 @@ const char *weft_kernel_flatten_refusal(const weft_kernel *kernel, uint32_t copi
     }
     if (reason != NULL) return reason;
     if (ranges == 0) return "no stage has a range";
-    return insts > MOST_FLAT || stores > MOST_STORES ? "it would be too much code" : NULL;
-}
-
-static const char *refuse_scan(const weft_kernel *kernel)
-{
-    const weft_stage *stage = &kernel->stages[0];
-    if (kernel->range_count == 0 || kernel->stage_count != 1 || stage->range_count != 1 ||
-        stage->accumulator_count == 0 || stage->store_count == 0)
-        return "the kernel is not one stage that scans along one range";
-    if (kernel->ranges[kernel->range_count - 1].bind != WEFT_BIND_SERIAL || stage->ranges[0].bind != WEFT_BIND_SERIAL)
-        return "its lanes are bound";
-    if (stage->ranges[0].virtual_lanes != 1 || stage->ranges[0].blocks != WEFT_BLOCKS_NONE)
-        return "it reduces in lanes or blocks";
-    return weft_kernel_bounds_inner(kernel, kernel->ranges[kernel->range_count - 1].variable)
-               ? "an inner extent depends on the last outer range"
-               : NULL;
+    return insts > MOST_FLAT || stores > WEFT_FLAT_STORES ? "it would be too much code" : NULL;
 }
 
 /* ---- instructions ---- */
 
-static weft_expr at_point(const flat *f, const flat_stage *s, uint32_t point, weft_expr e)
+static weft_expr at_point(const weft_flat *f, const weft_flat_stage *s, uint32_t point, weft_expr e)
 {
     if (s->range == NULL || e == WEFT_EXPR_NONE) return e;
     weft_expr value = weft_expr_add(f->kernel->exprs, s->first, weft_expr_constant(f->kernel->exprs, point));
     return weft_expr_substitute(f->kernel->exprs, e, 1, &s->range->variable, &value);
 }
 
-static weft_status *all_at_point(const flat *f, const flat_stage *s, uint32_t point, uint32_t count,
+static weft_status *all_at_point(const weft_flat *f, const weft_flat_stage *s, uint32_t point, uint32_t count,
                                  const weft_expr **exprs)
 {
     if (count == 0) return NULL;
@@ -147,14 +105,14 @@ static weft_status *all_at_point(const flat *f, const flat_stage *s, uint32_t po
     return NULL;
 }
 
-static weft_store *find_store(const flat *f, uint32_t buffer, weft_expr index)
+static weft_store *find_store(const weft_flat *f, uint32_t buffer, weft_expr index)
 {
     for (uint32_t i = 0; i < f->store_count; i++)
         if (f->stores[i].buffer == buffer && f->stores[i].index == index) return &f->stores[i];
     return NULL;
 }
 
-static weft_status *add_inst(flat *f, const flat_stage *s, uint32_t point, weft_inst_id id)
+static weft_status *add_inst(weft_flat *f, const weft_flat_stage *s, uint32_t point, weft_inst_id id)
 {
     weft_inst inst = f->kernel->insts[id];
     for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = f->ids[inst.args[a]];
@@ -171,7 +129,7 @@ static weft_status *add_inst(flat *f, const flat_stage *s, uint32_t point, weft_
     return NULL;
 }
 
-static weft_status *add_stores(flat *f, const flat_stage *s, uint32_t point)
+static weft_status *add_stores(weft_flat *f, const weft_flat_stage *s, uint32_t point)
 {
     for (uint32_t i = 0; i < s->stage->store_count; i++) {
         weft_store store = s->stage->stores[i];
@@ -187,7 +145,7 @@ static weft_status *add_stores(flat *f, const flat_stage *s, uint32_t point)
 
 /* ---- accumulators ---- */
 
-static weft_inst_id *accumulator_at(const flat_stage *s, uint32_t lane, uint32_t number)
+weft_inst_id *weft_flat_accumulator(const weft_flat_stage *s, uint32_t lane, uint32_t number)
 {
     uint32_t within = number - s->stage->accumulator_first;
     return &s->accumulators[(lane * s->stage->accumulator_count + within) * WEFT_MAX_COMPONENTS];
@@ -201,12 +159,12 @@ static bool begins_as_it_is(const weft_accumulator *accumulator)
     return accumulator->step.count == 0 && (kind != WEFT_KIND_FLOAT || accumulator->init[0] != 0);
 }
 
-static weft_status *take_in(flat *f, const flat_stage *s, uint32_t point)
+static weft_status *take_in(weft_flat *f, const weft_flat_stage *s, uint32_t point)
 {
     const weft_stage *stage = s->stage;
     for (uint32_t a = stage->accumulator_first; a < stage->accumulator_first + stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &f->kernel->accumulators[a];
-        weft_inst_id values[WEFT_MAX_COMPONENTS], *into = accumulator_at(s, point % s->lanes, a);
+        weft_inst_id values[WEFT_MAX_COMPONENTS], *into = weft_flat_accumulator(s, point % s->lanes, a);
         for (uint32_t v = 0; v < accumulator->value_count; v++) values[v] = f->ids[accumulator->values[v]];
         bool begins = !s->goes_on && point < s->lanes;
         for (uint32_t c = 0; c < accumulator->width && begins; c++)
@@ -221,21 +179,21 @@ static weft_status *take_in(flat *f, const flat_stage *s, uint32_t point)
 }
 
 /* Lane i takes in lane i + h, for h = lanes / 2, ..., 1; lanes without elements change nothing. */
-static weft_status *fold_lanes(flat *f, const flat_stage *s, uint32_t number)
+static weft_status *fold_lanes(weft_flat *f, const weft_flat_stage *s, uint32_t number)
 {
     const weft_accumulator *accumulator = &f->kernel->accumulators[number];
     for (uint32_t half = s->lanes / 2; half > 0; half /= 2)
         for (uint32_t lane = 0; lane < half && lane + half < s->points; lane++)
-            WEFT_TRY(weft_inst_list_combine(&f->list, accumulator, accumulator_at(s, lane, number),
-                                            accumulator_at(s, lane + half, number), false));
-    memcpy(&f->results[number * WEFT_MAX_COMPONENTS], accumulator_at(s, 0, number),
+            WEFT_TRY(weft_inst_list_combine(&f->list, accumulator, weft_flat_accumulator(s, lane, number),
+                                            weft_flat_accumulator(s, lane + half, number), false));
+    memcpy(&f->results[number * WEFT_MAX_COMPONENTS], weft_flat_accumulator(s, 0, number),
            accumulator->width * sizeof *f->results);
     return NULL;
 }
 
 /* ---- stages ---- */
 
-static weft_status *add_point(flat *f, const flat_stage *s, uint32_t point)
+weft_status *weft_flat_add_point(weft_flat *f, const weft_flat_stage *s, uint32_t point)
 {
     const weft_stage *stage = s->stage;
     bool waiting = stage->accumulator_count != 0;
@@ -249,16 +207,16 @@ static weft_status *add_point(flat *f, const flat_stage *s, uint32_t point)
     return add_stores(f, s, point);
 }
 
-static weft_status *add_stage(flat *f, const weft_stage *stage)
+static weft_status *add_stage(weft_flat *f, const weft_stage *stage)
 {
-    flat_stage s = {.stage = stage, .first = weft_expr_constant(f->kernel->exprs, 0), .lanes = 1};
+    weft_flat_stage s = {.stage = stage, .first = weft_expr_constant(f->kernel->exprs, 0), .lanes = 1};
     s.points = count_points(f->kernel, stage);
     if (stage->range_count > 0) s.range = &stage->ranges[0];
     if (s.range != NULL && s.range->reduce) s.lanes = s.range->virtual_lanes;
     size_t slots = (size_t)s.lanes * stage->accumulator_count * WEFT_MAX_COMPONENTS;
     s.accumulators = weft_arena_allocate(&f->kernel->arena, (slots + 1) * sizeof *s.accumulators);
     if (s.accumulators == NULL) return weft_status_out_of_memory();
-    for (uint32_t point = 0; point < s.points; point++) WEFT_TRY(add_point(f, &s, point));
+    for (uint32_t point = 0; point < s.points; point++) WEFT_TRY(weft_flat_add_point(f, &s, point));
     for (uint32_t a = 0; a < stage->accumulator_count; a++) WEFT_TRY(fold_lanes(f, &s, stage->accumulator_first + a));
     return NULL;
 }
@@ -270,11 +228,11 @@ static weft_status *add_stage(flat *f, const weft_stage *stage)
  */
 weft_status *weft_kernel_flatten(weft_kernel *kernel)
 {
-    flat f = {.kernel = kernel, .list = {.arena = &kernel->arena}};
+    weft_flat f = {.kernel = kernel, .list = {.arena = &kernel->arena}};
     size_t results = (size_t)(kernel->accumulator_count + 1) * WEFT_MAX_COMPONENTS;
     f.ids = weft_arena_allocate(&kernel->arena, (kernel->inst_count + 1) * sizeof *f.ids);
     f.results = weft_arena_allocate(&kernel->arena, results * sizeof *f.results);
-    f.stores = weft_arena_allocate(&kernel->arena, MOST_STORES * sizeof *f.stores);
+    f.stores = weft_arena_allocate(&kernel->arena, WEFT_FLAT_STORES * sizeof *f.stores);
     weft_stage *stage = weft_arena_allocate(&kernel->arena, sizeof *stage);
     if (f.ids == NULL || f.results == NULL || f.stores == NULL || stage == NULL) return weft_status_out_of_memory();
     for (uint32_t s = 0; s < kernel->stage_count; s++) WEFT_TRY(add_stage(&f, &kernel->stages[s]));
@@ -332,7 +290,7 @@ bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uin
     int64_t least, most;
     *out_row = 1;
     if (weft_kernel_flatten_refusal(kernel, 1) != NULL) return false;
-    if (refuse_scan(kernel) == NULL && count_points(kernel, &kernel->stages[0]) > WIDE_PASS) return false;
+    if (weft_kernel_scans_long_rows(kernel)) return false;
     const weft_range *rows = &kernel->ranges[kernel->range_count - 1];
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);
     if (most < 2 * (int64_t)width) return false;
@@ -341,196 +299,4 @@ bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uin
         if (points > *out_row) *out_row = points;
     }
     return *out_row <= LONGEST_WANTED && weft_kernel_is_in_rows(kernel, rows->variable);
-}
-
-/* ---- scans of long rows ---- */
-
-/* A kernel of one scan, and what it becomes. */
-typedef struct scan {
-    flat flat;
-    flat_stage stage;
-    weft_range rows; /* of a tile */
-    uint32_t first_local, components;
-    weft_stage stages[4];
-    uint32_t stage_count;
-} scan;
-
-const char *weft_kernel_scan_refusal(const weft_kernel *kernel, uint32_t width, uint32_t unroll)
-{
-    const weft_stage *stage = &kernel->stages[0];
-    const char *reason = refuse_scan(kernel);
-    uint32_t components = 0;
-    for (uint32_t i = 0; i < kernel->buffer_count; i++)
-        if (kernel->buffers[i].local != 0) return "it has local buffers";
-    for (uint32_t i = 0; reason == NULL && i < stage->store_count; i++)
-        if (stage->stores[i].is_indirect) return "data decide where it stores";
-    for (uint32_t i = 0; reason == NULL && i < stage->inst_count; i++)
-        reason = refuse_inst(kernel, 0, &kernel->insts[stage->inst_first + i]);
-    if (reason != NULL) return reason;
-    for (uint32_t a = 0; a < kernel->accumulator_count; a++) components += kernel->accumulators[a].width;
-    if (components > MOST_COMPONENTS) return "it has too many accumulators";
-    bool fits = WIDE_PASS * stage->inst_count <= MOST_SCANNED && WIDE_PASS * stage->store_count < MOST_STORES / 2;
-    return fits && width * unroll <= 256 ? NULL : "it would be too much code";
-}
-
-/* What is added to the list from here on is a new stage. */
-static weft_stage *open_stage(scan *s)
-{
-    weft_stage *stage = &s->stages[s->stage_count++];
-    s->flat.list.visible = s->flat.list.count;
-    *stage = (weft_stage){.inst_first = s->flat.list.count};
-    stage->stores = weft_arena_allocate(&s->flat.kernel->arena, MOST_STORES * sizeof *stage->stores);
-    s->flat.stores = stage->stores;
-    s->flat.store_count = 0;
-    return stage->stores == NULL ? NULL : stage;
-}
-
-/* The stage, with rows along the lanes. */
-static weft_status *close_stage(scan *s, weft_stage *stage, const weft_range *around)
-{
-    uint32_t count = around != NULL ? 2 : 1;
-    weft_range *ranges = weft_arena_allocate(&s->flat.kernel->arena, 2 * sizeof *ranges);
-    if (ranges == NULL || s->flat.list.failed) return weft_status_out_of_memory();
-    if (around != NULL) ranges[0] = *around;
-    ranges[count - 1] = s->rows;
-    stage->ranges = ranges;
-    stage->range_count = count;
-    stage->inst_count = s->flat.list.count - stage->inst_first;
-    stage->store_count = s->flat.store_count;
-    return NULL;
-}
-
-typedef enum access { INIT, LOAD, STORE } access;
-
-/* Sets all accumulators to what they begin with or to what is in the local buffers, or stores them there. */
-static void access_components(scan *s, access kind)
-{
-    uint32_t buffer = s->first_local;
-    flat *f = &s->flat;
-    for (uint32_t a = 0; a < f->kernel->accumulator_count; a++) {
-        const weft_accumulator *accumulator = &f->kernel->accumulators[a];
-        weft_inst_id *ids = accumulator_at(&s->stage, 0, a);
-        for (uint32_t c = 0; c < accumulator->width; c++, buffer++) {
-            const weft_inst load = {
-                .op = WEFT_SCALAR_load, .dtype = accumulator->dtypes[c], .buffer = buffer, .index = s->rows.variable};
-            if (kind == INIT) ids[c] = weft_inst_list_constant(&f->list, accumulator->dtypes[c], accumulator->init[c]);
-            if (kind == LOAD) ids[c] = weft_inst_list_add(&f->list, &load);
-            if (kind == STORE)
-                f->stores[f->store_count++] = (weft_store){.buffer = buffer, .index = load.index, .value = ids[c]};
-        }
-    }
-}
-
-static weft_status *add_start(scan *s)
-{
-    weft_stage *stage = open_stage(s);
-    if (stage == NULL) return weft_status_out_of_memory();
-    access_components(s, INIT);
-    access_components(s, STORE);
-    return close_stage(s, stage, NULL);
-}
-
-/* `passes` passes of `columns` columns each, from column `from` on. */
-static weft_status *add_passes(scan *s, weft_expr from, weft_expr passes, uint32_t columns)
-{
-    weft_expr_context *x = s->flat.kernel->exprs;
-    weft_range range = {.extent = passes, .virtual_lanes = 1, .width = 1, .unroll = 1};
-    weft_stage *stage = open_stage(s);
-    if (stage == NULL) return weft_status_out_of_memory();
-    range.variable = weft_kernel_fresh_variable(s->flat.kernel, passes);
-    s->stage.points = columns;
-    s->stage.first = weft_expr_add(x, from, weft_expr_mul(x, range.variable, weft_expr_constant(x, columns)));
-    access_components(s, LOAD);
-    for (uint32_t point = 0; point < columns; point++) WEFT_TRY(add_point(&s->flat, &s->stage, point));
-    access_components(s, STORE);
-    return close_stage(s, stage, &range);
-}
-
-static weft_status *add_locals(scan *s, uint32_t rows)
-{
-    weft_kernel *kernel = s->flat.kernel;
-    size_t count = kernel->buffer_count + s->components;
-    weft_kernel_buffer *buffers = weft_arena_allocate(&kernel->arena, count * sizeof *buffers);
-    if (buffers == NULL) return weft_status_out_of_memory();
-    memcpy(buffers, kernel->buffers, kernel->buffer_count * sizeof *buffers);
-    s->first_local = kernel->buffer_count;
-    for (uint32_t a = 0; a < kernel->accumulator_count; a++)
-        for (uint32_t c = 0; c < kernel->accumulators[a].width; c++)
-            buffers[kernel->buffer_count++] =
-                (weft_kernel_buffer){.dtype = kernel->accumulators[a].dtypes[c], .local = rows};
-    kernel->buffers = buffers;
-    return NULL;
-}
-
-/* As many passes of a length as there is room for, then shorter ones. */
-static weft_status *add_stages(scan *s, const weft_range *columns)
-{
-    static const uint32_t lengths[] = {WIDE_PASS, PASS, 1};
-    weft_expr_context *x = s->flat.kernel->exprs;
-    weft_expr from = weft_expr_constant(x, 0), left = columns->extent;
-    int64_t least, most;
-    WEFT_TRY(add_start(s));
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        weft_expr length = weft_expr_constant(x, lengths[i]), passes = weft_expr_div(x, left, length);
-        weft_expr_range(x, passes, &least, &most);
-        if (most > 0) WEFT_TRY(add_passes(s, from, passes, lengths[i]));
-        from = weft_expr_add(x, from, weft_expr_mul(x, passes, length));
-        left = weft_expr_mod(x, left, length);
-    }
-    return NULL;
-}
-
-/*
- * requires   an unscheduled kernel that is not refused
- * maintains  what is computed, and the order of the scan
- * breaks     nothing; lanes are bound
- */
-weft_status *weft_kernel_scan(weft_kernel *kernel, uint32_t width, uint32_t unroll)
-{
-    scan s = {.flat = {.kernel = kernel, .list = {.arena = &kernel->arena}}};
-    for (uint32_t a = 0; a < kernel->accumulator_count; a++) s.components += kernel->accumulators[a].width;
-    WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, (int64_t)width * unroll));
-    weft_stage old = kernel->stages[0];
-    weft_range columns = old.ranges[0];
-    size_t slots = (size_t)kernel->accumulator_count * WEFT_MAX_COMPONENTS;
-    s.stage = (flat_stage){.stage = &old, .range = &columns, .lanes = 1, .goes_on = true};
-    s.stage.accumulators = weft_arena_allocate(&kernel->arena, slots * sizeof *s.stage.accumulators);
-    s.flat.results = weft_arena_allocate(&kernel->arena, slots * sizeof *s.flat.results);
-    s.flat.ids = weft_arena_allocate(&kernel->arena, (kernel->inst_count + 1) * sizeof *s.flat.ids);
-    if (s.stage.accumulators == NULL || s.flat.results == NULL || s.flat.ids == NULL)
-        return weft_status_out_of_memory();
-    s.rows = kernel->ranges[--kernel->range_count];
-    s.rows.bind = WEFT_BIND_LANE;
-    s.rows.width = width;
-    s.rows.unroll = unroll;
-    WEFT_TRY(add_locals(&s, width * unroll));
-    WEFT_TRY(add_stages(&s, &columns));
-    kernel->stages = weft_arena_copy(&kernel->arena, s.stages, s.stage_count * sizeof *s.stages);
-    if (kernel->stages == NULL) return weft_status_out_of_memory();
-    kernel->stage_count = s.stage_count;
-    kernel->insts = s.flat.list.items;
-    kernel->inst_count = s.flat.list.count;
-    kernel->accumulator_count = 0;
-    return NULL;
-}
-
-/* Whether an operation takes longer than the stores of a row, one by one: not additions of eight bytes, nor integers.
- */
-static bool takes_long(const weft_accumulator *accumulator)
-{
-    const weft_combiner *step = weft_accumulator_step(accumulator);
-    bool is_float = weft_dtype_info_of(accumulator->dtypes[0])->kind == WEFT_KIND_FLOAT;
-    return weft_dtype_size(accumulator->dtypes[0]) < 8 ||
-           (is_float && step->insts[step->count - 1].op != WEFT_SCALAR_add);
-}
-
-bool weft_kernel_wants_scan(const weft_kernel *kernel, uint32_t width)
-{
-    int64_t least, most, columns;
-    if (weft_kernel_scan_refusal(kernel, width, 1) != NULL) return false;
-    const weft_range *rows = &kernel->ranges[kernel->range_count - 1];
-    weft_expr_range(kernel->exprs, kernel->stages[0].ranges[0].extent, &least, &columns);
-    weft_expr_range(kernel->exprs, rows->extent, &least, &most);
-    if (2 * most < width || columns < WIDE_PASS || !takes_long(&kernel->accumulators[0])) return false;
-    return stage_is_in_rows(kernel, &kernel->stages[0], rows->variable);
 }

@@ -91,8 +91,10 @@ typedef struct weft_short_rows {
 weft_short_rows weft_kernel_find_short_rows(const weft_kernel *kernel, uint32_t width);
 
 /*
- * Scans of long rows along memory (flatten.c): lanes go across the rows of a tile, a few columns at a time.
+ * Scans of long rows along memory (scan.c): lanes go across the rows of a tile, a few columns at a time.
  */
+/* Whether it is a scan of rows of more than one pass. */
+bool weft_kernel_scans_long_rows(const weft_kernel *kernel);
 /* Whether it pays: not where rows are few, or lie as vectors are not transposed from. */
 bool weft_kernel_wants_scan(const weft_kernel *kernel, uint32_t width);
 /* Why it may not be done; NULL: it may. */

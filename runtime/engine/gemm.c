@@ -72,10 +72,10 @@ static bool continues(const weft_gemm_axes *axes, int64_t stride)
  * Whether an axis of the batch along which one operand does not move is better one more axis of rows or columns, `own`
  * of which there are. Otherwise each of many products goes through all of the other operand, which costs the more the
  * fewer rows it serves, and leaves lanes empty; but these are packed then, and tiles of C have seams, which costs the
- * more the fewer terms there are. An axis that does not fill a vector is joined whatever the other side is: 32 groups of
- * 4 x 3136 x 36 take 1.2 ms instead of 5.1. What the other side joins may make it long enough: cbagh,fegdh->fadbec of 6,
- * 25, 5, 15, 33, 25, 19, 5 takes half the time. ae,cbde->badc of 56, 31, 20, 17, 44, whose 20 columns would be the
- * product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3.
+ * more the fewer terms there are. An axis that does not fill a vector is joined whatever the other side is: 32 groups
+ * of 4 x 3136 x 36 take 1.2 ms instead of 5.1. What the other side joins may make it long enough: cbagh,fegdh->fadbec
+ * of 6, 25, 5, 15, 33, 25, 19, 5 takes half the time. ae,cbde->badc of 56, 31, 20, 17, 44, whose 20 columns would be
+ * the product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3.
  */
 static bool is_worth_joining(int64_t own, struct lines other, int64_t terms)
 {
@@ -199,42 +199,39 @@ static const char *operand_at(const char *data, int64_t bytes)
 }
 
 /* Product `product`, rows and columns [begin, end) of C. */
+/* Lines [begin, end) of operand A or B, in the matrix at element `offset`. */
+static weft_gemm_side side_of(const struct grid *grid, bool is_b, int64_t offset, int64_t begin, int64_t end)
+{
+    const weft_gemm_call *call = grid->call;
+    const struct matrices *m = grid->matrices;
+    const char *operand = is_b ? grid->b : grid->a;
+    bool complex = is_complex(call->dtype), whole = grid->kernel->is_complex;
+    weft_gemm_form parts = is_b && complex ? WEFT_GEMM_DOUBLED : WEFT_GEMM_PARTS;
+    return (weft_gemm_side){.data = operand_at(operand, offset * (int64_t)weft_dtype_size(call->dtype)),
+                            .panels = call->panels == (is_b ? WEFT_PANELS_B : WEFT_PANELS_A) ? operand : NULL,
+                            .panel_lines = call->panel_lines,
+                            .lines = is_b ? &m->b_columns : &m->a_rows,
+                            .terms = is_b ? &m->b_terms : &m->a_terms,
+                            .first = begin,
+                            .count = end - begin,
+                            .complex = complex,
+                            .form = whole ? WEFT_GEMM_WHOLE : parts,
+                            .size = real_size(call->dtype),
+                            .float16 = grid->float16,
+                            .pack = grid->numbers->pack,
+                            .transpose = grid->kernel->transpose};
+}
+
 static weft_gemm_block block_of(const struct grid *grid, int64_t product, const int64_t *begin, const int64_t *end)
 {
     const weft_gemm_call *call = grid->call;
     const struct matrices *m = grid->matrices;
-    bool complex = is_complex(call->dtype), transposed = grid->transposed, whole = grid->kernel->is_complex;
-    weft_gemm_form form = whole ? WEFT_GEMM_WHOLE : WEFT_GEMM_PARTS;
+    bool transposed = grid->transposed;
     int64_t size = (int64_t)weft_dtype_size(call->dtype);
     int64_t a = call->a_offset + batch_offset(m, m->a_strides, product);
     int64_t b = call->b_offset + batch_offset(m, m->b_strides, product);
     int64_t c = call->c_offset + batch_offset(m, m->c_strides, product);
-    weft_gemm_side sides[2] = {{.data = operand_at(grid->a, a * size),
-                                .panels = call->panels == WEFT_PANELS_A ? grid->a : NULL,
-                                .panel_lines = call->panel_lines,
-                                .lines = &m->a_rows,
-                                .terms = &m->a_terms,
-                                .first = begin[0],
-                                .count = end[0] - begin[0],
-                                .complex = complex,
-                                .form = form,
-                                .size = real_size(call->dtype),
-                                .float16 = grid->float16,
-                                .pack = grid->numbers->pack,
-                                .transpose = grid->kernel->transpose},
-                               {.data = operand_at(grid->b, b * size),
-                                .panels = call->panels == WEFT_PANELS_B ? grid->b : NULL,
-                                .panel_lines = call->panel_lines,
-                                .lines = &m->b_columns,
-                                .terms = &m->b_terms,
-                                .first = begin[1],
-                                .count = end[1] - begin[1],
-                                .complex = complex,
-                                .form = whole || !complex ? form : WEFT_GEMM_DOUBLED,
-                                .size = real_size(call->dtype),
-                                .float16 = grid->float16,
-                                .pack = grid->numbers->pack,
-                                .transpose = grid->kernel->transpose}};
+    weft_gemm_side sides[2] = {side_of(grid, false, a, begin[0], end[0]), side_of(grid, true, b, begin[1], end[1])};
     return (weft_gemm_block){.kernel = grid->kernel,
                              .cache_bytes = (int64_t)grid->machine->cache_bytes[1],
                              .left = sides[transposed],

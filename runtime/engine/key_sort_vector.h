@@ -661,7 +661,8 @@ static weft_key_lost NAME(count_lost)(const weft_key_map *map, const void *eleme
     return (weft_key_lost){map->flip == 0 ? negative : count - nans - zeros - negative, zeros, nans};
 }
 
-static void NAME(put_lost)(const weft_key_map *map, const void *elements, int64_t count, weft_key_lost lost, void *sorted)
+static void NAME(put_lost)(const weft_key_map *map, const void *elements, int64_t count, weft_key_lost lost,
+                           void *sorted)
 {
     const KEY *from = elements;
     KEY *zero = (KEY *)sorted + lost.first_zero, *nan = (KEY *)sorted + count - lost.nans;
