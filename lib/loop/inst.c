@@ -208,3 +208,18 @@ weft_status *weft_kernel_rewrite(weft_kernel *kernel, weft_inst_rule rule)
     kernel->inst_count = list.count;
     return NULL;
 }
+
+weft_inst weft_inst_settled(const weft_inst *inst, bool holds)
+{
+    bool is_complex = weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_COMPLEX;
+    if (inst->op == WEFT_SCALAR_load && !holds && !is_complex)
+        return (weft_inst){.op = WEFT_SCALAR_const, .dtype = inst->dtype};
+    if (inst->op == WEFT_SCALAR_inside && (!holds || inst->predicate_count == 0))
+        return (weft_inst){.op = WEFT_SCALAR_const, .dtype = WEFT_BOOL, .bits = holds};
+    return *inst;
+}
+
+bool weft_inst_is_truth(const weft_inst *inst, bool value)
+{
+    return inst->op == WEFT_SCALAR_const && inst->dtype == WEFT_BOOL && inst->bits == value;
+}

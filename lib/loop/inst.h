@@ -77,6 +77,11 @@ typedef weft_status *(*weft_inst_rule)(weft_inst_list *list, const weft_inst *in
 weft_status *weft_kernel_rewrite(weft_kernel *kernel, weft_inst_rule rule) WEFT_MUST_USE;
 /* Whether it reports, so that it runs even where nothing uses it (dce.c). */
 bool weft_inst_has_effect(const weft_inst *inst);
+/* What becomes of an instruction that has lost the predicates that hold wherever it is, or, if not `holds`, has one
+ * that never does: a load that never runs is the constant 0, unless it is of complex numbers, and what asks for nothing
+ * any more is a truth. */
+weft_inst weft_inst_settled(const weft_inst *inst, bool holds);
+bool weft_inst_is_truth(const weft_inst *inst, bool value);
 /* Sets needed[id] of what stores, accumulators and reports need, with or without what only the second operand of
  * `rarely` does (dce.c). The others are left as they are. */
 void weft_kernel_mark(const weft_kernel *kernel, bool rare_too, uint32_t *needed);

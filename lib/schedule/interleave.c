@@ -139,23 +139,15 @@ static bool settle(row *r, weft_inst *inst, int64_t element)
     return holds;
 }
 
-static bool is_truth(const row *r, weft_inst_id id, bool value)
-{
-    const weft_inst *inst = &r->list.items[id];
-    return inst->op == WEFT_SCALAR_const && inst->dtype == WEFT_BOOL && inst->bits == value;
-}
-
 /* The instruction at an element of the row. */
 static weft_inst_id add_inst(row *r, weft_inst inst, int64_t element, const weft_inst_id *number)
 {
     for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = number[inst.args[a]];
     bool holds = settle(r, &inst, element);
-    if (inst.op == WEFT_SCALAR_inside && (!holds || inst.predicate_count == 0))
-        return weft_inst_list_constant(&r->list, WEFT_BOOL, holds);
-    bool is_complex = weft_dtype_info_of(inst.dtype)->kind == WEFT_KIND_COMPLEX;
-    if (!holds && !is_complex) return weft_inst_list_constant(&r->list, inst.dtype, 0);
-    if (inst.op == WEFT_SCALAR_select && is_truth(r, inst.args[0], true)) return inst.args[1];
-    if (inst.op == WEFT_SCALAR_select && is_truth(r, inst.args[0], false)) return inst.args[2];
+    weft_inst settled = weft_inst_settled(&inst, holds);
+    if (settled.op != inst.op) return weft_inst_list_constant(&r->list, settled.dtype, settled.bits);
+    if (inst.op == WEFT_SCALAR_select && weft_inst_is_truth(&r->list.items[inst.args[0]], true)) return inst.args[1];
+    if (inst.op == WEFT_SCALAR_select && weft_inst_is_truth(&r->list.items[inst.args[0]], false)) return inst.args[2];
     inst.index = at_element(r, inst.index, element);
     inst.position = at_element(r, inst.position, element);
     return weft_inst_list_add(&r->list, &inst);

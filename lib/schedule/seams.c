@@ -106,25 +106,18 @@ static bool is_never(const cutter *c, const weft_inst *inst)
     return inst->predicate_count == 1 && inst->predicates[0] == weft_expr_constant(c->kernel->exprs, -1);
 }
 
-static bool is_truth(const weft_inst *inst, bool value)
-{
-    return inst->op == WEFT_SCALAR_const && inst->dtype == WEFT_BOOL && inst->bits == value;
-}
-
 /* Instruction i as it is in the region; what it is the same as, or i. Operands in `same` are resolved already. */
 static weft_inst_id draft_inst(cutter *c, const region *r, weft_stage_draft *d, uint32_t i, const weft_inst_id *same)
 {
     weft_inst *inst = &d->insts[i];
     for (uint32_t a = 0; a < inst->arg_count; a++) inst->args[a] = same[inst->args[a]];
     bool holds = settle(c, r, &inst->predicate_count, &inst->predicates);
-    bool is_complex = weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_COMPLEX;
-    if (inst->op == WEFT_SCALAR_load && !holds && !is_complex)
-        *inst = (weft_inst){.op = WEFT_SCALAR_const, .dtype = inst->dtype};
-    if (inst->op == WEFT_SCALAR_inside && (!holds || inst->predicate_count == 0))
-        *inst = (weft_inst){.op = WEFT_SCALAR_const, .dtype = WEFT_BOOL, .bits = holds};
+    *inst = weft_inst_settled(inst, holds);
     if (inst->op != WEFT_SCALAR_select) return i;
     const weft_inst *condition = &d->insts[inst->args[0]];
-    return is_truth(condition, true) ? inst->args[1] : is_truth(condition, false) ? inst->args[2] : i;
+    return weft_inst_is_truth(condition, true)    ? inst->args[1]
+           : weft_inst_is_truth(condition, false) ? inst->args[2]
+                                                  : i;
 }
 
 static void mark_live(const cutter *c, weft_stage_draft *d)
