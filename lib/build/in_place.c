@@ -39,9 +39,12 @@ bool weft_builder_reads(const variant_builder *builder, const planned_step *step
 
 bool weft_builder_writes(const variant_builder *builder, const planned_step *step, uint32_t buffer)
 {
-    uint32_t outputs = step->kind == WEFT_STEP_KERNEL ? 1 : weft_graph_node(builder->graph, step->node)->output_count;
-    bool found = false;
-    for (uint32_t i = 0; i < outputs; i++)
+    const weft_lowered *lowered = &step->lowered;
+    bool is_kernel = step->kind == WEFT_STEP_KERNEL, found = false;
+    for (uint32_t i = 0; is_kernel && i < weft_kernel_argument_count(lowered->kernel); i++)
+        found |= lowered->kernel->buffers[i].written &&
+                 weft_builder_is_in(builder, builder->buffers[lowered->memories[i]], buffer);
+    for (uint32_t i = 0; !is_kernel && i < weft_graph_node(builder->graph, step->node)->output_count; i++)
         found |= weft_builder_is_in(builder, builder->buffers[step->target + i], buffer);
     return found;
 }
