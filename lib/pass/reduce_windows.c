@@ -7,7 +7,7 @@ typedef struct windows {
     weft_tensor viewed;
     weft_ints order; /* in which the viewed value is permuted before */
     size_t count;
-    const weft_node *nodes[WEFT_MAX_RANK]; /* the innermost first */
+    const weft_attr *attrs[WEFT_MAX_RANK]; /* of each, the last axis last */
     int64_t sizes[WEFT_MAX_RANK];
 } windows;
 
@@ -19,12 +19,12 @@ static bool find_windows(weft_tensor x, size_t count, windows *out_windows)
     if (count < 2 || count >= rank) return false;
     for (size_t i = count; i-- > 0; x = weft_tensor_operand(x, 0)) {
         if (!weft_tensor_is_op(x, WEFT_OP_window)) return false;
-        const weft_node *node = weft_tensor_node(x);
-        if ((size_t)node->attrs[0].integer >= rank - count) return false;
+        const weft_attr *attrs = weft_tensor_node(x)->attrs;
+        if ((size_t)attrs[0].integer >= rank - count) return false;
         for (size_t k = i + 1; k < count; k++)
-            if (out_windows->nodes[k]->attrs[0].integer == node->attrs[0].integer) return false;
-        if (!weft_extent_is_static(node->attrs[1].extents.extents[0], &out_windows->sizes[i])) return false;
-        out_windows->nodes[i] = node;
+            if (out_windows->attrs[k][0].integer == attrs[0].integer) return false;
+        if (!weft_extent_is_static(attrs[1].extents.extents[0], &out_windows->sizes[i])) return false;
+        out_windows->attrs[i] = attrs;
     }
     bool is_permuted = weft_tensor_is_op(x, WEFT_OP_permute);
     out_windows->order = is_permuted ? weft_tensor_node(x)->attrs[0].ints : (weft_ints){0, NULL};
@@ -66,7 +66,7 @@ static bool is_worth_it(const windows *w)
     double others = 1, strides = 1, last = (double)w->sizes[w->count - 1];
     for (size_t i = 0; i + 1 < w->count; i++) {
         others *= (double)w->sizes[i];
-        strides *= (double)w->nodes[i]->attrs[2].integer;
+        strides *= (double)w->attrs[i][2].integer;
     }
     return last * strides + others <= little * last * others;
 }
@@ -74,7 +74,7 @@ static bool is_worth_it(const windows *w)
 /* The axis of what is viewed along which the windows are. */
 static int64_t axis_of(const windows *w, size_t window)
 {
-    int64_t axis = w->nodes[window]->attrs[0].integer;
+    int64_t axis = w->attrs[window][0].integer;
     return w->order.count == 0 ? axis : w->order.items[axis];
 }
 
@@ -84,7 +84,7 @@ static weft_tensor reduce_some(const weft_rewrite_site *site, const windows *w, 
     size_t rank = weft_tensor_rank(x), count = end - first, at = rank, next = 0;
     int64_t order[WEFT_MAX_RANK];
     for (size_t i = first; i < end; i++) {
-        const weft_attr *attrs = w->nodes[i]->attrs;
+        const weft_attr *attrs = w->attrs[i];
         size_t axis = (size_t)axis_of(w, i);
         if (axis < at) at = axis;
         x = weft_window(x, (int64_t)axis, attrs[1].extents.extents[0], attrs[2].integer, attrs[3].integer);
