@@ -5,6 +5,7 @@
  * registers hold, whose operands and results lie in the stack frame.
  */
 #include "backends/llvm/emit.h"
+#include <string.h>
 #include "lib/loop/inst.h"
 
 /* `rarely`s in a row with one condition share a branch. */
@@ -58,14 +59,12 @@ static LLVMValueRef any_valid(weft_emitter *e, const rare_group *group, weft_ins
 static void join_rarely(weft_emitter *e, const rare_group *group, const weft_detour *detour, weft_inst_id id)
 {
     weft_emitted *value = &e->values[id], *usual = &e->values[e->kernel->insts[id].args[2]];
-    for (uint32_t part = 0; part < (group->varying ? e->lane.parts : 1); part++) {
-        LLVMValueRef values[2] = {weft_value_part(e, usual, part, group->varying), value->parts[part]};
-        LLVMBasicBlockRef blocks[2] = {detour->start, detour->end};
-        weft_scope_move(e, group->level);
-        LLVMValueRef joined = LLVMBuildPhi(e->builder, LLVMTypeOf(values[1]), "");
-        LLVMAddIncoming(joined, values, blocks, 2);
-        value->parts[part] = joined;
-    }
+    LLVMValueRef joined[WEFT_MAX_PARTS];
+    uint32_t parts = group->varying ? e->lane.parts : 1;
+    for (uint32_t part = 0; part < parts; part++) joined[part] = weft_value_part(e, usual, part, group->varying);
+    weft_scope_move(e, group->level);
+    weft_detour_merge(e, detour, parts, value->parts, joined);
+    memcpy(value->parts, joined, parts * sizeof *joined);
 }
 
 /* ---- a loop over pieces ---- */

@@ -329,7 +329,7 @@ static int64_t tile_of(const weft_kernel *kernel)
 
 /* What stages do along the last outer range. */
 typedef struct outer_body {
-    uint32_t body, emitted; /* weft_unroll_body and weft_unroll_emitted the largest stage */
+    uint32_t body, emitted; /* weft_unroll_body and weft_unroll_emitted of the largest stage */
     bool loops;             /* one has ranges or accumulators */
 } outer_body;
 
