@@ -513,7 +513,7 @@ static bool reads_in_rows(const chain_view *v, size_t s, size_t i)
     const weft_strip_step *found = &v->found[s];
     int64_t pitch = v->bound->values[v->steps[s].pitches[i]], group = v->bound->values[v->steps[s].groups[i]];
     int64_t all = elements_of(v, v->steps[s].buffers[i]), row = all / v->rows;
-    if (pitch <= 0 || all % v->rows != 0) return false;
+    if (pitch <= 0 || group <= 0 || all % v->rows != 0) return false; /* a group of none: the kernel does not run */
     return found->rows > 0 ? pitch == row * found->rows : pitch * (found->iterations / group) == row;
 }
 
@@ -530,7 +530,8 @@ static int64_t count_row_readers(const chain_view *v, uint32_t buffer, size_t be
     return readers;
 }
 
-/* Of what several kernels read in rows apart from intermediates. *out_again: what they read after the first one. */
+/* Of what several kernels read in rows apart from intermediates; 0: more than can be. *out_again: what they read after
+ * the first one. */
 static int64_t shared_bytes(const chain_view *v, int64_t *out_again)
 {
     int64_t bytes = 0;
@@ -540,9 +541,11 @@ static int64_t shared_bytes(const chain_view *v, int64_t *out_again)
             uint32_t buffer = v->steps[s].buffers[i];
             if (is_intermediate(v, buffer) || count_row_readers(v, buffer, 0, s) > 0) continue;
             int64_t again = count_row_readers(v, buffer, s, v->count) - 1;
+            int64_t size = bytes_of(v, buffer), more;
             if (again <= 0) continue;
-            bytes += bytes_of(v, buffer);
-            *out_again += again * bytes_of(v, buffer);
+            if (__builtin_mul_overflow(again, size, &more) || __builtin_add_overflow(*out_again, more, out_again))
+                return *out_again = 0;
+            bytes += size;
         }
     }
     return bytes;
@@ -552,14 +555,16 @@ static int64_t shared_bytes(const chain_view *v, int64_t *out_again)
  * from beyond L2 again. */
 static bool decide(chain_view *v, int64_t threads, weft_strips *out_strips, int64_t *out_saved)
 {
-    int64_t largest = 0, again, kept = intermediate_bytes(v), bytes = kept + shared_bytes(v, &again);
+    int64_t largest = 0, again, all, kept = intermediate_bytes(v), shared = shared_bytes(v, &again);
+    if (__builtin_add_overflow(kept, again, &all)) return false;
+    int64_t bytes = kept + shared;
     for (size_t i = 0; i < v->intermediate_count; i++)
         if (bytes_of(v, v->intermediates[i]) > largest) largest = bytes_of(v, v->intermediates[i]);
     int64_t room = NEAR * (int64_t)weft_pool_machine(v->bound->pool)->cache_bytes[1];
     if (bytes / v->rows * FEWEST > room) room = bytes / v->rows * FEWEST;
     if (!cut(v, bytes, room, threads, out_strips)) return false;
     out_strips->bytes = find_offsets(v, out_strips, NULL);
-    *out_saved = kept + again - out_strips->bytes * out_strips->threads;
+    *out_saved = all - out_strips->bytes * out_strips->threads;
     return out_strips->bytes <= largest / out_strips->threads;
 }
 
