@@ -116,6 +116,27 @@ static void demand_factors(weft_fusion *fusion, const weft_node *dot)
     }
 }
 
+/* The rows of a scan run side by side in lanes. Where they do not fill half of these its elements are computed one by
+ * one, which functions had better not be. */
+static void demand_scanned(weft_fusion *fusion, const weft_node *scan)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_shape shape = scan->types[0].shape;
+    const int64_t lanes = fusion->space->vector_bytes / (int64_t)weft_dtype_size(scan->types[0].dtype);
+    double rows = 1;
+    for (size_t axis = 0; axis < shape.rank; axis++) {
+        int64_t least, most;
+        weft_space_range(fusion->space, shape.extents[axis], &least, &most);
+        if ((int64_t)axis != scan->attrs[0].integer) rows *= (double)most;
+    }
+    for (uint32_t i = 0; i < scan->input_count && 2 * rows < (double)lanes; i++) {
+        uint32_t operand = weft_fusion_under_views(graph, scan->inputs[i].node);
+        bool is_elementwise = weft_graph_node(graph, operand)->op->op_class == WEFT_CLASS_ELEMENTWISE;
+        if (is_elementwise && fusion->weights[operand] >= WEFT_FUSION_FUNCTION_WEIGHT)
+            fusion->materialized[operand] = 1;
+    }
+}
+
 void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -127,6 +148,7 @@ void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
     if (weft_fusion_is_gather(node) && !computes_what_it_reads(fusion, node))
         fusion->materialized[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(fusion, node);
+    if (node->op->op_class == WEFT_CLASS_SCAN) demand_scanned(fusion, node);
     if (id == WEFT_OP_permute) demand_product(fusion, node);
     if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM && weft_product_copies_b(fusion->space, n))
         fusion->materialized[node->inputs[1].node] = 1;

@@ -9,6 +9,13 @@
 
 /* Columns of the passes: a whole vector of each row, 16 bytes of it at least, and one. */
 enum { WIDE_PASS = 16, PASS = 4, MOST_SCANNED = 512, MOST_COMPONENTS = 4 };
+static const uint32_t lengths[] = {WIDE_PASS, PASS, 1};
+
+/* Whether passes of `columns` columns are not too much code. */
+static bool fits(const weft_stage *stage, uint32_t columns)
+{
+    return columns * stage->inst_count <= MOST_SCANNED && columns * stage->store_count < WEFT_FLAT_STORES / 2;
+}
 
 /* A kernel of one scan, and what it becomes. */
 typedef struct scan {
@@ -56,8 +63,7 @@ const char *weft_kernel_scan_refusal(const weft_kernel *kernel, uint32_t width, 
     if (reason != NULL) return reason;
     for (uint32_t a = 0; a < kernel->accumulator_count; a++) components += kernel->accumulators[a].width;
     if (components > MOST_COMPONENTS) return "it has too many accumulators";
-    bool fits = WIDE_PASS * stage->inst_count <= MOST_SCANNED && WIDE_PASS * stage->store_count < WEFT_FLAT_STORES / 2;
-    return fits && width * unroll <= 256 ? NULL : "it would be too much code";
+    return fits(stage, 1) && width * unroll <= 256 ? NULL : "it would be too much code";
 }
 
 /* What is added to the list from here on is a new stage. */
@@ -152,12 +158,12 @@ static weft_status *add_locals(scan *s, uint32_t rows)
 /* As many passes of a length as there is room for, then shorter ones. */
 static weft_status *add_stages(scan *s, const weft_range *columns)
 {
-    static const uint32_t lengths[] = {WIDE_PASS, PASS, 1};
     weft_expr_context *x = s->flat.kernel->exprs;
     weft_expr from = weft_expr_constant(x, 0), left = columns->extent;
     int64_t least, most;
     WEFT_TRY(add_start(s));
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        if (!fits(s->stage.stage, lengths[i])) continue;
         weft_expr length = weft_expr_constant(x, lengths[i]), passes = weft_expr_div(x, left, length);
         weft_expr_range(x, passes, &least, &most);
         if (most > 0) WEFT_TRY(add_passes(s, from, passes, lengths[i]));
@@ -201,10 +207,13 @@ weft_status *weft_kernel_scan(weft_kernel *kernel, uint32_t width, uint32_t unro
     return NULL;
 }
 
-/* Whether an operation takes longer than the stores of a row, one by one: not additions of eight bytes, nor integers.
- */
-static bool takes_long(const weft_accumulator *accumulator)
+/* Whether an element takes longer than its store, which is a single one: not additions of eight bytes, nor integers,
+ * unless functions are scanned. */
+static bool takes_long(const weft_kernel *kernel)
 {
+    enum { FUNCTION = 16 };
+    const weft_accumulator *accumulator = &kernel->accumulators[0];
+    if (kernel->stages[0].inst_count >= FUNCTION) return true;
     const weft_combiner *step = weft_accumulator_step(accumulator);
     bool is_float = weft_dtype_info_of(accumulator->dtypes[0])->kind == WEFT_KIND_FLOAT;
     return weft_dtype_size(accumulator->dtypes[0]) < 8 ||
@@ -218,6 +227,6 @@ bool weft_kernel_wants_scan(const weft_kernel *kernel, uint32_t width)
     const weft_range *rows = &kernel->ranges[kernel->range_count - 1];
     weft_expr_range(kernel->exprs, kernel->stages[0].ranges[0].extent, &least, &columns);
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);
-    if (2 * most < width || columns < WIDE_PASS || !takes_long(&kernel->accumulators[0])) return false;
+    if (2 * most < width || columns < WIDE_PASS || !takes_long(kernel)) return false;
     return weft_kernel_is_in_rows(kernel, rows->variable);
 }

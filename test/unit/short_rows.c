@@ -78,6 +78,16 @@ static weft_tensor sums_of_exponentials(weft_tensor x)
     return weft_cumsum(weft_exp(x), 1, true, false);
 }
 
+static weft_tensor sums_of_tangents(weft_tensor x)
+{
+    return weft_cumsum(weft_tanh(x), 1, false, false);
+}
+
+static weft_tensor greatest_power(weft_tensor x)
+{
+    return weft_cummax(weft_pow(x, weft_flip(x, WEFT_INTS(1))), 1, false, true);
+}
+
 static weft_tensor norm(weft_tensor x)
 {
     weft_tensor from_mean = weft_sub(x, weft_mean(x, WEFT_INTS(1), true));
@@ -212,6 +222,10 @@ static void test_operations(void **state)
         {"recurrence", recurrence, WEFT_F32, 50, false},
         {"recurrence", recurrence, WEFT_F64, 20, false},
         {"cumulative sum of exponentials", sums_of_exponentials, WEFT_F32, 40, false},
+        {"cumulative sum of hyperbolic tangents", sums_of_tangents, WEFT_F32, 39, false},
+        {"cumulative sum of hyperbolic tangents", sums_of_tangents, WEFT_F64, 66, true},
+        {"cumulative maximum of powers", greatest_power, WEFT_F32, 50, true},
+        {"cumulative maximum of powers", greatest_power, WEFT_F64, 21, true},
         {"norm", norm, WEFT_F32, 3, false},
         {"norm", norm, WEFT_F32, 8, false},
         {"norm", norm, WEFT_F64, 5, false},
@@ -226,8 +240,44 @@ static void test_operations(void **state)
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) check(&samples[i]);
 }
 
+/* How many steps a program of the first `rows` rows has; its result is at *out_result. */
+static size_t run_rows(weft_tensor (*trace)(weft_tensor x), int64_t rows, int64_t columns, weft_array **out_result)
+{
+    weft_graph *graph;
+    weft_program *program;
+    weft_array *x;
+    weft_report report = {0};
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor result = trace(weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(rows, columns)));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &program));
+    weft_graph_destroy(graph);
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, (const int64_t[]){rows, columns}, NULL, numbers, NULL, NULL, &x));
+    *out_result = NULL;
+    weft_run run = {.input_count = 1, .inputs = &x, .output_count = 1, .outputs = out_result, .report = &report};
+    weft_test_ok(weft_executor_run(wide, program, &run));
+    weft_array_release(x);
+    weft_program_release(program);
+    return report.steps;
+}
+
+/* A function of rows that do not fill lanes is computed before they are scanned; an addition is not. */
+static void test_few_rows(void **state)
+{
+    (void)state;
+    weft_array *many, *few;
+    fill(&(sample){.dtype = WEFT_F32, .columns = LONGEST});
+    assert_int_equal(run_rows(sums_of_tangents, ROWS, LONGEST, &many), 1);
+    assert_int_equal(run_rows(sums_of_tangents, 2, LONGEST, &few), 2);
+    assert_memory_equal(weft_array_data(few), weft_array_data(many), 2 * LONGEST * sizeof(float));
+    weft_array_release(few);
+    assert_int_equal(run_rows(sums_so_far, 2, LONGEST, &few), 1);
+    weft_array_release(few);
+    weft_array_release(many);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths), cmocka_unit_test(test_operations)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths), cmocka_unit_test(test_operations),
+                                       cmocka_unit_test(test_few_rows)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
