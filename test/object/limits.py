@@ -252,8 +252,9 @@ class Limits(unittest.TestCase):
                 self.assertLessEqual(set(writable), {(".bss", 4)})  # the level of the processor, once it is known
                 self.check_program(name + ", freestanding", self.link(name, False),
                                    COMPILERS | STARTING | {"malloc"}, limit)
-            with self.subTest(name=name, level="x86-64-v2"):
-                self.check_object(self.compile(name, "x86-64-v2,x86-64-v3", "--freestanding"), "mem(cpy|move|set)")
+            for level in "x86-64-v2,x86-64-v3", "x86-64-v4":
+                with self.subTest(name=name, level=level):
+                    self.check_object(self.compile(name, level, "--freestanding"), "mem(cpy|move|set)")
 
     def test_temporaries_take_what_they_take_in_an_executor(self):
         """From one size to another, a workspace grows by what the peak of an executor grows by, with what products pack,
