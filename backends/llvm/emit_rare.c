@@ -93,18 +93,17 @@ static void add_input(weft_emitter *e, weft_inst_id id, rare_tree *tree)
     else tree->inputs[tree->input_count++].id = id;
 }
 
-/* `mark` is another one for each branch. */
-static void survey(weft_emitter *e, weft_inst_id id, uint32_t mark, rare_tree *tree)
+static void survey(weft_emitter *e, weft_inst_id id, rare_tree *tree)
 {
     const weft_inst *inst = &e->kernel->insts[id];
-    if (e->surveyed[id] == mark) return;
-    e->surveyed[id] = mark;
+    if (e->surveyed[id] == e->branches) return;
+    e->surveyed[id] = e->branches;
     const weft_dtype_info *info = weft_dtype_info_of(inst->dtype);
     if (info->kind == WEFT_KIND_COMPLEX || inst->op == WEFT_SCALAR_result) tree->fits = false;
     if (info->size > tree->bytes) tree->bytes = (uint32_t)info->size;
     if (e->common[id] != 0) add_input(e, id, tree);
     else if (inst->op != WEFT_SCALAR_const) tree->count++;
-    for (uint32_t i = 0; e->common[id] == 0 && i < inst->arg_count; i++) survey(e, inst->args[i], mark, tree);
+    for (uint32_t i = 0; e->common[id] == 0 && i < inst->arg_count; i++) survey(e, inst->args[i], tree);
 }
 
 /* Lanes of a piece; 0: the branch is straight-line code. */
@@ -236,7 +235,8 @@ static void emit_branch(weft_emitter *e, const rare_group *group)
     const weft_inst *insts = e->kernel->insts;
     weft_emitted place = {.level = group->level, .serial = e->scopes[group->level].serial, .varying = group->varying};
     rare_tree tree = {.fits = true};
-    for (uint32_t i = 0; i < group->count; i++) survey(e, insts[group->first + i].args[1], group->first + 1, &tree);
+    e->branches++;
+    for (uint32_t i = 0; i < group->count; i++) survey(e, insts[group->first + i].args[1], &tree);
     uint32_t width = piece_width(e, group, &tree);
     if (width != 0) emit_pieces(e, group, &tree, width);
     for (weft_inst_id id = group->first; id < group->first + group->count; id++) {

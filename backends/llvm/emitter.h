@@ -104,7 +104,8 @@ typedef struct weft_emitter {
     uint32_t row_count;
     weft_emitted *values;  /* of instructions */
     uint32_t *common;      /* 0 for instructions that only the second operand of a `rarely` needs */
-    uint32_t *surveyed;    /* the last branch that leads to each instruction, plus one */
+    uint32_t *surveyed;    /* the last branch that leads to each instruction */
+    uint32_t branches;     /* that were emitted; a stage may be emitted again */
     bool detours;          /* what such a branch leads to is being emitted, and is not to be seen outside of it */
     weft_emitted *results; /* of accumulators, WEFT_MAX_COMPONENTS each */
     weft_index_memo *memo; /* of expressions */

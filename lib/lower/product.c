@@ -276,8 +276,8 @@ static bool has_other_lanes(weft_space *space, uint32_t dot)
     return axis < a.rank - node->attrs[2].ints.count && least >= LEAST_OWN_AXIS;
 }
 
-/* Whether `operand` has few rows and they few terms, and the other one many that vectors do not lie along: loops then
- * have lanes across those (lib/schedule/short_rows.c). Measured on Sapphire Rapids. */
+/* Whether `operand` has few rows and they few terms, and the other one many: loops then have lanes across those
+ * (lib/schedule/short_rows.c), unless they have them along the columns of B. Measured on Sapphire Rapids. */
 static bool has_short_rows(weft_space *space, const weft_node *dot, size_t operand, int64_t terms)
 {
     enum { MOST_ROWS = 8, MOST_MULTIPLICATIONS = 256 };

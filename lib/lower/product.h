@@ -17,8 +17,8 @@ typedef struct weft_product_size {
 } weft_product_size;
 
 weft_product_size weft_product_size_of(weft_space *space, const weft_node *dot);
-/* Whether loops have a permuted B copied: lanes of a large product run along its last axis, and a copy costs little
- * beside the result, or beside reading it with a stride again and again. */
+/* Whether loops have a permuted B copied: lanes run along its last axis, and a copy costs little beside the result,
+ * beside reading it with a stride again and again, or, of a little B, beside the call of the library. */
 bool weft_product_copies_b(weft_space *space, uint32_t dot);
 /* Whether loops would jump over what windows in B view, which is then better stored in the order of B. */
 bool weft_product_has_windows_across(weft_space *space, const weft_node *dot, uint32_t *out_viewed);

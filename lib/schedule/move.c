@@ -205,7 +205,7 @@ static weft_status *interleave(weft_kernel *kernel)
 {
     bool done;
     WEFT_TRY(weft_kernel_interleave(kernel, &done));
-    return nothing_to_do(done, "the last outer range is no short row along which predicates change");
+    return nothing_to_do(done, "the last outer range is no short row along which predicates change or loads jump");
 }
 
 static weft_status *cut_periods(weft_kernel *kernel, const weft_move *move)

@@ -136,13 +136,20 @@ static weft_status *take_vectors(weft_lexer *lexer, weft_move *move)
     return take_number(lexer, "a number of vectors", &move->unroll);
 }
 
+static weft_status *take_side(weft_lexer *lexer, const char *what, uint32_t *out_side)
+{
+    const char *at = lexer->token.start;
+    WEFT_TRY(take_number(lexer, what, out_side));
+    return *out_side > 0 ? NULL : weft_lexer_error(lexer, at, WEFT_PARSE_ERROR, "a tile has no elements");
+}
+
 static weft_status *take_transposition(weft_lexer *lexer, weft_move *move)
 {
     WEFT_TRY(take_vectors(lexer, move));
     if (!weft_lexer_accept(lexer, "by")) return NULL;
-    WEFT_TRY(take_number(lexer, "elements along the last range", &move->sides.along));
+    WEFT_TRY(take_side(lexer, "elements along the last range", &move->sides.along));
     WEFT_TRY(weft_lexer_expect(lexer, "x"));
-    return take_number(lexer, "elements across it", &move->sides.across);
+    return take_side(lexer, "elements across it", &move->sides.across);
 }
 
 static bool at_range(const weft_lexer *lexer)

@@ -198,7 +198,6 @@ static const char *operand_at(const char *data, int64_t bytes)
     return bytes == 0 ? data : data + bytes;
 }
 
-/* Product `product`, rows and columns [begin, end) of C. */
 /* Lines [begin, end) of operand A or B, in the matrix at element `offset`. */
 static weft_gemm_side side_of(const struct grid *grid, bool is_b, int64_t offset, int64_t begin, int64_t end)
 {
@@ -222,6 +221,7 @@ static weft_gemm_side side_of(const struct grid *grid, bool is_b, int64_t offset
                             .transpose = grid->kernel->transpose};
 }
 
+/* Product `product`, rows and columns [begin, end) of C. */
 static weft_gemm_block block_of(const struct grid *grid, int64_t product, const int64_t *begin, const int64_t *end)
 {
     const weft_gemm_call *call = grid->call;

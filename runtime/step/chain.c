@@ -507,7 +507,7 @@ static int64_t intermediate_bytes(const chain_view *v)
     return bytes;
 }
 
-/* Whether kernel `s` reads as many elements of buffer `i` for each row. */
+/* Whether kernel `s` reads as many elements of buffer `i` for each row, which has a whole number of groups. */
 static bool reads_in_rows(const chain_view *v, size_t s, size_t i)
 {
     const weft_strip_step *found = &v->found[s];
@@ -530,8 +530,8 @@ static int64_t count_row_readers(const chain_view *v, uint32_t buffer, size_t be
     return readers;
 }
 
-/* Of what several kernels read in rows apart from intermediates; 0: more than can be. *out_again: what they read after
- * the first one. */
+/* Of what several kernels read in rows apart from intermediates; 0 also where it cannot be counted. *out_again: what
+ * they read after the first one. */
 static int64_t shared_bytes(const chain_view *v, int64_t *out_again)
 {
     int64_t bytes = 0;
