@@ -62,8 +62,13 @@ static const weft_gemm_kernel packed[] = {
 #define MEASURED_V3 .far = 12, .run = 2048, .few = WEFT_GEMM_FEW_ROWS, .tile_is_faster = true
 #define MEASURED_V4 .far = 12, .few = 3, .masked = true
 
-static const weft_gemm_kernel large[] = {{V4_F32, BESIDE(v4, f32), MEASURED_V4},
-                                         {V4_F64, BESIDE(v4, f64), MEASURED_V4}};
+/* What operands that are both packed are multiplied with. */
+#define LARGE_V4(number, rows_)                                                                                        \
+    {                                                                                                                  \
+        .rows = rows_, .columns = 14, .vectors = 2, .by_columns = true, .terms = WEFT_GEMM_TERMS,                      \
+        .tile_is_faster = true, BESIDE(v4, number), MEASURED_V4                                                        \
+    }
+static const weft_gemm_kernel large[] = {LARGE_V4(f32, 32), LARGE_V4(f64, 16)};
 
 /* Our own alone, beside those of number `index`. */
 #define IN_PLACE_V4(number, rows_, index)                                                                              \

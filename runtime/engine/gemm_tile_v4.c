@@ -10,7 +10,7 @@
 #define EACH(instruction, lanes, sum, a, p, i)                                                                         \
     __asm__(instruction " %c3(%2)%{" lanes "%}, %1, %0"                                                                \
             : "+v"(sum)                                                                                                \
-            : "v"(a), "r"(p), "i"((i) * sizeof *(p)), "m"(*(const char(*)[2 * sizeof *(p)])(p)))
+            : "v"(a), "r"(p), "i"((i) * sizeof *(p)), "m"(*(const char(*)[ROWS * sizeof *(p)])(p)))
 
 #define REAL float
 #define ELEMENT any_float
@@ -25,7 +25,7 @@
 #define TIMES_I times_i_float
 #define FMA_EACH(sum, a, p, i) EACH("vfmadd231ps", "1to16", sum, a, p, i)
 #define FNMA_EACH(sum, a, p, i) EACH("vfnmadd231ps", "1to16", sum, a, p, i)
-#define ROWS 12
+#define ROWS 14
 #define VECTORS 3
 #define VECTOR __m512
 #define LOAD _mm512_loadu_ps

@@ -7,25 +7,47 @@
  *     FUNCTION, ROWS, VECTORS  what is defined; rows at most, of one or two registers, and registers at most
  *     VECTOR, LOAD, STORE      a register of numbers; from and to memory
  *     LOAD_LAST(p, n), STORE_LAST(p, n, v)  the same of the last register of a row, of which there are n numbers
+ *     FMA_EACH(sum, a, p, i)   adds a * p[i], rounded once, without a register for p[i]; need not be defined
  *     COMPLEX_FUNCTION         the same of complex numbers; need not be defined, nor what follows
  *     COMPLEX_ROWS             rows at most, of two registers
  *     EVEN, ODD(a, b)          re, and im, of the complex numbers in two registers
  *     LOW, HIGH(re, im)        these two registers
  *     TIMES_I                  i * a, of complex numbers as pairs of lanes
- *     FMA_EACH, FNMA_EACH(sum, a, p, i)  adds a * p[i], or subtracts it, rounded once, without a register for p[i]
+ *     FNMA_EACH(sum, a, p, i)  subtracts a * p[i], rounded once, without a register for p[i]
  *     AHEAD                    terms ahead of which the wide operand is asked for; 0: it is not
  *     SPLAT, ADD, FMA_VECTOR   of one number; a + b; a * b + c, rounded once
  */
 enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL) };
 
-/* Inlined with constants, so that all sums are registers. */
-static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_tile_call *p, int rows, int vectors)
+/* Rows of the narrow operand whose addresses are found from that of the first one of them: where there are many, one
+ * for each row is more than there are registers. */
+enum { NAME(GROUP) = 5 };
+
+/* Row `i` of those that these are the first ones of; `three` is three times the stride. */
+static inline __attribute__((always_inline)) const ELEMENT *NAME(row_at)(const ELEMENT *const *firsts, int i,
+                                                                         int64_t stride, int64_t three)
+{
+    const int rest = i % NAME(GROUP);
+    return firsts[i / NAME(GROUP)] + (rest == 3 ? three : rest * stride);
+}
+
+/* Inlined with constants, so that all sums are registers. Where rows of the narrow operand are adjacent, factors of
+ * every second one are operands in memory: fewer instructions, and no more loads than there are ports for. */
+static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_tile_call *p, int rows, int vectors,
+                                                             bool adjacent)
 {
     const int64_t last = p->columns - (vectors - 1) * NAME(LANES);
     VECTOR sums[ROWS][VECTORS];
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = (VECTOR){0};
-    if (p->add) UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch((const ELEMENT *)p->c + i * p->c_stride);
-    const ELEMENT *wide = p->wide, *narrow = p->narrow;
+    if (p->add) UNROLL for (int i = 0; i < rows; i++)
+        {
+            const ELEMENT *c = (const ELEMENT *)p->c + i * p->c_stride;
+            __builtin_prefetch(c);
+            if (AHEAD > 0) __builtin_prefetch(c + p->columns - 1);
+        }
+    int64_t stride = p->narrow_stride, three = 3 * stride;
+    const ELEMENT *wide = p->wide, *narrow = p->narrow, *second = narrow + NAME(GROUP) * stride,
+                  *third = second + NAME(GROUP) * stride;
     _Pragma("GCC unroll 4") for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term, narrow += p->narrow_term)
     {
         VECTOR across[VECTORS];
@@ -34,11 +56,24 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
             UNROLL for (int v = 0; v < vectors; v++) __builtin_prefetch(wide + AHEAD * p->wide_term + v * NAME(LANES));
         UNROLL for (int v = 0; v < vectors - 1; v++) across[v] = LOAD(line + v * NAME(LANES));
         across[vectors - 1] = LOAD_LAST(line + (vectors - 1) * NAME(LANES), last);
+        if (AHEAD > 0) __asm__("" : "+r"(stride), "+r"(three)); /* no address is kept */
+        const ELEMENT *const firsts[] = {narrow, second, third};
         UNROLL for (int i = 0; i < rows; i++)
         {
-            VECTOR factor = SPLAT(narrow[i * p->narrow_stride]);
-            UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = FMA_VECTOR(factor, across[v], sums[i][v]);
+#ifdef FMA_EACH
+            if (adjacent && i % 2 == 0) {
+                UNROLL for (int v = 0; v < vectors; v++) FMA_EACH(sums[i][v], across[v], narrow, i);
+                continue;
+            }
+#endif
+            const ELEMENT *factor = adjacent    ? narrow + i
+                                    : AHEAD > 0 ? NAME(row_at)(firsts, i, stride, three)
+                                                : narrow + i * p->narrow_stride;
+            VECTOR splat = SPLAT(*factor);
+            UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = FMA_VECTOR(splat, across[v], sums[i][v]);
         }
+        second += p->narrow_term;
+        third += p->narrow_term;
     }
     UNROLL for (int i = 0; i < rows; i++)
     {
@@ -49,11 +84,12 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
     }
 }
 
-static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_tile_call *p, int rows, int vectors)
+static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_tile_call *p, int rows, int vectors,
+                                                              bool adjacent)
 {
     weft_gemm_tile_call next = *p;
     for (int64_t i = 0; i < p->count; i++) {
-        NAME(tile)(&next, rows, vectors);
+        NAME(tile)(&next, rows, vectors, adjacent);
         next.wide = (const ELEMENT *)next.wide + p->wide_step;
         next.narrow = (const ELEMENT *)next.narrow + p->narrow_step;
         next.c = (ELEMENT *)next.c + p->c_step;
@@ -62,16 +98,17 @@ static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_ti
 
 #define CASE(rows)                                                                                                     \
     case rows:                                                                                                         \
-        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1);                                                        \
-        else if (VECTORS == 2 || p->columns <= 2 * NAME(LANES)) NAME(tiles)(p, rows, 2);                               \
-        else NAME(tiles)(p, rows, VECTORS);                                                                            \
+        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, false);                                                 \
+        else if (VECTORS == 2 || p->columns <= 2 * NAME(LANES)) NAME(tiles)(p, rows, 2, false);                        \
+        else NAME(tiles)(p, rows, VECTORS, false);                                                                     \
         break;
 
 /* More rows of two registers at most. */
 #define CASE_OF_TWO(rows)                                                                                              \
     case rows:                                                                                                         \
-        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1);                                                        \
-        else NAME(tiles)(p, rows, 2);                                                                                  \
+        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, false);                                                 \
+        else if (p->narrow_stride == 1) NAME(tiles)(p, rows, 2, true);                                                 \
+        else NAME(tiles)(p, rows, 2, false);                                                                           \
         break;
 
 void FUNCTION(const weft_gemm_tile_call *p)
@@ -101,21 +138,19 @@ void FUNCTION(const weft_gemm_tile_call *p)
 #ifdef COMPLEX_FUNCTION
 /*
  * Re and im of the wide operand are parted, so that no product needs i times a register, and those of the narrow one
- * are operands in memory. Addresses of two registers would cost an instruction for each of these, and one for each row
- * is more than there are: they are found from those of every fifth row. One register alone, of a second factor, is not
- * parted. Inlined with constants; `stride` is that of rows.
+ * are operands in memory. Addresses of two registers would cost an instruction for each of these. One register alone,
+ * of a second factor, is not parted. Inlined with constants; `stride` is that of rows.
  */
 static inline __attribute__((always_inline)) void NAME(complex_tile)(const weft_gemm_tile_call *p, int rows,
                                                                      int64_t stride, int vectors, bool wide_first)
 {
-    enum { GROUP = 5 };
     const int64_t first = p->columns < NAME(LANES) ? p->columns : NAME(LANES), last = p->columns - first;
     int64_t three = 3 * stride;
     VECTOR re[COMPLEX_ROWS], im[COMPLEX_ROWS];
     UNROLL for (int i = 0; i < rows; i++) re[i] = im[i] = (VECTOR){0};
     if (p->add) UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch((const ELEMENT *)p->c + i * p->c_stride);
-    const ELEMENT *wide = p->wide, *narrow[] = {p->narrow, (const ELEMENT *)p->narrow + GROUP * stride,
-                                                (const ELEMENT *)p->narrow + 2 * GROUP * stride};
+    const ELEMENT *wide = p->wide, *narrow[] = {p->narrow, (const ELEMENT *)p->narrow + NAME(GROUP) * stride,
+                                                (const ELEMENT *)p->narrow + 2 * NAME(GROUP) * stride};
     _Pragma("GCC unroll 2") for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term)
     {
         const REAL *line = (const REAL *)wide;
@@ -125,7 +160,7 @@ static inline __attribute__((always_inline)) void NAME(complex_tile)(const weft_
         if (!__builtin_constant_p(stride)) __asm__("" : "+r"(stride), "+r"(three)); /* no address is kept */
         UNROLL for (int i = 0; i < rows; i++)
         {
-            const ELEMENT *factor = narrow[i / GROUP] + (i % GROUP == 3 ? three : i % GROUP * stride);
+            const ELEMENT *factor = NAME(row_at)(narrow, i, stride, three);
             FMA_EACH(re[i], x, factor, 0);
             if (vectors == 1) {
                 FMA_EACH(re[i], y, factor, 1);
