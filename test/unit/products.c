@@ -303,14 +303,23 @@ static weft_tensor lanes_left(weft_graph *graph, weft_dtype dtype)
     return weft_matmul(INPUT("a", 150, 200), INPUT("b", 200, 100));
 }
 
+/* Rows come between the columns, five of which are left to lanes. */
+static weft_tensor columns_apart(weft_graph *graph, weft_dtype dtype)
+{
+    weft_tensor product = weft_tensordot(INPUT("a", 60, 40), INPUT("b", 40, 20, 5), WEFT_INTS(1), WEFT_INTS(0));
+    return weft_permute(product, WEFT_INTS(1, 0, 2));
+}
+
 /* Loops, unless vectors are the widest. */
 static void idle_lanes_are_the_librarys(void **state)
 {
     (void)state;
     const size_t expected = weft_machine_host()->vector_bytes >= 64;
     const subject subjects_of_lanes[] = {{.name = "few columns", .trace = few_columns, .products = 1},
-                                         {.name = "lanes left", .trace = lanes_left, .products = 1}};
-    for (size_t i = 0; i < 2; i++) assert_int_equal(check(&subjects_of_lanes[i], WEFT_F32, 1), expected);
+                                         {.name = "lanes left", .trace = lanes_left, .products = 1},
+                                         {.name = "columns apart", .trace = columns_apart, .products = 1}};
+    for (size_t i = 0; i < sizeof subjects_of_lanes / sizeof *subjects_of_lanes; i++)
+        assert_int_equal(check(&subjects_of_lanes[i], WEFT_F32, 1), expected);
 }
 
 static void integers_stay_loops(void **state)
