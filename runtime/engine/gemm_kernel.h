@@ -35,6 +35,7 @@ struct weft_gemm_kernel {
     int64_t step;    /* panels have a multiple of so many; 0: any number */
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
     int64_t run;     /* if that copies so many bytes of a line at once */
+    int64_t parts;   /* of L2, one of which the left operand takes where both are long; 0: two */
     int64_t few; /* rows or columns up to which the other operand may be read in place, by `rows_in_place`; 0: never */
     weft_gemm_panels_function *panels; /* of packed operands; NULL where `tile_is_faster` */
     void (*function)(void);            /* of BLIS, which `panels` calls */
