@@ -177,6 +177,9 @@ weft_status *weft_builder_find_chains(variant_builder *builder, const weft_kerne
 /* Iteration i of the innermost of the ranges that threads share, of *out_extent iterations, does not use its row of the
  * buffer from element i + result on; NONE: it may use all of it. */
 weft_expr weft_hidden_from(const weft_kernel *kernel, uint32_t buffer, weft_expr *out_extent);
+/* The same of a buffer that the kernel writes: it has one number in its row from there on. `memory` is for a bool of
+ * each instruction. */
+weft_expr weft_repeated_from(const weft_kernel *kernel, uint32_t buffer, bool *memory, weft_expr *out_extent);
 /* Finds or makes the code of all steps that were filled in. */
 weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_generator *generator) WEFT_MUST_USE;
 #endif

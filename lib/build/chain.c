@@ -17,6 +17,7 @@
 enum { MOST_PRODUCTS = 2, FARTHEST = 16 /* steps from the first to the last one, those in between included */ };
 
 typedef struct chain_finder {
+    weft_arena *arena;
     weft_variant *variant;
     const weft_kernel **kernels; /* of each step */
     uint32_t *uses;              /* of each buffer, by all steps */
@@ -157,17 +158,19 @@ static weft_status *fill_pitches(const chain_finder *f, const chain *c, size_t n
     return NULL;
 }
 
-/* What the kernel does not use of the intermediates that it reads. */
+/* What the kernel does not use of the intermediates that it reads, and what is the same in those that it writes. */
 static weft_status *fill_hidden(const chain_finder *f, const chain *c, size_t number)
 {
     weft_step *step = &f->variant->steps[number];
     const weft_kernel *kernel = f->kernels[number];
     weft_hidden *hidden = weft_arena_allocate(&f->variant->arena, step->buffer_count * sizeof *hidden);
-    if (hidden == NULL) return weft_status_out_of_memory();
+    bool *memory = weft_arena_allocate(f->arena, kernel->inst_count + 1);
+    if (hidden == NULL || memory == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < step->buffer_count; i++) {
         hidden[i] = (weft_hidden){.known = false};
-        if (i < step->written || !is_intermediate(c, step->buffers[i])) continue;
-        weft_expr extent, from = weft_hidden_from(kernel, (uint32_t)i, &extent);
+        if (!is_intermediate(c, step->buffers[i])) continue;
+        weft_expr extent, from = i < step->written ? weft_repeated_from(kernel, (uint32_t)i, memory, &extent)
+                                                   : weft_hidden_from(kernel, (uint32_t)i, &extent);
         WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
         if (from == WEFT_EXPR_NONE) continue;
         hidden[i].known = true;
@@ -397,7 +400,7 @@ static void count_uses(const weft_step *step, uint32_t *uses)
 weft_status *weft_builder_find_chains(variant_builder *builder, const weft_kernel **kernels)
 {
     weft_variant *variant = builder->variant;
-    chain_finder f = {.variant = variant, .kernels = kernels};
+    chain_finder f = {.arena = builder->arena, .variant = variant, .kernels = kernels};
     f.uses = weft_arena_allocate(builder->arena, (variant->buffer_count + 1) * sizeof *f.uses);
     f.taken = weft_arena_allocate(builder->arena, (variant->step_count + 1) * sizeof *f.taken);
     f.rowless = weft_arena_allocate(builder->arena, (variant->buffer_count + 1) * sizeof *f.rowless);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel reads and does not use: scores under a causal mask. */
+/* What a kernel reads and does not use, or writes the same of: scores under a causal mask, and weights. */
 #include "lib/build/builder.h"
+#include "lib/loop/inst.h"
 
-typedef struct masked_load {
+/* A stage along rows under a mask. */
+typedef struct masked_row {
     const weft_kernel *kernel;
     const weft_stage *stage;
-    weft_inst_id id;
+    weft_inst_id id;       /* of a load */
     weft_expr column, row; /* variables: along the row that is read; of the innermost range that threads share */
-} masked_load;
+} masked_row;
 
 static const weft_range *last_thread(const weft_kernel *kernel)
 {
@@ -53,7 +55,7 @@ static weft_expr holds_from(const weft_kernel *kernel, const weft_inst *inst)
 
 /* Where the condition is false from element i + c of row i on, column <= row + c: c + 1, in which no variable is; NONE:
  * it is another one. */
-static weft_expr hides_from(const masked_load *m, weft_inst_id condition)
+static weft_expr hides_from(const masked_row *m, weft_inst_id condition)
 {
     weft_expr_context *x = m->kernel->exprs;
     const weft_inst *inst = &m->kernel->insts[condition];
@@ -74,11 +76,11 @@ static weft_expr hides_from(const masked_load *m, weft_inst_id condition)
     return weft_expr_add(x, rest, one);
 }
 
-/* Whether the load reads row `iteration` of the buffer, one after another, at `column`. */
-static bool reads_rows(const masked_load *m)
+/* Whether an index is that of row `iteration` of a buffer, one after another, at `column`. */
+static bool is_in_rows(const masked_row *m, weft_expr index)
 {
     weft_expr_context *x = m->kernel->exprs;
-    weft_expr index = m->kernel->insts[m->id].index, step;
+    weft_expr step;
     for (uint32_t i = 0; i < m->kernel->range_count; i++)
         if (!weft_expr_affine(x, index, m->kernel->ranges[i].variable, &step, &index)) return false;
     return index == m->column;
@@ -99,7 +101,7 @@ static bool is_taken(const weft_kernel *kernel, weft_inst_id id)
 }
 
 /* From where on no select takes the value of the load; NONE: one may take all of it, or something else does. */
-static weft_expr masked_from(const masked_load *m)
+static weft_expr masked_from(const masked_row *m)
 {
     const weft_kernel *kernel = m->kernel;
     weft_expr from = WEFT_EXPR_NONE;
@@ -127,10 +129,74 @@ weft_expr weft_hidden_from(const weft_kernel *kernel, uint32_t buffer, weft_expr
             const weft_inst *inst = &kernel->insts[id];
             if (inst->op != WEFT_SCALAR_load || inst->buffer != buffer) continue;
             if (stage->range_count == 0 || inst->arg_count > 0) return WEFT_EXPR_NONE;
-            const masked_load m = {kernel, stage, id, stage->ranges[stage->range_count - 1].variable, row->variable};
-            weft_expr own = reads_rows(&m) ? masked_from(&m) : WEFT_EXPR_NONE;
+            const masked_row m = {kernel, stage, id, stage->ranges[stage->range_count - 1].variable, row->variable};
+            weft_expr own = is_in_rows(&m, inst->index) ? masked_from(&m) : WEFT_EXPR_NONE;
             if (own == WEFT_EXPR_NONE || (from != WEFT_EXPR_NONE && own != from)) return WEFT_EXPR_NONE;
             from = own;
+        }
+    }
+    return from;
+}
+
+/* ---- what is written ---- */
+
+/* From where on the first select of the stage that a mask decides has something else in its rows; NONE: there is none.
+ */
+static weft_expr mask_of(const masked_row *m)
+{
+    weft_expr from = WEFT_EXPR_NONE;
+    for (uint32_t i = 0; i < m->stage->inst_count && from == WEFT_EXPR_NONE; i++) {
+        const weft_inst *inst = &m->kernel->insts[m->stage->inst_first + i];
+        if (inst->op == WEFT_SCALAR_select) from = hides_from(m, inst->args[0]);
+    }
+    return from;
+}
+
+static bool has_column(const masked_row *m, const weft_inst *inst)
+{
+    weft_expr_context *x = m->kernel->exprs;
+    bool has =
+        (weft_inst_fields(inst->op, inst->dtype) & WEFT_INST_INDEX) != 0 && weft_expr_uses(x, inst->index, m->column);
+    for (uint32_t i = 0; i < inst->predicate_count; i++) has |= weft_expr_uses(x, inst->predicates[i], m->column);
+    return has;
+}
+
+/* Whether the value varies along the row where the mask hides; `varies` is filled in for those before. */
+static bool varies(const masked_row *m, weft_expr from, weft_inst_id id, const bool *varies_before)
+{
+    const weft_inst *inst = &m->kernel->insts[id];
+    bool picks = inst->op == WEFT_SCALAR_select && hides_from(m, inst->args[0]) == from;
+    if (picks) return varies_before[inst->args[2]];
+    bool own = inst->op == WEFT_SCALAR_running || has_column(m, inst);
+    for (uint32_t i = 0; i < inst->arg_count; i++) own |= varies_before[inst->args[i]];
+    return own;
+}
+
+/* Whether the stage stores one number in each row of the buffer from there on. */
+static bool repeats(const masked_row *m, const weft_store *store, weft_expr from, bool *memory)
+{
+    if (store->is_indirect || store->predicate_count > 0 || !is_in_rows(m, store->index)) return false;
+    for (weft_inst_id id = 0; id <= store->value; id++) memory[id] = varies(m, from, id, memory);
+    return !memory[store->value];
+}
+
+weft_expr weft_repeated_from(const weft_kernel *kernel, uint32_t buffer, bool *memory, weft_expr *out_extent)
+{
+    const weft_range *row = last_thread(kernel);
+    weft_expr from = WEFT_EXPR_NONE;
+    if (row == NULL) return from;
+    *out_extent = row->extent;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        for (uint32_t i = 0; i < stage->store_count; i++) {
+            if (stage->stores[i].buffer != buffer) continue;
+            if (stage->range_count == 0 || from != WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
+            const masked_row m = {.kernel = kernel,
+                                  .stage = stage,
+                                  .column = stage->ranges[stage->range_count - 1].variable,
+                                  .row = row->variable};
+            from = mask_of(&m);
+            if (from == WEFT_EXPR_NONE || !repeats(&m, &stage->stores[i], from, memory)) return WEFT_EXPR_NONE;
         }
     }
     return from;

@@ -293,18 +293,31 @@ static void fill_host(weft_image_data *image, size_t at, const weft_resolved *re
         fill_attr(image, attrs + i * sizeof(weft_attr), op->attrs[i].kind, &resolved->attrs[i]);
 }
 
+/* Whether strips of a chain pack an operand of theirs: one whose columns are known not to be adjacent. */
+static bool packs_in_strips(const weft_variant *variant)
+{
+    bool packs = false;
+    for (size_t first = 0; first < variant->step_count; first++)
+        for (size_t i = 0; variant->steps[first].chain.steps > 0 && i <= variant->steps[first].chain.steps; i++) {
+            const weft_step *step = &variant->steps[first + i];
+            if (step->kind != WEFT_STEP_GEMM || step->gemm.panels != WEFT_PANELS_NONE) continue;
+            const weft_formula *distance = &variant->formulas.items[step->gemm.b_column];
+            packs |= distance->op == WEFT_FORMULA_CONSTANT && distance->constant != 1;
+        }
+    return packs;
+}
+
 /* Of the kinds that there are. */
 static void fill_methods(weft_image_data *image, size_t at, const weft_variant *variant)
 {
-    static const char *const symbols[WEFT_STEP_KINDS] = {[WEFT_STEP_KERNEL] = "weft_step_kernel",
-                                                         [WEFT_STEP_GEMM] = "weft_step_product",
-                                                         [WEFT_STEP_PACK] = "weft_step_pack",
-                                                         [WEFT_STEP_SORT] = "weft_step_sort",
-                                                         [WEFT_STEP_HOST] = "weft_step_host",
-                                                         [WEFT_STEP_REGION] = "weft_step_region"};
+    static const char *const symbols[WEFT_STEP_KINDS] = {
+        [WEFT_STEP_KERNEL] = "weft_step_kernel", [WEFT_STEP_GEMM] = "weft_step_product",
+        [WEFT_STEP_PACK] = "weft_step_pack",     [WEFT_STEP_SORT] = "weft_step_sort",
+        [WEFT_STEP_HOST] = "weft_step_host",     [WEFT_STEP_REGION] = "weft_step_region"};
     bool has[WEFT_STEP_KINDS] = {false};
     size_t methods = weft_image_point_to_room(image, at, WEFT_STEP_KINDS * sizeof(void *));
     for (size_t i = 0; i < variant->step_count; i++) has[variant->steps[i].kind] = true;
+    has[WEFT_STEP_PACK] |= packs_in_strips(variant);
     for (size_t i = 0; i < WEFT_STEP_KINDS; i++)
         if (has[i]) weft_image_point_to_symbol(image, methods + i * sizeof(void *), symbols[i]);
 }

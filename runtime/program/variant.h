@@ -148,7 +148,8 @@ typedef struct weft_chain {
 } weft_chain;
 
 /* Elements of rows that a kernel reads and does not use, such as scores under a causal mask: iteration i of the
- * innermost of its ranges that threads share does not use its row from element i + `from` on. Slots. */
+ * innermost of its ranges that threads share does not use its row from element i + `from` on. Of a buffer that it
+ * writes: those that are the same in a row, such as weights there. Slots. */
 typedef struct weft_hidden {
     bool known;
     uint32_t extent, from; /* of that range; see above */

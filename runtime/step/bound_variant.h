@@ -44,6 +44,8 @@ typedef struct weft_phases {
     const weft_phase *phases;
 } weft_phases;
 
+enum { WEFT_STRIP_ALIGNMENT = 64 };
+
 /* How one of the steps has the rows of a strip. */
 typedef struct weft_strip_step {
     int64_t rows, iterations; /* KERNEL: rows of each iteration; 0: iterations of each row */
@@ -52,9 +54,10 @@ typedef struct weft_strip_step {
     size_t innermost;
     bool by_columns; /* GEMM: that side is n; B has rows, A none unless they run over batch axes alone */
     size_t cut;      /* GEMM: the batch axis that is cut, or batch_rank: n or m is */
-    /* GEMM: row i of the axis that is cut is not used, in C, from column i + `hidden` on; and zero, in A, from term
-     * i + `zero` on, unless numbers are not finite. INT64_MAX: all are used, none is known to be zero. */
+    /* GEMM: row i of the axis that is cut is not used, in C, from column i + `hidden` on; and one number, in A, from
+     * term i + `zero` on, often zero. INT64_MAX: all are used, none is known to be the same. */
     int64_t hidden, zero;
+    int64_t panels; /* GEMM: where in the memory of a strip B is packed; 0: nowhere */
 } weft_strip_step;
 
 /*
@@ -69,7 +72,8 @@ typedef struct weft_strips {
     int64_t *offsets, *pitches;    /* of each: bytes in the memory of a strip, and from row to row */
     int64_t extent, inner, unit;   /* indices of the axis that is cut; rows of each of them; indices of a unit */
     int64_t parts, all;            /* strips of the axis, and of all */
-    int64_t bytes;                 /* of the memory of a strip; it begins with the pointers of all steps */
+    int64_t bytes; /* of the memory of a strip: the pointers of all steps, intermediates, and packed operands of
+                      products, each after WEFT_STRIP_ALIGNMENT bytes that begin with the address of what is packed */
     int64_t threads;               /* that have such memory */
 } weft_strips;
 

@@ -2,6 +2,7 @@
 #include "runtime/step/chain.h"
 #include <string.h>
 #include "runtime/base/memory.h"
+#include "runtime/step/step.h"
 
 /*
  * Steps of a chain run in strips if they all have the same rows. A product has one for each index of the batch axes
@@ -10,7 +11,6 @@
  */
 
 enum {
-    ALIGNMENT = 64,
     NEAR = 8,     /* L2 sizes, about what a core has of L3: a strip is no larger, */
     FEWEST = 64,  /* or no more than so many rows */
     BALANCED = 4, /* strips of each thread, from which on it matters little who has one more */
@@ -398,14 +398,16 @@ static bool cut(chain_view *v, int64_t bytes, int64_t room, int64_t threads, wef
 
 /* ---- what is hidden ---- */
 
-/* What kernel `s` does not use of the rows of an intermediate; INT64_MAX: it uses all. */
-static int64_t hidden_in(const chain_view *v, const weft_strips *strips, size_t s, uint32_t buffer)
+/* What kernel `s` does not use of the rows of an intermediate, or, if it is `written`, is the same in each of its rows
+ * that it writes; INT64_MAX: nothing. */
+static int64_t hidden_in(const chain_view *v, const weft_strips *strips, size_t s, uint32_t buffer, bool written)
 {
     const weft_step *step = &v->steps[s];
     const int64_t *values = v->bound->values;
     int64_t most = INT64_MIN;
     if (step->kind != WEFT_STEP_KERNEL || v->found[s].rows != 1) return INT64_MAX;
-    for (size_t i = step->written; i < step->buffer_count; i++) {
+    size_t first = written ? 0 : step->written, end = written ? step->written : step->buffer_count;
+    for (size_t i = first; i < end; i++) {
         if (step->buffers[i] != buffer) continue;
         const weft_hidden *hidden = &step->hidden[i];
         if (!hidden->known || values[hidden->extent] != strips->extent) return INT64_MAX;
@@ -421,28 +423,20 @@ static int64_t hidden_from(const chain_view *v, const weft_strips *strips, size_
     int64_t most = INT64_MIN;
     for (size_t reader = s + 1; reader < v->count; reader++) {
         if (!uses(&v->steps[reader], buffer)) continue;
-        int64_t own = hidden_in(v, strips, reader, buffer);
+        int64_t own = hidden_in(v, strips, reader, buffer, false);
         if (own > most) most = own;
         if (v->steps[reader].kind == WEFT_STEP_KERNEL && weft_step_writes(&v->steps[reader], buffer)) break;
     }
     return is_intermediate(v, buffer) && most != INT64_MIN ? most : INT64_MAX;
 }
 
-/* Of the rows that product `s` reads: what their kernel does not use of the rows that it reads is often zero there. */
+/* Of the rows that product `s` reads: what is the same in each of them is often zero. */
 static int64_t zero_from(const chain_view *v, const weft_strips *strips, size_t s)
 {
     uint32_t buffer = v->steps[s].buffers[0];
-    for (size_t writer = s; is_intermediate(v, buffer) && writer-- > 0;) {
-        const weft_step *step = &v->steps[writer];
-        if (step->kind != WEFT_STEP_KERNEL || !weft_step_writes(step, buffer)) continue;
-        for (size_t i = step->written; i < step->buffer_count; i++) {
-            int64_t from =
-                is_intermediate(v, step->buffers[i]) ? hidden_in(v, strips, writer, step->buffers[i]) : INT64_MAX;
-            if (from != INT64_MAX) return from;
-        }
-        break;
-    }
-    return INT64_MAX;
+    size_t writer = s;
+    while (writer > 0 && !weft_step_writes(&v->steps[writer - 1], buffer)) writer--;
+    return writer > 0 && is_intermediate(v, buffer) ? hidden_in(v, strips, writer - 1, buffer, true) : INT64_MAX;
 }
 
 /* Of each product whose rows are those of the axis that is cut, one for each of its indices. */
@@ -462,7 +456,7 @@ static void find_hidden(chain_view *v, const weft_strips *strips)
 
 static int64_t aligned(int64_t bytes)
 {
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return (bytes + WEFT_STRIP_ALIGNMENT - 1) / WEFT_STRIP_ALIGNMENT * WEFT_STRIP_ALIGNMENT;
 }
 
 /* The bytes of a strip: the pointers of all steps, then the intermediates, at *out_offsets, which may be NULL. */
@@ -616,14 +610,20 @@ static void use(weft_bound_step *step, weft_strips *strips)
 weft_status *weft_chain_bind(weft_bound_variant *bound, size_t number)
 {
     int64_t threads = (int64_t)weft_pool_size(bound->pool);
+    const weft_step_methods *packing = bound->variant->methods[WEFT_STEP_PACK];
     weft_strips *strips = NULL, *least = NULL;
     size_t first = number, first_of_least = number;
     if (!may_have_strips(bound, number)) return NULL;
     WEFT_TRY(find_strips(bound, number, 1, &first_of_least, &least));
     if (least != NULL) bound->steps[first_of_least].least_strips = least;
-    if (threads == 1) strips = least;
-    else WEFT_TRY(find_strips(bound, number, threads, &first, &strips));
-    use(&bound->steps[strips == least ? first_of_least : first], strips);
+    if (threads == 1) {
+        strips = least;
+        first = first_of_least;
+    } else {
+        WEFT_TRY(find_strips(bound, number, threads, &first, &strips));
+    }
+    if (strips != NULL && packing != NULL) WEFT_TRY(packing->share(bound, first, &strips));
+    use(&bound->steps[first], strips);
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/base/machine.h"
 #include "runtime/engine/gemm_panels.h"
 #include "runtime/step/device.h"
+#include "runtime/step/strip_panels.h"
 #include "runtime/step/step.h"
 
 /* ---- binding ---- */
@@ -131,7 +132,7 @@ static size_t block_bytes(const weft_bound_variant *bound, const weft_bound_step
 }
 
 const weft_step_methods weft_step_product = {WEFT_PROFILE_PRODUCT, is_sound, bind, cost, run, NULL,
-                                             block_bytes,          multiply};
+                                             block_bytes,          multiply, NULL, NULL};
 
 /* ---- operands that are packed ---- */
 
@@ -155,4 +156,5 @@ static weft_status *run_packing(weft_frame *frame, const weft_bound_step *bound_
 }
 
 const weft_step_methods weft_step_pack = {
-    WEFT_PROFILE_PACK, packing_is_sound, bind, packing_cost, run_packing, NULL, NULL, NULL};
+    WEFT_PROFILE_PACK,       packing_is_sound,      bind, packing_cost, run_packing, NULL, NULL, NULL,
+    weft_strip_panels_share, weft_strip_panels_fill};

@@ -23,6 +23,9 @@ typedef struct weft_step_methods {
                           const weft_gemm_call *call);
     weft_status *(*multiply)(const weft_bound_variant *bound, const weft_bound_step *bound_step,
                              const weft_gemm_call *call, void *const *buffers);
+    /* PACK: for strips of chains that have products, as in strip_panels.h. */
+    weft_status *(*share)(weft_bound_variant *bound, size_t first, weft_strips **strips);
+    void (*fill)(const weft_bound_step *bound_step, const weft_gemm_call *call, const void *b, void *panels);
 } weft_step_methods;
 
 /* Steps of chains that run strip by strip (chain.h, strips.h): of a variant that has chains, for the same reason. */

@@ -11,6 +11,13 @@
 /* Steps run on the rows of a strip as they run on all: with pointers to where the first row of intermediates would lie
  * if all were there. */
 
+/* What a thread keeps from strip to strip. */
+typedef struct strip_memory {
+    char *start;
+    const char *finite; /* a matrix whose rows from `finite_from` on have no infinity or NaN */
+    int64_t finite_from;
+} strip_memory;
+
 typedef struct strips_run {
     weft_frame *frame;
     const weft_bound_step *steps;
@@ -72,7 +79,7 @@ static int64_t seen(const strip *t, int64_t from, int64_t count)
 typedef struct strip_product {
     weft_gemm_call call;
     int64_t batch[WEFT_MAX_RANK + 1];
-    int64_t terms; /* the others add nothing where A is zero as far as it may be */
+    int64_t terms; /* the others add nothing if A is zero there and B finite */
 } strip_product;
 
 /* From the innermost axis of rows outwards: those inside of the one that is cut stay whole, others have one index. */
@@ -95,6 +102,7 @@ static void find_product(const weft_bound_step *bound_step, const weft_strip_ste
         p->batch[i] = step->cut == i ? t->count : 1;
     }
     call.batch = p->batch;
+    if (step->panels != 0) call.panels = WEFT_PANELS_B;
     if (step->hidden != INT64_MAX) call.n = seen(t, step->hidden, call.n);
     bool reads_terms = step->zero != INT64_MAX && call.panels == WEFT_PANELS_NONE; /* panels have all of them */
     p->terms = reads_terms ? seen(t, step->zero, call.k) : call.k;
@@ -107,18 +115,57 @@ static weft_status *run_part(const strips_run *run, size_t number, const weft_ge
     return bound->variant->methods[WEFT_STEP_GEMM]->multiply(bound, &run->steps[number], call, buffers);
 }
 
-static weft_status *multiply(const strips_run *run, size_t number, const strip *t, void *const *buffers)
+static const char *matrix_of(const weft_gemm_call *call, const void *b)
+{
+    return (const char *)((uintptr_t)b + (uintptr_t)(call->b_offset * (int64_t)weft_dtype_size(call->dtype)));
+}
+
+/* Whether terms of the product from `terms` on add nothing. Strips of the same matrix look at it once, except for what
+ * the ones before had no need to look at. */
+static bool add_nothing(strip_memory *memory, const strip_product *p, void *const *buffers)
+{
+    const char *matrix = matrix_of(&p->call, buffers[1]);
+    if (p->terms == p->call.k || !weft_zeros_end_rows(&p->call, buffers[0])) return false;
+    if (memory->finite == matrix && memory->finite_from <= p->terms) return true;
+    if (!weft_zeros_meet_numbers(&p->call, p->terms, buffers[1])) return false;
+    memory->finite = matrix;
+    memory->finite_from = p->terms;
+    return true;
+}
+
+/* What is packed in panels. */
+static const char **packed_in(char *panels)
+{
+    return (const char **)(panels - WEFT_STRIP_ALIGNMENT);
+}
+
+/* The panels of the product's B, which are made if those of another matrix are there. */
+static void *pack(const strips_run *run, size_t number, const weft_gemm_call *call, const void *b, char *memory)
+{
+    char *panels = memory + run->strips->steps[number].panels;
+    const char **packed = packed_in(panels), *matrix = matrix_of(call, b);
+    if (*packed != matrix) {
+        run->frame->bound->variant->methods[WEFT_STEP_PACK]->fill(&run->steps[number], call, b, panels);
+        *packed = matrix;
+    }
+    return panels;
+}
+
+static weft_status *multiply(const strips_run *run, size_t number, const strip *t, strip_memory *memory,
+                             void *const *buffers)
 {
     strip_product p;
     find_product(&run->steps[number], &run->strips->steps[number], t, &p);
     if (p.call.n == 0) return NULL;
-    if (p.terms < p.call.k && weft_zeros_add_nothing(&p.call, p.terms, buffers[0], buffers[1])) {
+    void *operands[] = {buffers[0], buffers[1], buffers[2]};
+    if (run->strips->steps[number].panels != 0) operands[1] = pack(run, number, &p.call, buffers[1], memory->start);
+    if (add_nothing(memory, &p, operands)) {
         weft_gemm_call part = p.call;
         part.k = p.terms;
-        WEFT_TRY(run_part(run, number, &part, buffers));
-        if (!weft_zeros_are_negative(&p.call, buffers[2])) return NULL;
+        WEFT_TRY(run_part(run, number, &part, operands));
+        if (!weft_zeros_are_negative(&p.call, operands[2])) return NULL;
     }
-    return run_part(run, number, &p.call, buffers);
+    return run_part(run, number, &p.call, operands);
 }
 
 /* ---- the blocks that products take ---- */
@@ -166,11 +213,12 @@ size_t weft_strips_block_bytes(const weft_bound_variant *bound, size_t number)
 
 /* ---- running ---- */
 
-static weft_status *run_step(const strips_run *run, size_t number, const strip *t, void *const *buffers)
+static weft_status *run_step(const strips_run *run, size_t number, const strip *t, strip_memory *memory,
+                             void *const *buffers)
 {
     const weft_bound_step *bound_step = &run->steps[number];
     const weft_strip_step *step = &run->strips->steps[number];
-    if (bound_step->step->kind == WEFT_STEP_GEMM) return multiply(run, number, t, buffers);
+    if (bound_step->step->kind == WEFT_STEP_GEMM) return multiply(run, number, t, memory, buffers);
     weft_error_slot error = {.position = INT64_MAX}; /* steps of a chain check no data */
     const weft_kernel_frame frame = {buffers, bound_step->scalars, &error};
     weft_kernel_function function = weft_kernel_code_function(bound_step->code);
@@ -192,16 +240,16 @@ static void point(const strips_run *run, char *memory, const strip *t)
     }
 }
 
-static weft_status *run_strip(const strips_run *run, char *memory, int64_t number)
+static weft_status *run_strip(const strips_run *run, strip_memory *memory, int64_t number)
 {
     strip t = strip_of(run->strips, number);
-    void *const *pointers = (void *const *)memory;
-    point(run, memory, &t);
+    void *const *pointers = (void *const *)memory->start;
+    point(run, memory->start, &t);
     for (size_t i = 0; i < run->strips->count; pointers += run->steps[i++].step->buffer_count) {
         int64_t begin = run->times == NULL ? 0 : weft_clock_now();
         if (weft_frame_is_cancelled(run->frame, run->cancelled))
             return weft_bound_cancelled(run->frame->bound, "in", run->number + i);
-        WEFT_TRY(run_step(run, i, &t, pointers));
+        WEFT_TRY(run_step(run, i, &t, memory, pointers));
         if (run->times != NULL) atomic_fetch_add(&run->times[i], weft_clock_now() - begin);
     }
     return NULL;
@@ -216,6 +264,13 @@ static void fail(strips_run *run, weft_status *status)
     atomic_store(&run->failed, true);
 }
 
+/* Has the first strips of a thread pack operands. */
+static void forget_packed(const weft_strips *strips, char *memory)
+{
+    for (size_t i = 0; i < strips->count; i++)
+        if (strips->steps[i].panels != 0) *packed_in(memory + strips->steps[i].panels) = NULL;
+}
+
 /* Takes strips until there are none left. */
 static void run_thread(void *context, int64_t begin, int64_t end)
 {
@@ -223,12 +278,14 @@ static void run_thread(void *context, int64_t begin, int64_t end)
     size_t pointers = 0;
     for (size_t i = 0; i < run->strips->count; i++) pointers += run->steps[i].step->buffer_count;
     for (int64_t thread = begin; thread < end; thread++) {
-        char *memory = (char *)weft_frame_scratch(run->frame, run->steps) + thread * run->strips->bytes;
-        memcpy(memory, run->frame->pointers + run->steps->first_pointer, pointers * sizeof(void *));
+        strip_memory memory = {.start =
+                                   (char *)weft_frame_scratch(run->frame, run->steps) + thread * run->strips->bytes};
+        memcpy(memory.start, run->frame->pointers + run->steps->first_pointer, pointers * sizeof(void *));
+        forget_packed(run->strips, memory.start);
         for (;;) {
             int64_t number = atomic_fetch_add(&run->next, 1);
             if (number >= run->strips->all || atomic_load(&run->failed)) break;
-            weft_status *status = run_strip(run, memory, number);
+            weft_status *status = run_strip(run, &memory, number);
             if (status != NULL) fail(run, status);
         }
     }

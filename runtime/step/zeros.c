@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/step/zeros.h"
+#include <string.h>
 
 /* Rows of numbers: those of one lie `step` apart. */
 typedef struct numbers {
@@ -35,14 +36,11 @@ static numbers numbers_at(const weft_gemm_call *call, const void *data, int64_t 
 typedef uint32_t __attribute__((may_alias)) bits32;
 typedef uint64_t __attribute__((may_alias)) bits64;
 
-#define ITSELF(bits) (bits)
 #define IS_ENDLESS32(bits) (((bits)&UINT32_C(0x7f800000)) == UINT32_C(0x7f800000))
 #define IS_ENDLESS64(bits) (((bits)&UINT64_C(0x7ff0000000000000)) == UINT64_C(0x7ff0000000000000))
 #define IS_MINUS_ZERO32(bits) ((bits) == UINT32_C(1) << 31)
 #define IS_MINUS_ZERO64(bits) ((bits) == UINT64_C(1) << 63)
 
-DEFINE_ANY(any_not_zero32, bits32, ITSELF)
-DEFINE_ANY(any_not_zero64, bits64, ITSELF)
 DEFINE_ANY(any_endless32, bits32, IS_ENDLESS32)
 DEFINE_ANY(any_endless64, bits64, IS_ENDLESS64)
 DEFINE_ANY(any_minus_zero32, bits32, IS_MINUS_ZERO32)
@@ -55,17 +53,22 @@ static bool is_one_product(const weft_gemm_call *call)
     return call->dtype == WEFT_F32 || call->dtype == WEFT_F64;
 }
 
-bool weft_zeros_add_nothing(const weft_gemm_call *call, int64_t first, const void *a, const void *b)
+bool weft_zeros_end_rows(const weft_gemm_call *call, const void *a)
 {
+    const int64_t size = (int64_t)weft_dtype_size(call->dtype), last = call->a_offset + (call->k - 1) * call->a_column;
+    const uintptr_t first = (uintptr_t)a + (uintptr_t)(last * size);
+    uint64_t bits = 0;
     if (!is_one_product(call)) return false;
-    bool single = call->dtype == WEFT_F32;
-    const int64_t terms = call->k - first;
-    numbers left =
-        numbers_at(call, a, call->a_offset + first * call->a_column, call->m, terms, call->a_row, call->a_column);
-    if (single ? any_not_zero32(&left) : any_not_zero64(&left)) return false;
-    numbers right =
-        numbers_at(call, b, call->b_offset + first * call->b_row, terms, call->n, call->b_row, call->b_column);
-    return !(single ? any_endless32(&right) : any_endless64(&right));
+    for (int64_t row = 0; row < call->m && bits == 0; row++)
+        memcpy(&bits, (const void *)(first + (uintptr_t)(row * call->a_row * size)), (size_t)size);
+    return bits == 0;
+}
+
+bool weft_zeros_meet_numbers(const weft_gemm_call *call, int64_t first, const void *b)
+{
+    const int64_t offset = call->b_offset + first * call->b_row;
+    numbers right = numbers_at(call, b, offset, call->k - first, call->n, call->b_row, call->b_column);
+    return !(call->dtype == WEFT_F32 ? any_endless32(&right) : any_endless64(&right));
 }
 
 bool weft_zeros_are_negative(const weft_gemm_call *call, const void *c)

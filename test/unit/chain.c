@@ -134,6 +134,21 @@ static void trace_far_mask(traced *t)
     put_out(t, weft_matmul(masked, input(t, "v", WEFT_SHAPE(300, 24))));
 }
 
+/* What the mask hides is not the same in a row, though it ends with a zero. */
+static void trace_mask_and_sum(traced *t)
+{
+    enum { KEYS = 300 };
+    float last[KEYS];
+    for (int i = 0; i < KEYS; i++) last[i] = i < KEYS - 1 ? 0.25F : 0;
+    weft_tensor q = input(t, "q", WEFT_SHAPE(KEYS, 40)), k = input(t, "k", WEFT_SHAPE(KEYS, 40));
+    weft_shape shape = WEFT_SHAPE(KEYS, KEYS);
+    weft_tensor seen = weft_le(weft_iota(t->graph, WEFT_I64, shape, 1), weft_iota(t->graph, WEFT_I64, shape, 0));
+    weft_tensor scores = weft_matmul(q, weft_transpose(k, 0, 1));
+    weft_tensor masked = weft_select(seen, scores, weft_full(t->graph, t->dtype, 0, shape));
+    weft_tensor added = weft_constant(t->graph, WEFT_F32, WEFT_INTS(KEYS), last);
+    put_out(t, weft_matmul(weft_add(masked, added), input(t, "v", WEFT_SHAPE(KEYS, 24))));
+}
+
 /* Heads are cut one from the other, and none of them. */
 static void trace_heads(traced *t)
 {
@@ -310,6 +325,7 @@ static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, t
                                    {"negative zeros", trace_negative_zeros, WEFT_F32, 0, true},
                                    {"moving mask", trace_moving_mask, WEFT_F32, 0, true},
                                    {"far mask", trace_far_mask, WEFT_F32, 0, true},
+                                   {"mask and sum", trace_mask_and_sum, WEFT_F32, 0, true},
                                    {"heads", trace_heads, WEFT_F32, 0, true},
                                    {"heads, c64", trace_heads, WEFT_C64, 0, true},
                                    {"heads, f16", trace_heads, WEFT_F16, 0, true},
