@@ -14,6 +14,11 @@ typedef bool weft_key_take(const weft_key_map *map, const void *elements, int64_
 /* How many of the adjacent elements have keys (of weft_key_of64) from `bound` on, blocks of WEFT_KEY_SKIPPED that have
  * no other ones. */
 typedef int64_t weft_key_skip(const weft_key_map *map, const void *elements, int64_t count, uint64_t bound);
+/* The places of the first adjacent elements with keys (of weft_key_of64) below `bound`, as many as have room, which is
+ * WEFT_KEY_LANES at least; how many of them there are, and of the elements that were seen for that. `places` has room
+ * for WEFT_KEY_LANES more. */
+typedef int64_t weft_key_pick(const weft_key_map *map, const void *elements, int64_t count, uint64_t bound,
+                              int32_t *places, int64_t room, int64_t *out_seen);
 /* The elements of keys, adjacent. */
 typedef void weft_key_put(const weft_key_map *map, const void *keys, int64_t count, void *elements);
 
@@ -55,9 +60,16 @@ typedef struct weft_key_sort {
     weft_key_lost (*count_lost)(const weft_key_map *map, const void *elements, int64_t count);
     void (*put_lost)(const weft_key_map *map, const void *elements, int64_t count, weft_key_lost lost, void *sorted);
     int64_t most_together;
+    weft_key_pick *pick;
 } weft_key_sort;
 
-enum { WEFT_KEY_SKIPPED = 64, WEFT_KEY_SHORT = 16, WEFT_KEY_COLUMNS = 256, WEFT_KEY_LONG = 1 << 15 };
+enum {
+    WEFT_KEY_SKIPPED = 64,
+    WEFT_KEY_LANES = 16,
+    WEFT_KEY_SHORT = 16,
+    WEFT_KEY_COLUMNS = 256,
+    WEFT_KEY_LONG = 1 << 15
+};
 
 /* Of elements of so many bits. */
 extern const weft_key_sort weft_key_sort_v3_8, weft_key_sort_v3_16, weft_key_sort_v3_32, weft_key_sort_v3_64;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of one ISA level, after its functions: TABLE(x) is the name of one, LONG(x) what it has for long rows,
- * TOGETHER the most keys of rows that are sorted together. */
+ * PICK(x) what picks keys, TOGETHER the most keys of rows that are sorted together. */
 #define NARROW(bits, counts, puts)                                                                                     \
     {                                                                                                                  \
         sort32, NULL, sort_rows32, NULL, take##bits, put##bits, skip##bits, LONG(sort_row32), NULL, counts, puts,      \
-            TOGETHER                                                                                                   \
+            TOGETHER, PICK(pick##bits)                                                                                 \
     }
-#define POSITIONS(take, skip)                                                                                          \
+#define POSITIONS(take, skip, pick)                                                                                    \
     {                                                                                                                  \
-        NULL, sort64, NULL, sort_rows64, take, put_positions, skip, NULL, NULL, NULL, NULL, TOGETHER                   \
+        NULL, sort64, NULL, sort_rows64, take, put_positions, skip, NULL, NULL, NULL, NULL, TOGETHER, pick             \
     }
 
 const weft_key_sort TABLE(8) = NARROW(8, NULL, NULL), TABLE(16) = NARROW(16, NULL, NULL);
@@ -24,7 +24,9 @@ const weft_key_sort TABLE(64) = {NULL,
                                  LONG(sort_row64),
                                  LONG(count_lost64),
                                  LONG(put_lost64),
-                                 TOGETHER};
-const weft_key_sort TABLE(positions8) = POSITIONS(NULL, NULL), TABLE(positions16) = POSITIONS(NULL, skip16);
-const weft_key_sort TABLE(positions32) = POSITIONS(take_pairs, skip32);
-const weft_key_sort TABLE(positions64) = {.sort64 = sort64, .skip = skip64};
+                                 TOGETHER,
+                                 PICK(pick64)};
+const weft_key_sort TABLE(positions8) = POSITIONS(NULL, NULL, PICK(pick8));
+const weft_key_sort TABLE(positions16) = POSITIONS(NULL, skip16, PICK(pick16));
+const weft_key_sort TABLE(positions32) = POSITIONS(take_pairs, skip32, PICK(pick32));
+const weft_key_sort TABLE(positions64) = {.sort64 = sort64, .skip = skip64, .pick = PICK(pick64)};

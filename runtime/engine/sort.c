@@ -36,8 +36,12 @@ enum {
     LINE = 64,                 /* bytes of a cache line */
     COUNTED_LEAST = 2048,      /* bytes from so many on are counted */
     PACKED_LEAST = 17,         /* elements, from so many on */
+    SELECTED_PART = 512,       /* of a row is selected at most */
+    PICKED_PART = 128,         /* the same where vectors pick what may be wanted */
     SELECTED_TIMES = 4,        /* room for this many times the wanted keys */
     SELECTED_LEAST = 256,      /* and at least for this many */
+    PICKED_LEAST = 64,         /* the same where vectors pick */
+    PICKED = 128,              /* places that are picked at a time */
     SCRATCH_ALIGNMENT = 64
 };
 
@@ -201,6 +205,7 @@ typedef struct sorter {
     int64_t take_step, put_step; /* from one element of a row to the next where it is taken and put: call's, or 1 where
                                   * rows side by side are transposed */
     weft_key_skip *skip;         /* NULL: nothing is passed over */
+    weft_key_pick *pick;         /* NULL: elements are looked at one by one */
     int64_t row_count, part_count, part_bytes;
     int64_t together; /* rows that are sorted at a time */
     bool is_packed;   /* positions, in keys of 8 bytes first */
@@ -500,10 +505,40 @@ INLINE bool select_elements(const sorter *s, const char *in, void *keys, size_t 
     return keep_wanted(s, keys, count);
 }
 
+/* The same of adjacent elements, of which vectors pick those that can replace one. */
+static bool select_picked(const sorter *s, const char *in, void *keys, key_form form)
+{
+    const weft_key_map map = s->map;
+    const int64_t length = s->call->length, room = s->room, size = (int64_t)map.size;
+    int32_t places[PICKED + WEFT_KEY_LANES];
+    int64_t count = room;
+    if (s->take != NULL) s->take(&map, in, room, keys);
+    for (int64_t i = 0; i < room && s->take == NULL; i++)
+        set_key(form, keys, i, weft_key_of64(&map, load(in + i * size, map.size)), i);
+    uint64_t bound = 0;
+    for (int64_t i = room, seen; i < length; i += seen) {
+        if (room - count < WEFT_KEY_LANES) {
+            if (!keep_wanted(s, keys, count)) return false;
+            bound = element_key(s, keys, s->wanted - 1);
+            count = s->wanted;
+        }
+        if (weft_is_cancelled(s->cancelled)) return false;
+        int64_t next = length - i < CANCEL_ELEMENTS ? length - i : CANCEL_ELEMENTS;
+        int64_t free = room - count < PICKED ? room - count : PICKED;
+        int64_t picked = s->pick(&map, in + i * size, next, bound, places, free, &seen);
+        for (int64_t k = 0; k < picked; k++) {
+            int64_t at = i + places[k];
+            set_key(form, keys, count++, weft_key_of64(&map, load(in + at * size, map.size)), at);
+        }
+    }
+    return keep_wanted(s, keys, count);
+}
+
 static bool select_row(const sorter *s, const char *in, void *keys)
 {
     const key_form form = {s->method, s->call->positions};
     size_t size = s->map.size;
+    if (s->pick != NULL) return select_picked(s, in, keys, form);
     int64_t step = s->call->in_step * (int64_t)size;
     if (size == 4 && step == 4) return select_elements(s, in, keys, 4, 4, form);
     return select_elements(s, in, keys, size, step, form);
@@ -746,6 +781,18 @@ static bool is_adjacent(const weft_sort_call *call, const int64_t *strides)
     return true;
 }
 
+/* Whether vectors find what may be wanted of a row: not bools, any byte but 0 of which is 1. */
+static bool picks(const weft_key_sort *keys, const weft_sort_call *call)
+{
+    bool is_truth = weft_dtype_info_of(call->dtype)->kind == WEFT_KIND_BOOL;
+    return keys != NULL && keys->pick != NULL && call->in_step == 1 && !is_truth;
+}
+
+bool weft_sort_selects(const weft_key_sort *keys, const weft_sort_call *call)
+{
+    return call->wanted > 0 && call->wanted < call->length / (picks(keys, call) ? PICKED_PART : SELECTED_PART);
+}
+
 /* `cache_bytes`: for rows side by side. */
 static void choose_method(sorter *s, size_t cache_bytes)
 {
@@ -767,11 +814,13 @@ static void choose_method(sorter *s, size_t cache_bytes)
     s->take = has_vectors && call->in_step == 1 ? s->vectors->take : NULL;
     s->put = has_vectors && call->out_step == 1 ? s->vectors->put : NULL;
     s->skip = s->vectors != NULL && call->in_step == 1 ? s->vectors->skip : NULL;
+    s->pick = picks(s->vectors, call) ? s->vectors->pick : NULL;
     if (s->method == COUNTED) return;
-    if (s->wanted < call->length / WEFT_SORT_SELECTED_PART) {
-        int64_t some = s->wanted * SELECTED_TIMES;
-        if (some < SELECTED_LEAST) some = SELECTED_LEAST;
+    if (weft_sort_selects(s->vectors, call)) {
+        int64_t some = s->wanted * SELECTED_TIMES, least = s->pick != NULL ? PICKED_LEAST : SELECTED_LEAST;
+        if (some < least) some = least;
         if (some < call->length) s->room = some;
+        s->together = 1;
     }
     s->takes_whole = s->together > 1 && s->take != NULL && !call->positions && is_adjacent(call, call->in_strides);
     s->puts_whole = s->together > 1 && s->put != NULL && !call->positions && s->wanted == call->length &&

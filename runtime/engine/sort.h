@@ -7,14 +7,13 @@
 
 struct weft_key_sort;
 
-/* At most this part of a row is selected, where so few of its elements are wanted; otherwise it is sorted. */
-enum { WEFT_SORT_SELECTED_PART = 512 };
-
 /* Everything that is ordered: all but complex numbers. */
 bool weft_sort_supports(weft_dtype dtype);
 /* What sorts elements of a dtype, or their positions, with vectors, on the ISA level of the process; NULL: there is
  * none. The result is the same without it. Static. */
 const struct weft_key_sort *weft_key_sort_find(weft_dtype dtype, bool positions);
+/* Whether so few elements of a row are wanted that they are selected; otherwise it is sorted. */
+bool weft_sort_selects(const struct weft_key_sort *keys, const weft_sort_call *call);
 /* Bytes of scratch that weft_sort_run needs with that pool; INT64_MAX when they cannot be counted. `tight`: as little
  * as can be, whatever the size of the pool: on one thread, long rows one after another. */
 int64_t weft_sort_scratch(const struct weft_key_sort *keys, const weft_pool *pool, const weft_sort_call *call,

@@ -78,7 +78,7 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
     double rows = call->length > 0;
     for (size_t i = 0; i < call->rank; i++) rows *= (double)call->rows[i];
     double ns = 1e9 * rows * (double)call->length / weft_pool_machine(bound->pool)->sort_rate;
-    if (call->wanted > 0 && call->wanted < call->length / WEFT_SORT_SELECTED_PART) ns *= SELECTING;
+    if (weft_sort_selects(bound_step->resolved->keys, call)) ns *= SELECTING;
     weft_step_cost_cut(&cost, bound, ns, bound_step->is_tight ? 1 : rows);
     return cost;
 }

@@ -177,7 +177,7 @@ static void check_wanted(weft_pool *pool, weft_sort_call call, const void *in, i
 /* A few elements, and many, of what is in no order, and of what is in the wrong one. */
 static void check_parts(weft_pool *pool, const struct example *x)
 {
-    const int64_t wanted[] = {1, 1 + x->call.length / 30, 1 + x->call.length / 3};
+    const int64_t length = x->call.length, wanted[] = {1, 1 + length / 100, 1 + length / 30, 1 + length / 3};
     weft_sort_call wrong = x->call;
     wrong.descending = !wrong.descending;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
