@@ -462,9 +462,10 @@ static void move_tile(const weft_gemm_block *block, const struct tile *tile, con
     }
 }
 
-/* Tiles that the kernel takes in one go, and bytes from one to the next. */
+/* Tiles that the kernel takes in one go, and bytes from one to the next, and from the wide operand to what is fetched
+ * into L2 beside it. */
 struct series {
-    int64_t count, wide_step, narrow_step, c_step;
+    int64_t count, wide_step, narrow_step, c_step, fetch;
 };
 
 /* Those of one column, from row `i` on, before `end`, whose panels of the left operand it reads in turn. */
@@ -481,6 +482,18 @@ static struct series column_at(const weft_gemm_block *block, const struct part *
                            .wide_step = left->wide ? step : 0,
                            .narrow_step = left->wide ? 0 : step,
                            .c_step = rows * block->c_left->stride * block->c_element};
+}
+
+/* While a part of the left operand is read in place, from L2 after the first column of tiles, the next part comes from
+ * memory: each column of tiles asks for one register of a panel's. 64 x 147 x 12544 f32 takes 0.87 of the time, 18 x
+ * 700 x 2500 0.88 (Sapphire Rapids). */
+static int64_t fetch_at(const weft_gemm_block *block, const struct part *left, int64_t column)
+{
+    const weft_gemm_side *side = left->side;
+    bool is_last = left->first + left->count >= side->first + side->count;
+    if (!left->wide || left->packs || is_last) return 0;
+    int64_t line = column % block->kernel->vectors * weft_gemm_lanes(block->kernel);
+    return (left->count * side->lines->stride + line) * (int64_t)side->size;
 }
 
 /* One tile of each product. */
@@ -528,6 +541,7 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
                                         .wide_step = series->wide_step / size,
                                         .narrow_step = series->narrow_step / size,
                                         .c_step = series->c_step / size,
+                                        .fetch = series->fetch / size,
                                         .add = add && direct,
                                         .wide_first = kernel->by_columns != block->right_first});
     if (!direct) move_tile(block, tile, buffer, add ? ADD : STORE);
@@ -603,6 +617,7 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
             }
             bool repeats = block->count > 1;
             struct series series = repeats ? repeated(block, left) : column_at(block, left, i, end);
+            series.fetch = fetch_at(block, left, y);
             const struct panel *wide = left->wide ? &a : &b, *narrow = left->wide ? &b : &a;
             done = run_strided(block, &tile, wide, narrow, &series, terms, add, buffer);
             if (repeats) done = 1;

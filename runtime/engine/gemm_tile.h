@@ -17,6 +17,7 @@ typedef struct weft_gemm_tile_call {
     int64_t wide_term, narrow_term, narrow_stride, c_stride;
     int64_t count; /* of tiles like this; from one to the next: */
     int64_t wide_step, narrow_step, c_step;
+    int64_t fetch; /* from the wide operand's numbers of a term to what is asked for beside them, into L2; 0: nothing */
     bool add;
     bool wide_first; /* of complex numbers: the wide operand is the first factor */
 } weft_gemm_tile_call;

@@ -54,6 +54,7 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
         const REAL *line = (const REAL *)wide;
         if (AHEAD > 0)
             UNROLL for (int v = 0; v < vectors; v++) __builtin_prefetch(wide + AHEAD * p->wide_term + v * NAME(LANES));
+        if (AHEAD > 0) __builtin_prefetch(wide + p->fetch, 0, 2);
         UNROLL for (int v = 0; v < vectors - 1; v++) across[v] = LOAD(line + v * NAME(LANES));
         across[vectors - 1] = LOAD_LAST(line + (vectors - 1) * NAME(LANES), last);
         if (AHEAD > 0) __asm__("" : "+r"(stride), "+r"(three)); /* no address is kept */
