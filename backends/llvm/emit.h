@@ -96,6 +96,8 @@ LLVMValueRef weft_to_memory(weft_emitter *e, weft_dtype dtype, LLVMValueRef valu
 /* Calls the intrinsic `name`, overloaded on at most two types. */
 LLVMValueRef weft_intrinsic_call(weft_emitter *e, const char *name, size_t overload_count, const LLVMTypeRef *overloads,
                                  unsigned count, LLVMValueRef *args);
+/* a * b + c, rounded once. */
+LLVMValueRef weft_multiply_add(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 
 /* ---- emit_index.c: integer expressions ---- */
 /* The outermost scope where it is available. */
@@ -193,6 +195,11 @@ LLVMValueRef weft_lookup_emit(weft_emitter *e, uint32_t level, const weft_inst *
 /* Whether `inst` divides long vectors in a loop by a number that is known outside of it; then fills value->parts. */
 bool weft_quotients_share(const weft_emitter *e, const weft_inst *inst, const weft_emitted *value);
 void weft_quotients_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
+
+/* ---- emit_root.c ---- */
+/* Whether `inst` takes roots of long vectors, which products do faster; then fills value->parts. */
+bool weft_roots_multiply(weft_emitter *e, const weft_inst *inst, const weft_emitted *value);
+void weft_roots_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
 
 /* ---- emit_divide.c ---- */
 /* Whether `inst` divides vectors of integers, which floats do faster; then fills value->parts. */

@@ -284,6 +284,7 @@ void weft_inst_emit_now(weft_emitter *e, weft_inst_id id)
         if (is_effect(inst)) emit_division(e, inst, value);
         else if (inst->op == WEFT_SCALAR_rarely && !e->detours) weft_rarely_emit(e, id);
         else if (weft_quotients_share(e, inst, value)) weft_quotients_emit(e, inst, value);
+        else if (weft_roots_multiply(e, inst, value)) weft_roots_emit(e, inst, value);
         else weft_arithmetic_emit(e, inst, value);
     }
 }

@@ -88,20 +88,14 @@ static inverse invert(weft_emitter *e, const weft_emitted *divisor)
     };
 }
 
-static LLVMValueRef multiply_add(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
-{
-    LLVMTypeRef type = LLVMTypeOf(c);
-    return weft_intrinsic_call(e, "llvm.fma", 1, &type, 3, (LLVMValueRef[]){a, b, c});
-}
-
 static LLVMValueRef divide_quickly(weft_emitter *e, LLVMValueRef x, inverse *i, uint32_t level)
 {
     LLVMValueRef y = weft_value_part(e, &i->y, 0, true), high = weft_value_part(e, &i->high, 0, true);
     LLVMValueRef low = weft_value_part(e, &i->low, 0, true), near = weft_value_part(e, &i->minus_near, 0, true);
     weft_scope_move(e, level);
-    LLVMValueRef q = multiply_add(e, x, high, LLVMBuildFMul(e->builder, x, low, ""));
-    LLVMValueRef excess = multiply_add(e, q, y, LLVMBuildFNeg(e->builder, x, ""));
-    return multiply_add(e, excess, near, q);
+    LLVMValueRef q = weft_multiply_add(e, x, high, LLVMBuildFMul(e->builder, x, low, ""));
+    LLVMValueRef excess = weft_multiply_add(e, q, y, LLVMBuildFNeg(e->builder, x, ""));
+    return weft_multiply_add(e, excess, near, q);
 }
 
 /* Twice the bits of |x| less one, which are the most for zeros. */

@@ -187,3 +187,9 @@ LLVMValueRef weft_intrinsic_call(weft_emitter *e, const char *name, size_t overl
     LLVMTypeRef type = LLVMIntrinsicGetType(e->context, id, types, overload_count);
     return LLVMBuildCall2(e->builder, type, function, args, count, "");
 }
+
+LLVMValueRef weft_multiply_add(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    LLVMTypeRef type = LLVMTypeOf(c);
+    return weft_intrinsic_call(e, "llvm.fma", 1, &type, 3, (LLVMValueRef[]){a, b, c});
+}

@@ -67,6 +67,7 @@ static void find_host(void)
     host.suffix = "";
     /* As measured on Sapphire Rapids; on processors of AMD it was not. A level alone does not say. */
     host.gathers = strstr(host.features, "+avx512f") != NULL && strncmp(host.cpu, "znver", 5) != 0;
+    host.slow_roots = host.gathers;
     host.name = create_name();
     host_found = host.name != NULL;
 }
