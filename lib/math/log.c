@@ -134,38 +134,57 @@ weft_inst_id weft_math_log1p(const writer *w, const weft_inst_id *x)
 
 /* ---- other bases ---- */
 
+/* (log2(1 + f) - f / log(2)) / f^2 on the same interval: error 2^-27.7. */
+static const double single_log2[] = {-0x1.71547p-1, 0x1.ec7092p-2,  -0x1.715afcp-2, 0x1.277fep-2,  -0x1.eaa43cp-3,
+                                     0x1.a2af4cp-3, -0x1.87c40cp-3, 0x1.7fd478p-3,  -0x1.c693c6p-4};
+
+/* The same, error 2^-56.8. */
+static const double double_log2[] = {
+    -0x1.71547652b8303p-1, 0x1.ec709dc3a03acp-2,  -0x1.71547652b69b8p-2, 0x1.2776c50eff529p-2,  -0x1.ec709dc5ef99cp-3,
+    0x1.a61762a47fc6ep-3,  -0x1.7154758f841cap-3, 0x1.484b13db3004fp-3,  -0x1.2776e7b5c9904p-3, 0x1.0c9aa6eee6c3bp-3,
+    -0x1.ec69859fd7a17p-4, 0x1.c68248d36dc8p-4,   -0x1.a682a07ce33aep-4, 0x1.8b154edce8439p-4,  -0x1.6e07b42164df9p-4,
+    0x1.4e712ee586ea8p-4,  -0x1.4fa33505e01b4p-4, 0x1.81ce5d3c5d7c1p-4,  -0x1.629b1b7b1168ep-4, 0x1.34dc0fd29327fp-5};
+
+/* (log10(1 + f) - f / log(10)) / f^2 on the same interval: error 2^-27.7. */
+static const double single_log10[] = {-0x1.bcb7aap-3, 0x1.287a7p-3, -0x1.bcbf46p-4, 0x1.63d076p-4, -0x1.276cb8p-4,
+                                      0x1.f84d36p-5,  -0x1.d75ap-5, 0x1.ccd9fap-5,  -0x1.10ecbep-5};
+
+/* The same, error 2^-55.8. */
+static const double double_log10[] = {
+    -0x1.bcb7b1526e513p-3, 0x1.287a7636f4331p-3,  -0x1.bcb7b1526c847p-4, 0x1.63c627752b5eep-4,  -0x1.287a76384d00ep-4,
+    0x1.fc3fa61179ec5p-5,  -0x1.bcb7b06c3fdefp-5, 0x1.8b4df2ef32081p-5,  -0x1.63c650915727ap-5, 0x1.436e7c5eb07adp-5,
+    -0x1.28763d0008b4p-5,  0x1.11a43f116f11ap-5,  -0x1.fcbf9c20a25fdp-6, 0x1.dbb9e4a25cac4p-6,  -0x1.b8c70690e10b4p-6,
+    0x1.92bc302984876p-6,  -0x1.9404e06a0427ap-6, 0x1.d06808c76ddadp-6,  -0x1.ab2eda9dd9a0bp-6, 0x1.74757e3be5681p-7};
+
 /* One over the logarithm of the base, and log(2) to the base, each as a sum. */
 typedef struct base {
     double scale_high, scale_low;
     double two_high, two_low; /* two_high times any exponent is exact */
+    const double *series;     /* as many terms as that of log */
 } base;
 
 /*
- * log(x) / log(base) = k log(2) / log(base) + (f + f^2 p(f)) / log(base). f and the first term of f^2 p(f) are summed
- * with their rounding error before the product with 1 / log(base), which is taken with its own.
+ * log(x) / log(base) = k log(2) / log(base) + f / log(base) + f^2 p(f). The sum of the first two is kept together with
+ * its rounding error; the product is rounded before it is added, for the difference with `start` to be exact.
  */
 static weft_inst_id to_base(const writer *w, weft_inst_id x, const base *b)
 {
-    const constants *c = &constants_of[w->number];
-    weft_inst_id scale = real(w, b->scale_high), first = real(w, c->series[0]);
     math_split split = weft_math_split(w, x);
-    weft_inst_id f = sub(w, split.m, real(w, 1.0)), square = mul(w, f, f), cube = mul(w, square, f);
-    weft_inst_id g = fma3(w, square, first, f), difference = sub(w, f, g), g_low = fma3(w, square, first, difference);
-    g_low = fma3(w, cube, long_series(w, f, c->series + 1, c->count - 1), g_low);
-    weft_inst_id start = mul(w, split.k, real(w, b->two_high)), high = fma3(w, g, scale, start),
-                 gap = sub(w, start, high);
-    weft_inst_id low = fma3(w, g, scale, gap);
-    low = fma3(w, split.k, real(w, b->two_low), low);
-    low = fma3(w, g, real(w, b->scale_low), low);
-    low = fma3(w, g_low, scale, low);
+    weft_inst_id f = sub(w, split.m, real(w, 1.0)), scale = real(w, b->scale_high);
+    weft_inst_id p = long_series(w, f, b->series, constants_of[w->number].count);
+    weft_inst_id start = mul(w, split.k, real(w, b->two_high)), high = add(w, start, mul(w, f, scale));
+    weft_inst_id gap = sub(w, start, high), low = fma3(w, f, scale, gap);
+    if (b->two_low != 0) low = fma3(w, split.k, real(w, b->two_low), low);
+    low = fma3(w, f, real(w, b->scale_low), low);
+    low = fma3(w, mul(w, f, f), p, low);
     return with_specials(w, x, split.unusual, add(w, high, low));
 }
 
 weft_inst_id weft_math_log2(const writer *w, const weft_inst_id *x)
 {
     static const base two[MATH_FORMATS] = {
-        [MATH_F32] = {0x1.715476p+0, 0x1.4ae0cp-26, 1.0, 0.0},
-        [MATH_F64] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1.0, 0.0},
+        [MATH_F32] = {0x1.715476p+0, 0x1.4ae0cp-26, 1.0, 0.0, single_log2},
+        [MATH_F64] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1.0, 0.0, double_log2},
     };
     return to_base(w, x[0], &two[w->number]);
 }
@@ -173,8 +192,9 @@ weft_inst_id weft_math_log2(const writer *w, const weft_inst_id *x)
 weft_inst_id weft_math_log10(const writer *w, const weft_inst_id *x)
 {
     static const base ten[MATH_FORMATS] = {
-        [MATH_F32] = {0x1.bcb7b2p-2, -0x1.5b235ep-27, 0x1.344p-2, 0x1.3509f8p-18},
-        [MATH_F64] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f8p-2, -0x1.80433b83b532ap-44},
+        [MATH_F32] = {0x1.bcb7b2p-2, -0x1.5b235ep-27, 0x1.344p-2, 0x1.3509f8p-18, single_log10},
+        [MATH_F64] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f8p-2, -0x1.80433b83b532ap-44,
+                      double_log10},
     };
     return to_base(w, x[0], &ten[w->number]);
 }
