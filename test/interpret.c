@@ -212,7 +212,7 @@ static bits apply_cast(weft_dtype from, weft_dtype to, bits value)
 static bits look_up(const weft_inst *inst, bits row)
 {
     const weft_table *table = weft_table_of(inst->buffer);
-    return of_float(WEFT_F64, table->data[row % table->rows * table->columns + inst->number]);
+    return of_float(table->dtype, table->data[row % table->rows * table->columns + inst->number]);
 }
 
 static bits apply(const weft_inst *inst, weft_dtype from, const bits *args)

@@ -3,6 +3,12 @@
 #include <stdio.h>
 
 enum { LANES = 8, COLUMNS = 4 }; /* of 64 bits, in a register of AVX-512; those that are read at once */
+enum { REGISTER_ROWS = 16 };     /* of a table of floats that registers hold */
+
+static LLVMValueRef element_of(weft_emitter *e, const weft_table *table, size_t index)
+{
+    return LLVMConstReal(weft_register_type(e, table->dtype), table->data[index]);
+}
 
 /* Private constants of the module, each there once it is used; their names begin with that of the kernel, because PTX
  * of several kernels may be put together. On a GPU they lie in global memory: lanes read different rows, which constant
@@ -15,9 +21,9 @@ static LLVMValueRef create_table(weft_emitter *e, const weft_table *table, const
         weft_emitter_fail(e, weft_status_out_of_memory());
         return LLVMGetPoison(e->pointer);
     }
-    for (size_t i = 0; i < count; i++) elements[i] = LLVMConstReal(e->f64, table->data[i]);
+    for (size_t i = 0; i < count; i++) elements[i] = element_of(e, table, i);
     LLVMValueRef global = LLVMAddGlobalInAddressSpace(e->module, type, name, e->gpu ? 1 : 0);
-    LLVMSetInitializer(global, LLVMConstArray2(e->f64, elements, count));
+    LLVMSetInitializer(global, LLVMConstArray2(weft_register_type(e, table->dtype), elements, count));
     LLVMSetLinkage(global, LLVMPrivateLinkage);
     LLVMSetGlobalConstant(global, true);
     LLVMSetUnnamedAddress(global, LLVMGlobalUnnamedAddr);
@@ -31,18 +37,19 @@ static LLVMValueRef find_table(weft_emitter *e, const weft_table *table)
     size_t length;
     snprintf(name, sizeof name, "%s_%s", LLVMGetValueName2(e->function, &length), table->name);
     LLVMValueRef global = LLVMGetNamedGlobal(e->module, name);
-    LLVMTypeRef type = LLVMArrayType2(e->f64, (uint64_t)table->rows * table->columns);
+    LLVMTypeRef type = LLVMArrayType2(weft_register_type(e, table->dtype), (uint64_t)table->rows * table->columns);
     return global != NULL ? global : create_table(e, table, name, type);
 }
 
 static LLVMValueRef load_rows(weft_emitter *e, LLVMTypeRef row_type, LLVMValueRef global, LLVMValueRef *indices,
                               uint32_t width)
 {
-    LLVMValueRef rows = indices[0], result = LLVMGetPoison(weft_vector_type(e->f64, width));
+    LLVMTypeRef type = LLVMGetElementType(row_type);
+    LLVMValueRef rows = indices[0], result = LLVMGetPoison(weft_vector_type(type, width));
     for (uint32_t lane = 0; lane < width; lane++) {
         indices[0] = weft_element(e, rows, width, lane);
         LLVMValueRef place = LLVMBuildInBoundsGEP2(e->builder, row_type, global, indices, 2, "");
-        LLVMValueRef element = LLVMBuildLoad2(e->builder, e->f64, place, "");
+        LLVMValueRef element = LLVMBuildLoad2(e->builder, type, place, "");
         if (width == 1) return element;
         result = LLVMBuildInsertElement(e->builder, result, element, LLVMConstInt(e->i32, lane, false), "");
     }
@@ -54,42 +61,48 @@ static LLVMValueRef gather_rows(weft_emitter *e, LLVMTypeRef row_type, LLVMValue
 {
     LLVMValueRef pointers = LLVMBuildInBoundsGEP2(e->builder, row_type, global, indices, 2, "");
     LLVMValueRef all = LLVMConstAllOnes(weft_vector_type(e->i1, width));
-    return weft_gather_emit(e, weft_vector_type(e->f64, width), sizeof(double), pointers, all);
+    LLVMTypeRef type = LLVMGetElementType(row_type);
+    uint32_t size = type == e->f64 ? sizeof(double) : sizeof(float);
+    return weft_gather_emit(e, weft_vector_type(type, width), size, pointers, all);
 }
 
 /* ---- several columns at once ---- */
 
-/* Four columns of the rows of two lanes, side by side. */
-static LLVMValueRef load_pair(weft_emitter *e, LLVMTypeRef row_type, LLVMValueRef global, LLVMValueRef rows,
-                              uint32_t column, uint32_t lane)
+/* Four columns of the row of a lane, and where registers have eight lanes that of the fourth one after it beside it. */
+static LLVMValueRef load_columns(weft_emitter *e, LLVMTypeRef row_type, LLVMValueRef global, LLVMValueRef rows,
+                                 uint32_t column, uint32_t lane)
 {
     static const uint32_t all[LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+    uint32_t lanes = LLVMGetVectorSize(LLVMTypeOf(rows)), count = lanes / COLUMNS;
     LLVMValueRef halves[2];
-    for (uint32_t i = 0; i < 2; i++) {
-        LLVMValueRef indices[2] = {weft_element(e, rows, LANES, lane + LANES / 2 * i), weft_int(e, column)};
+    for (uint32_t i = 0; i < count; i++) {
+        LLVMValueRef indices[2] = {weft_element(e, rows, lanes, lane + COLUMNS * i), weft_int(e, column)};
         LLVMValueRef place = LLVMBuildInBoundsGEP2(e->builder, row_type, global, indices, 2, "");
         halves[i] = LLVMBuildLoad2(e->builder, weft_vector_type(e->f64, COLUMNS), place, "");
         LLVMSetAlignment(halves[i], sizeof(double));
     }
-    return weft_lanes_shuffle(e, halves[0], halves[1], LANES, all);
+    return count == 1 ? halves[0] : weft_lanes_shuffle(e, halves[0], halves[1], LANES, all);
 }
 
 /*
- * One of four columns, which are transposed from the rows of eight lanes: the code of the other three is the same, and
- * there once. It takes less than four gathers.
+ * One of four columns, which are transposed from the rows of eight lanes, or four: the code of the other three is the
+ * same, and there once. It takes less than four gathers, or than loads one by one.
  */
 static LLVMValueRef transpose_rows(weft_emitter *e, LLVMTypeRef row_type, LLVMValueRef global, LLVMValueRef rows,
                                    uint32_t first, uint32_t chosen)
 {
-    static const uint32_t interleaved[2][LANES] = {{0, 8, 2, 10, 4, 12, 6, 14}, {1, 9, 3, 11, 5, 13, 7, 15}};
-    static const uint32_t joined[2][LANES] = {{0, 1, 8, 9, 4, 5, 12, 13}, {2, 3, 10, 11, 6, 7, 14, 15}};
+    uint32_t lanes = LLVMGetVectorSize(LLVMTypeOf(rows)), interleaved[LANES], joined[LANES];
     LLVMValueRef sides[2];
+    for (uint32_t i = 0; i < lanes; i++) {
+        interleaved[i] = i / 2 * 2 + chosen % 2 + i % 2 * lanes;
+        joined[i] = i / 4 * 4 + chosen / 2 * 2 + i % 2 + i / 2 % 2 * lanes;
+    }
     for (uint32_t i = 0; i < 2; i++) {
         LLVMValueRef pairs[2];
-        for (uint32_t k = 0; k < 2; k++) pairs[k] = load_pair(e, row_type, global, rows, first, 2 * i + k);
-        sides[i] = weft_lanes_shuffle(e, pairs[0], pairs[1], LANES, interleaved[chosen % 2]);
+        for (uint32_t k = 0; k < 2; k++) pairs[k] = load_columns(e, row_type, global, rows, first, 2 * i + k);
+        sides[i] = weft_lanes_shuffle(e, pairs[0], pairs[1], lanes, interleaved);
     }
-    return weft_lanes_shuffle(e, sides[0], sides[1], LANES, joined[chosen / 2]);
+    return weft_lanes_shuffle(e, sides[0], sides[1], lanes, joined);
 }
 
 /* The same for as many lanes as there are. */
@@ -99,10 +112,11 @@ static LLVMValueRef transpose_lanes(weft_emitter *e, const weft_table *table, LL
     uint32_t first = column / COLUMNS * COLUMNS;
     if (first + COLUMNS > table->columns) first = table->columns - COLUMNS;
     LLVMValueRef global = find_table(e, table), result = LLVMGetPoison(weft_vector_type(e->f64, width));
-    for (uint32_t lane = 0; lane < width; lane += LANES) {
-        LLVMValueRef some = weft_lanes_slice(e, rows, width, lane, LANES);
+    uint32_t lanes = weft_emitter_has(e, WEFT_ISA_V4) && width % LANES == 0 ? LANES : COLUMNS;
+    for (uint32_t lane = 0; lane < width; lane += lanes) {
+        LLVMValueRef some = weft_lanes_slice(e, rows, width, lane, lanes);
         LLVMValueRef piece = transpose_rows(e, row_type, global, some, first, column - first);
-        result = weft_lanes_insert(e, result, piece, width, lane, LANES);
+        result = weft_lanes_insert(e, result, piece, width, lane, lanes);
     }
     return result;
 }
@@ -110,13 +124,72 @@ static LLVMValueRef transpose_lanes(weft_emitter *e, const weft_table *table, LL
 /* A row is taken apart once, which has to pay: two or three columns take as long as gathers. */
 static bool transposes(const weft_emitter *e, const weft_table *table, uint32_t width)
 {
-    return weft_emitter_has(e, WEFT_ISA_V4) && width % LANES == 0 && table->columns >= 2 * COLUMNS;
+    return weft_emitter_has(e, WEFT_ISA_V3) && width % COLUMNS == 0 && table->columns >= 2 * COLUMNS &&
+           table->dtype == WEFT_F64;
+}
+
+/* ---- tables in registers ---- */
+
+/* Whether a column is a register, or two, of which an instruction takes lanes. */
+static bool permutes(const weft_emitter *e, const weft_table *table, uint32_t width)
+{
+    weft_isa level = table->dtype == WEFT_F32 ? WEFT_ISA_V3 : WEFT_ISA_V4;
+    return table->rows == REGISTER_ROWS && width > 1 && weft_emitter_has(e, level);
+}
+
+/* `count` rows of a column. */
+static LLVMValueRef column_of(weft_emitter *e, const weft_table *table, uint32_t column, uint32_t first, uint32_t count)
+{
+    LLVMValueRef elements[REGISTER_ROWS];
+    for (uint32_t i = 0; i < count; i++)
+        elements[i] = element_of(e, table, (size_t)(first + i) * table->columns + column);
+    return LLVMConstVector(elements, count);
+}
+
+/* Of as many lanes as fit a register; the lowest bits of rows count. Where it takes two registers of floats, the next
+ * bit chooses. */
+static LLVMValueRef permute_piece(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows)
+{
+    enum { HALF = REGISTER_ROWS / 2, TOP = 28 };
+    LLVMValueRef lower = column_of(e, table, column, 0, HALF), upper = column_of(e, table, column, HALF, HALF);
+    LLVMValueRef both = column_of(e, table, column, 0, REGISTER_ROWS), halves[2];
+    if (table->dtype == WEFT_F64)
+        return weft_intrinsic_call(e, "llvm.x86.avx512.vpermi2var.pd.512", 0, NULL, 3,
+                                   (LLVMValueRef[]){lower, rows, upper});
+    if (weft_emitter_has(e, WEFT_ISA_V4))
+        return weft_intrinsic_call(e, "llvm.x86.avx512.permvar.sf.512", 0, NULL, 2, (LLVMValueRef[]){both, rows});
+    for (uint32_t i = 0; i < 2; i++)
+        halves[i] =
+            weft_intrinsic_call(e, "llvm.x86.avx2.permps", 0, NULL, 2, (LLVMValueRef[]){i == 0 ? lower : upper, rows});
+    LLVMTypeRef type = LLVMTypeOf(rows);
+    LLVMValueRef sign = LLVMBuildShl(e->builder, rows, weft_int_like(type, TOP), "");
+    LLVMValueRef is_upper = LLVMBuildICmp(e->builder, LLVMIntSLT, sign, LLVMConstNull(type), "");
+    return LLVMBuildSelect(e->builder, is_upper, halves[1], halves[0], "");
+}
+
+static LLVMValueRef permute_lanes(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows,
+                                  uint32_t width)
+{
+    bool is_double = table->dtype == WEFT_F64;
+    uint32_t lanes = (weft_emitter_has(e, WEFT_ISA_V4) ? 64 : 32) / (is_double ? sizeof(double) : sizeof(float));
+    LLVMTypeRef integer = is_double ? e->i64 : e->i32;
+    LLVMValueRef result = LLVMGetPoison(weft_vector_type(weft_register_type(e, table->dtype), width));
+    rows = LLVMBuildIntCast2(e->builder, rows, weft_vector_type(integer, width), false, "");
+    for (uint32_t first = 0; first < width; first += lanes) {
+        uint32_t count = width - first < lanes ? width - first : lanes;
+        LLVMValueRef some = weft_lanes_slice(e, rows, width, first, count);
+        some = weft_lanes_insert(e, LLVMGetPoison(weft_vector_type(integer, lanes)), some, lanes, 0, count);
+        LLVMValueRef piece = permute_piece(e, table, column, some);
+        result = weft_lanes_insert(e, result, weft_lanes_slice(e, piece, lanes, 0, count), width, first, count);
+    }
+    return result;
 }
 
 static LLVMValueRef look_up(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows,
                             uint32_t width)
 {
-    LLVMTypeRef row_type = LLVMArrayType2(e->f64, table->columns), wide = weft_vector_type(e->i64, width);
+    LLVMTypeRef row_type = LLVMArrayType2(weft_register_type(e, table->dtype), table->columns);
+    LLVMTypeRef wide = weft_vector_type(e->i64, width);
     LLVMValueRef global = find_table(e, table);
     LLVMValueRef indices[2] = {LLVMBuildZExt(e->builder, rows, wide, ""), weft_int(e, column)};
     if (transposes(e, table, width)) return transpose_lanes(e, table, row_type, indices[0], column, width);
@@ -130,9 +203,10 @@ LLVMValueRef weft_lookup_emit(weft_emitter *e, uint32_t level, const weft_inst *
     const weft_table *table = weft_table_of(inst->buffer);
     LLVMTypeRef shaped = LLVMTypeOf(rows);
     uint32_t width = LLVMGetTypeKind(shaped) == LLVMVectorTypeKind ? LLVMGetVectorSize(shaped) : 1;
+    if (permutes(e, table, width)) return permute_lanes(e, table, inst->number, rows, width);
     rows = LLVMBuildAnd(e->builder, rows, weft_int_like(shaped, table->rows - 1), "");
     if (width == 1 || !table->reads_first) return look_up(e, table, inst->number, rows, width);
-    LLVMValueRef values[2] = {weft_splat(e, LLVMConstReal(e->f64, table->data[inst->number]), width)};
+    LLVMValueRef values[2] = {weft_splat(e, element_of(e, table, inst->number), width)};
     LLVMBasicBlockRef blocks[2] = {LLVMGetInsertBlock(e->builder)};
     LLVMValueRef others = LLVMBuildICmp(e->builder, LLVMIntNE, rows, LLVMConstNull(shaped), "");
     weft_branch_open(e, level, weft_any_lane(e, others));

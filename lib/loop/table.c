@@ -4,14 +4,12 @@
 #include "lib/loop/table_data.h"
 
 static const weft_table tables[WEFT_TABLE_COUNT] = {
-#define WEFT_TABLE(name, rows, columns, first)                                                                         \
-    {#name, sizeof name##_table / sizeof *name##_table, sizeof *name##_table / sizeof **name##_table, *name##_table,   \
-     first},
+#define WEFT_TABLE(name, dtype, rows, columns, first) {#name, WEFT_##dtype, rows, columns, *name##_table, first},
 #include "lib/loop/table.def"
 #undef WEFT_TABLE
 };
 
-#define WEFT_TABLE(name, rows, columns, first)                                                                         \
+#define WEFT_TABLE(name, dtype, rows, columns, first)                                                                  \
     _Static_assert(sizeof name##_table == sizeof(double[rows][columns]), "the size of table " #name);                  \
     _Static_assert(((rows) & ((rows)-1)) == 0, "the rows of table " #name " are no power of two");
 #include "lib/loop/table.def"

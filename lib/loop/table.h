@@ -8,9 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <weft/dtype.h>
 
 typedef enum weft_table_id {
-#define WEFT_TABLE(name, rows, columns, first) WEFT_TABLE_##name,
+#define WEFT_TABLE(name, dtype, rows, columns, first) WEFT_TABLE_##name,
 #include "lib/loop/table.def"
 #undef WEFT_TABLE
     WEFT_TABLE_COUNT
@@ -18,6 +19,7 @@ typedef enum weft_table_id {
 
 typedef struct weft_table {
     const char *name;
+    weft_dtype dtype; /* of its elements: WEFT_F32 or WEFT_F64 */
     uint32_t rows, columns; /* rows are a power of two */
     const double *data;     /* row by row */
     bool reads_first;       /* most elements read row 0 */

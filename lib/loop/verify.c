@@ -253,7 +253,7 @@ static weft_status *verify_lookup(const verifier *v)
     if (v->inst->number >= table->columns)
         return broken(v, "column %" PRIu32 " of table %s does not exist: it has %" PRIu32, v->inst->number, table->name,
                       table->columns);
-    return verify_result(v, WEFT_F64);
+    return verify_result(v, table->dtype);
 }
 
 static weft_status *verify_given(const verifier *v)

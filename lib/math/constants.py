@@ -23,6 +23,11 @@ def double(value):
     return float(mpf(value))
 
 
+def single(value):
+    """The nearest float."""
+    return struct.unpack("f", struct.pack("f", float(value)))[0]
+
+
 def chopped(value, bits_below_one):
     """The nearest multiple of 2^-bits_below_one."""
     return nint(ldexp(value, bits_below_one)) / mpf(2) ** bits_below_one
@@ -78,7 +83,7 @@ def rounded(f, low, high, count, weight):
     xs = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * i + 1) / (2 * points)) for i in range(points)]
     while len(values) < count:
         c = least_largest(f, xs, values, count, weight)[0]
-        values.append(mpf(struct.unpack("f", struct.pack("f", float(c)))[0]))
+        values.append(mpf(single(c)))
     return values
 
 
@@ -184,6 +189,21 @@ def rows_of(name, f, centers, halves, count, relative=True):
         rows.append(row)
     print("%-24s %d rows of %d, 2^%.1f at %g" % (name, len(rows), count + 2, *worst))
     return rows
+
+
+def single_row(f, middle, half, count):
+    """A float c next to the middle where f(c) is nearly a float, that float, and floats for (f(c + t) - f(c)) / t."""
+    step = half / 2 ** 12
+    centers = [mpf(single(middle + step * (k - 256))) for k in range(512)]
+    center = min(centers, key=lambda c: abs(f(c) / mpf(single(f(c))) - 1))
+    start = f(center)
+    def slope(t):
+        t = t if abs(t) > SMALL else SMALL
+        return (f(center + t) - start) / t
+    rest = interpolate(slope, -half, half, count)
+    row = [float(center), single(start)] + [single(c) for c in rest]
+    print("single row at %g, 2^%.1f" % (row[0], row_bits(f, center, half, [row[1], 0] + row[2:], True)))
+    return row
 
 
 def pieces(value, widths):
@@ -323,8 +343,15 @@ def write_tables():
     rows = [scaled(pieces(2 / pi if e == 0 else turns(32 * e), (None,) * 4), 512 - 32 * e) for e in range(31)]
     mp.prec = 400
     out.table("double_turns", rows, 32, "(2/pi 2^(32 row) modulo 4) / 2^(32 row - 512) in four doubles")
-    out.table("erf", rows_of("erf", erf, [mpf(k) / 8 for k in range(49)], [mpf(1) / 16] * 49, 10), 64,
-              "erf at c = row / 8, |t| <= 1/16")
+    step = mpf(25) / 64
+    out.table("erf", rows_of("erf", erf, [k * step for k in range(16)], [step / 2] * 16, 13), 16,
+              "erf at c = 25 row / 64, |t| <= 25/128")
+    # The two last bits of the exponent of x + 1 are 3 for the first octave.
+    rows = [[0.0] * 9 for k in range(16)]
+    for k in range(14):
+        half = mpf(2) ** (k // 4) / 8
+        rows[(k + 12) % 16] = single_row(lambda x: erfc(x) * exp(x * x), half * (2 * (k % 4) + 9) - 1, half, 7)
+    out.table("single_erfc", rows, 16, "for x next to the middle c of the row-th of 4 parts of each octave of x + 1: c, erfc(c) exp(c^2), and (erfc(x) exp(x^2) less that) / (x - c)")
     centers, halves = [], []
     for k in range(80):
         octave, part = divmod(k, 16)

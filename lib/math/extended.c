@@ -47,10 +47,10 @@ pair weft_math_row(const writer *w, weft_table_id table, weft_inst_id row, weft_
     return (pair){high, change};
 }
 
-weft_inst_id weft_math_eighth(const writer *w, weft_inst_id x, weft_inst_id *out_distance)
+weft_inst_id weft_math_nearest(const writer *w, weft_inst_id x, double step, weft_inst_id *out_distance)
 {
-    weft_inst_id shifted, nearest = weft_math_round_scaled(w, x, 8.0, 0, &shifted);
-    *out_distance = fma3(w, nearest, real(w, -0.125), x);
+    weft_inst_id shifted, nearest = weft_math_round_scaled(w, x, 1 / step, 0, &shifted);
+    *out_distance = fma3(w, nearest, real(w, -step), x);
     return as_integer(w, shifted);
 }
 

@@ -135,8 +135,12 @@ static inline pair choose_pair(const writer *w, weft_inst_id condition, pair yes
 /* Column `column` of the table in row `row` modulo the number of rows. */
 static inline weft_inst_id look_up(const writer *w, weft_table_id table, uint32_t column, weft_inst_id row)
 {
-    weft_inst inst = {
-        .op = WEFT_SCALAR_lookup, .dtype = WEFT_F64, .arg_count = 1, .args = {row}, .buffer = table, .number = column};
+    weft_inst inst = {.op = WEFT_SCALAR_lookup,
+                      .dtype = weft_table_of(table)->dtype,
+                      .arg_count = 1,
+                      .args = {row},
+                      .buffer = table,
+                      .number = column};
     return weft_inst_list_add(w->list, &inst);
 }
 
@@ -150,8 +154,8 @@ weft_inst_id weft_math_series(const writer *w, weft_inst_id x, const series *of_
 /* The row of a table of polynomials (table_data.h) at distance t from its center. `count` is that of the coefficients
  * after the first one. */
 pair weft_math_row(const writer *w, weft_table_id table, weft_inst_id row, weft_inst_id t, const uint32_t *counts);
-/* For a table whose rows have centers at multiples of 1/8: the row of 0 <= x < rows / 8, and the distance. */
-weft_inst_id weft_math_eighth(const writer *w, weft_inst_id x, weft_inst_id *out_distance);
+/* For a table whose rows have centers at multiples of `step`, a short number: the row of x >= 0, and the distance. */
+weft_inst_id weft_math_nearest(const writer *w, weft_inst_id x, double step, weft_inst_id *out_distance);
 /* The logarithm of a positive finite number: the absolute error is 2^-65 or less for f64. */
 pair weft_math_log_pair(const writer *w, weft_inst_id x);
 /* exp(x) = 2^n (1 + growth); *out_shifted has n + twice the bias in the low bits. |x| is at most 1000. */

@@ -75,7 +75,7 @@ static pair stirling(const writer *w, weft_inst_id z)
 
 static pair log_gamma(const writer *w, weft_inst_id z)
 {
-    weft_inst_id t, row = weft_math_eighth(w, at_most(w, z, far), &t), near = below(w, z, far);
+    weft_inst_id t, row = weft_math_nearest(w, at_most(w, z, far), 0.125, &t), near = below(w, z, far);
     pair table = weft_math_row(w, WEFT_TABLE_log_gamma, row, t, log_gamma_counts);
     pair distant = stirling(w, at_least(w, z, far));
     weft_inst_id high = choose(w, near, table.high, distant.high);
@@ -157,7 +157,7 @@ weft_inst_id weft_math_tgamma(const writer *narrow_writer, const weft_inst_id *o
 /* digamma(1 + z): the row that has the zero for a center serves all around it, so that relative precision is kept. */
 static pair digamma(const writer *w, weft_inst_id z)
 {
-    weft_inst_id t, row = weft_math_eighth(w, at_most(w, z, far), &t), near = below(w, z, far);
+    weft_inst_id t, row = weft_math_nearest(w, at_most(w, z, far), 0.125, &t), near = below(w, z, far);
     weft_inst_id from_zero = plus(w, z, -0x1.d8b618d5af8fep-2);
     weft_inst_id at_zero = below(w, absolute(w, from_zero), 0.1015);
     t = choose(w, at_zero, from_zero, t);

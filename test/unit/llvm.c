@@ -607,6 +607,7 @@ static void test_operations(void **state)
     check_operation("bitcast %0", "i64", "f64", 4);
     check_operation("lookup erf.2 %0", "i64", "f64", 4);
     check_operation("lookup logarithm.0 %0", "i32", "f64", 8);
+    for (int width = 1; width <= 32; width *= 2) check_operation("lookup single_erfc.3 %0", "i32", "f32", width);
     check_operation("lookup double_turns.3 %0", "i64", "f64", 1);
 }
 
