@@ -55,11 +55,11 @@ static pair sine(const writer *w, weft_inst_id r)
 /* ---- log(gamma(1 + z)) ---- */
 
 /* z (log(z) - 1) + log(z) / 2 + log(2 pi) / 2 + p(1 / z^2) / z */
-static pair stirling(const writer *w, weft_inst_id z)
+static pair stirling(const writer *w, weft_inst_id z, pair log)
 {
     weft_inst_id inverse = quotient(w, real(w, 1.0), z), square = mul(w, inverse, inverse);
     weft_inst_id rest = mul(w, inverse, weft_math_series(w, square, stirling_series));
-    pair log = weft_math_log_pair(w, z), less_one = fast_two_sum(w, log.high, real(w, -1.0));
+    pair less_one = fast_two_sum(w, log.high, real(w, -1.0));
     weft_inst_id half = times(w, log.high, 0.5);
     rest = plus(w, rest, is_short(w) ? HALF_LOG_TWO_PI : HALF_LOG_TWO_PI_LOW);
     if (is_short(w)) return (pair){fma3(w, z, less_one.high, half), rest};
@@ -73,40 +73,62 @@ static pair stirling(const writer *w, weft_inst_id z)
     return (pair){total.high, rest};
 }
 
-static pair log_gamma(const writer *w, weft_inst_id z)
+/* By the table, or where z is not near what the series gives for at_least(z, far). */
+static pair near_or_distant(const writer *w, weft_inst_id z, pair distant)
 {
     weft_inst_id t, row = weft_math_nearest(w, at_most(w, z, far), 0.125, &t), near = below(w, z, far);
     pair table = weft_math_row(w, WEFT_TABLE_log_gamma, row, t, log_gamma_counts);
-    pair distant = stirling(w, at_least(w, z, far));
     weft_inst_id high = choose(w, near, table.high, distant.high);
     return (pair){high, choose(w, near, table.low, distant.low)};
 }
 
+static pair log_gamma(const writer *w, weft_inst_id z)
+{
+    weft_inst_id distant = at_least(w, z, far);
+    return near_or_distant(w, z, stirling(w, distant, weft_math_log_pair(w, distant)));
+}
+
 /* ---- the functions ---- */
 
-/* log(gamma(1 + z)), minus log(x) for x < 1, or for x < 0 minus that and log(sin(pi z) / pi). */
+/* Minus log(gamma(1 + z)) and log(sin(pi z) / pi), x < 0: the result is near zero in many places. */
+static weft_inst_id negative_lgamma(const writer *w, weft_inst_id z, pair gamma)
+{
+    pair wave = sine(w, sub(w, z, unary(w, WEFT_SCALAR_round, z)));
+    weft_inst_id factor = absolute(w, wave.high);
+    pair log = weft_math_log_pair(w, factor), sum = two_sum(w, minus(w, gamma.high), minus(w, log.high));
+    weft_inst_id low = sub(w, sum.low, gamma.low);
+    low = sub(w, low, add(w, log.low, quotient(w, wave.low, wave.high)));
+    weft_inst_id infinity = real(w, HUGE_VAL), pole = binary(w, WEFT_SCALAR_eq, factor, real(w, 0.0));
+    return choose(w, pole, infinity, add(w, sum.high, low));
+}
+
+/* log(gamma(1 + z)), minus log(x) for x < 1. A distant number needs one logarithm, a small one the other. Of floats
+ * only negative ones need the precision of doubles. */
+static weft_inst_id lgamma_of(const writer *w, argument x, weft_inst_id z)
+{
+    writer exact = *w;
+    exact.number = MATH_F64;
+    weft_inst_id distant = at_least(w, z, far), zero = real(w, 0.0);
+    weft_inst_id reduced = binary(w, WEFT_SCALAR_and, x.small, unary(w, WEFT_SCALAR_not, x.negative));
+    pair log = weft_math_log_pair(w, choose(w, reduced, x.x, distant));
+    pair gamma = near_or_distant(w, z, stirling(w, distant, log));
+    pair less = choose_pair(w, reduced, log, (pair){zero, zero}), sum = two_sum(w, gamma.high, minus(w, less.high));
+    weft_inst_id low = add(w, gamma.low, sum.low);
+    if (!is_short(w)) low = sub(w, low, less.low);
+    weft_inst_id pole = binary(w, WEFT_SCALAR_eq, x.x, zero), infinity = real(w, HUGE_VAL);
+    weft_inst_id usual = choose(w, pole, infinity, add(w, sum.high, low));
+    weft_inst_id mirrored = negative_lgamma(&exact, z, is_short(w) ? log_gamma(&exact, z) : gamma);
+    return rarely(w, x.negative, mirrored, usual);
+}
+
 weft_inst_id weft_math_lgamma(const writer *narrow_writer, const weft_inst_id *operands)
 {
     writer wide = widened(narrow_writer), *w = &wide;
-    wide.number = MATH_F64;
     static const double limit = 0x1.754d9278b51a7p+1014;
     argument x = split(w, widen(narrow_writer, operands[0]));
-    weft_inst_id z = at_most(w, x.z, limit);
-    pair gamma = log_gamma(w, z), wave = sine(w, sub(w, z, unary(w, WEFT_SCALAR_round, z)));
-    weft_inst_id upper = choose(w, x.small, x.x, real(w, 1.0));
-    weft_inst_id factor = choose(w, x.negative, absolute(w, wave.high), upper);
-    pair log = weft_math_log_pair(w, factor);
-    gamma.high = choose(w, x.negative, minus(w, gamma.high), gamma.high);
-    gamma.low = choose(w, x.negative, minus(w, gamma.low), gamma.low);
-    pair sum = two_sum(w, gamma.high, minus(w, log.high));
-    weft_inst_id low = add(w, gamma.low, sum.low), result, zero = real(w, 0.0);
-    weft_inst_id correction = choose(w, x.negative, quotient(w, wave.low, wave.high), zero);
-    low = sub(w, low, add(w, log.low, correction));
-    result = add(w, sum.high, low);
-    weft_inst_id infinity = real(w, HUGE_VAL), pole = binary(w, WEFT_SCALAR_eq, factor, zero);
-    result = choose(w, pole, infinity, result);
+    weft_inst_id result = lgamma_of(w, x, at_most(w, x.z, limit));
     weft_inst_id most = real(w, limit), beyond = less(w, most, absolute(w, x.x));
-    return narrow(narrow_writer, choose(w, beyond, infinity, result));
+    return narrow(narrow_writer, choose(w, beyond, real(w, HUGE_VAL), result));
 }
 
 /* The number with its sign flipped if `sign` is negative. */
