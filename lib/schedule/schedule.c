@@ -385,8 +385,10 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
     if (body.loops && c->machine->vector_bytes >= 64 && c->wanted->form == WEFT_FORM_ANY)
         rows = weft_kernel_find_short_rows(kernel, width);
     if (rows.count != 0) return bind_short_rows(c, rows, width);
-    if (body.loops)
-        return bind_reductions(c, width, wanted_or(c->wanted->unroll, reduction_unroll(c, body.body, extent, width)));
+    if (body.loops) {
+        uint32_t unroll = wanted_or(c->wanted->unroll, reduction_unroll(c, body.body, extent, width));
+        return bind_reductions(c, width, weft_kernel_across_unroll(kernel, unroll, width));
+    }
     WEFT_TRY(bind_tile(c, width, &body, &done));
     if (done) return NULL;
     explain(c, "accesses walk along the last range, or their lines stay in the cache");
@@ -489,7 +491,10 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
     bool along_rows = !gpu && !is_cut && (along_reduction(kernel) || scans_along_memory(kernel));
     bool flat = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&
                 weft_kernel_wants_flattening(kernel, width, &row);
+    bool across = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&
+                  weft_kernel_reduces_across(kernel, width);
     if (flat) WEFT_TRY(bind_flat(&c, width, row));
+    else if (across) WEFT_TRY(bind_outer(&c, width, tile));
     else if (!gpu && (is_cut || along_reduction(kernel) || kernel->range_count == 0)) WEFT_TRY(bind_inner(&c, width));
     else if (!gpu && scans_along_memory(kernel)) WEFT_TRY(bind_scans(&c, width));
     else if (!gpu && !bounds_inner_ranges(kernel)) WEFT_TRY(bind_outer(&c, width, tile));

@@ -69,6 +69,14 @@ uint32_t weft_kernel_find_block(const weft_kernel *kernel, const weft_machine *m
 bool weft_kernel_rereads_far(const weft_kernel *kernel, const weft_machine *machine, uint32_t jammed, uint32_t inner);
 
 /*
+ * Reductions in virtual lanes of what lies across memory (across.c): for lanes along the last outer range, which is at
+ * least a vector, and along which all that is read and stored lies.
+ */
+bool weft_kernel_reduces_across(weft_kernel *kernel, uint32_t width);
+/* As many vectors, up to `unroll`, as have room for the accumulators of all virtual lanes. */
+uint32_t weft_kernel_across_unroll(const weft_kernel *kernel, uint32_t unroll, uint32_t width);
+
+/*
  * Reductions and scans of short rows (flatten.c): the points of all inner ranges become instructions of one stage, for
  * lanes across rows.
  */

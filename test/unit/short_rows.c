@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of short rows and scans of short and long ones: lanes across rows, along them and for extents that are not
- * known give the same bits. */
+/* Reductions of short rows, and of rows that lie across memory, and scans of short and long ones: lanes across rows,
+ * along them and for extents that are not known give the same bits, positions those of the reference. */
 #include <math.h>
 #include <string.h>
 #include <weft/weft.h>
 #include "test/support.h"
 
-enum { ROWS = 53, MOST_ROW = 33, LONGEST = 100, FORMS = 5 };
+enum { ROWS = 53, MOST_ROW = 33, LONGEST = 100, FORMS = 5, REFERENCE = FORMS };
 
 static weft_executor *wide, *narrow; /* for vectors of 64 bytes and of 32 */
 static int64_t numbers[ROWS * LONGEST];
@@ -110,6 +110,7 @@ typedef struct sample {
     weft_dtype dtype;
     int64_t columns;
     bool special; /* NaN and the like, and zeros of both signs */
+    bool turned;  /* rows lie across memory */
 } sample;
 
 /* ---- runs ---- */
@@ -139,12 +140,15 @@ static weft_array *run(const sample *s, int form)
     weft_test_ok(weft_graph_create(NULL, &graph));
     weft_extent rows = form < 2 ? weft_extent_of(ROWS) : weft_symbol(graph, "rows", 0, 100000);
     weft_extent columns = form < 3 ? weft_extent_of(s->columns) : weft_symbol(graph, "columns", 1, 100000);
-    weft_tensor result = s->trace(weft_input(graph, "x", s->dtype, WEFT_SHAPE(rows, columns)));
+    weft_shape shape = s->turned ? WEFT_SHAPE(columns, rows) : WEFT_SHAPE(rows, columns);
+    weft_tensor input = weft_input(graph, "x", s->dtype, shape);
+    weft_tensor result = s->trace(s->turned ? weft_transpose(input, 0, 1) : input);
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &program));
     weft_graph_destroy(graph);
-    weft_test_ok(
-        weft_array_wrap(NULL, s->dtype, 2, (const int64_t[]){ROWS, s->columns}, NULL, numbers, NULL, NULL, &x));
+    const int64_t extents[] = {s->turned ? s->columns : ROWS, s->turned ? ROWS : s->columns};
+    weft_test_ok(weft_array_wrap(NULL, s->dtype, 2, extents, NULL, numbers, NULL, NULL, &x));
     weft_run run = {.input_count = 1, .inputs = &x, .output_count = 1, .outputs = &y, .specialize = form == 4};
+    if (form == REFERENCE) run.runtime = "ref";
     weft_test_ok(weft_executor_run(form == 0 ? narrow : wide, program, &run));
     weft_array_release(x);
     weft_program_release(program);
@@ -168,7 +172,8 @@ static void check(const sample *s)
 {
     fill(s);
     weft_array *wanted = run(s, 0);
-    for (int form = 1; form < FORMS; form++) {
+    int last = s->trace == where_greatest ? REFERENCE : FORMS - 1;
+    for (int form = 1; form <= last; form++) {
         weft_array *found = run(s, form);
         if (!is_same(wanted, found))
             fail_msg("%s of %d columns, dtype %s, form %d: other bits", s->name, (int)s->columns,
@@ -210,6 +215,8 @@ static void test_operations(void **state)
         {"maximum", greatest, WEFT_I32, 3, false},
         {"argmax", where_greatest, WEFT_F64, 5, true},
         {"argmax", where_greatest, WEFT_I64, 6, false},
+        {"argmax", where_greatest, WEFT_F32, 100, true},
+        {"argmax", where_greatest, WEFT_F64, 71, true},
         {"cumulative minimum", least_so_far, WEFT_F32, 8, true},
         {"cumulative minimum", least_so_far, WEFT_F64, 5, true},
         {"cumulative minimum", least_so_far, WEFT_I32, 3, false},
@@ -275,9 +282,32 @@ static void test_few_rows(void **state)
     weft_array_release(many);
 }
 
+static void test_turned(void **state)
+{
+    (void)state;
+    static const sample samples[] = {
+        {"sum", sum, WEFT_F32, 0, false, true},
+        {"sum", sum, WEFT_F64, 0, true, true},
+        {"sum", sum, WEFT_I64, 0, false, true},
+        {"product", product, WEFT_F32, 0, true, true},
+        {"maximum", greatest, WEFT_F32, 0, true, true},
+        {"argmax", where_greatest, WEFT_F32, 0, true, true},
+        {"norm", norm, WEFT_F32, 0, false, true},
+        {"softmax", softmax, WEFT_F32, 0, false, true},
+        {"argmax", where_greatest, WEFT_I64, 0, false, true},
+    };
+    static const int64_t columns[] = {2, 7, 25, 40, 64, 100};
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
+            sample s = samples[i];
+            s.columns = columns[k];
+            check(&s);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths), cmocka_unit_test(test_operations),
-                                       cmocka_unit_test(test_few_rows)};
+                                       cmocka_unit_test(test_few_rows), cmocka_unit_test(test_turned)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/schedule/ranges.h"
+#include "lib/schedule/transform.h"
+
+/*
+ * Reductions in virtual lanes of what lies across memory, as rows of a transposed matrix do. Vectors along the
+ * reduction would be put together from single elements. So the virtual lanes run one after another, each over its own
+ * elements, for a vector of results, which do lie side by side.
+ */
+
+/* How an access moves with a range. */
+typedef enum gait { STAYS, WALKS, JUMPS } gait;
+
+static gait gait_of(weft_kernel *kernel, weft_expr index, weft_expr variable)
+{
+    weft_expr_context *x = kernel->exprs;
+    weft_expr step, rest;
+    if (!weft_expr_uses(x, index, variable)) return STAYS;
+    if (!weft_expr_affine(x, index, variable, &step, &rest)) return JUMPS;
+    return step == weft_expr_constant(x, 1) ? WALKS : JUMPS;
+}
+
+/* Whether an access of a stage stays where it is along the columns, or walks them and jumps along the stage's range. */
+static bool lies_across(weft_kernel *kernel, const weft_stage *stage, weft_expr index, weft_expr column, bool *walks)
+{
+    gait along = gait_of(kernel, index, column);
+    bool inner = stage->range_count > 0;
+    *walks |= inner && along == WALKS;
+    return along == STAYS ||
+           (along == WALKS &&
+            (!inner || gait_of(kernel, index, stage->ranges[stage->range_count - 1].variable) != WALKS));
+}
+
+/* What a stage is made of, for lanes along the columns. */
+static bool stage_lies_across(weft_kernel *kernel, const weft_stage *stage, weft_expr column, bool *walks)
+{
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (inst->op == WEFT_SCALAR_running || inst->predicate_count != 0) return false;
+        if (inst->op != WEFT_SCALAR_load) continue;
+        if (inst->arg_count != 0 || !lies_across(kernel, stage, inst->index, column, walks)) return false;
+    }
+    for (uint32_t i = 0; i < stage->store_count; i++) {
+        const weft_store *store = &stage->stores[i];
+        if (store->is_indirect || !lies_across(kernel, stage, store->index, column, walks)) return false;
+    }
+    return true;
+}
+
+bool weft_kernel_reduces_across(weft_kernel *kernel, uint32_t width)
+{
+    int64_t least, most;
+    bool walks = false;
+    if (kernel->range_count == 0) return false;
+    const weft_range *columns = &kernel->ranges[kernel->range_count - 1];
+    weft_expr_range(kernel->exprs, columns->extent, &least, &most);
+    if (most < width || weft_kernel_bounds_inner(kernel, columns->variable)) return false;
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        if (!stage_lies_across(kernel, &kernel->stages[s], columns->variable, &walks)) return false;
+    return walks;
+}
+
+uint32_t weft_kernel_across_unroll(const weft_kernel *kernel, uint32_t unroll, uint32_t width)
+{
+    uint32_t most = 1;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        uint32_t bytes = 0;
+        for (uint32_t a = stage->accumulator_first; a < stage->accumulator_first + stage->accumulator_count; a++)
+            for (uint32_t c = 0; c < kernel->accumulators[a].width; c++)
+                bytes += (uint32_t)weft_dtype_size(kernel->accumulators[a].dtypes[c]);
+        if (stage->range_count > 0) bytes *= width * stage->ranges[stage->range_count - 1].virtual_lanes;
+        if (bytes > most) most = bytes;
+    }
+    while (unroll > 1 && unroll * most > WEFT_LOCAL_BYTES / 2) unroll /= 2;
+    return unroll;
+}
