@@ -132,12 +132,25 @@ void weft_reduce_fetch(weft_emitter *e, LLVMValueRef group)
 
 /* ---- combining ---- */
 
-/* Applies the step to the values of the `next` element, or the combine block to the accumulator of other elements, in
+/* What an accumulator is combined with: that of other elements, or the next one, which may be known to be no NaN. */
+typedef enum taken { OTHERS, NEXT, NEXT_NUMBER } taken;
+
+/* Whether an instruction of the step asks if the element is NaN. */
+static bool asks_for_nan(const weft_accumulator *accumulator, const weft_inst *inst)
+{
+    const weft_inst *insts = weft_accumulator_step(accumulator)->insts;
+    if (inst->op != WEFT_SCALAR_ne || inst->args[0] != inst->args[1]) return false;
+    const weft_inst *of = &insts[inst->args[0]];
+    return of->op == WEFT_SCALAR_param && of->number >= accumulator->width;
+}
+
+/* Applies the step to the values of the next element, or the combine block to the accumulator of other elements, in
  * `right`. `out` may be `left`. */
 static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32_t width, const LLVMValueRef *left,
-                    const LLVMValueRef *right, bool next, LLVMValueRef *out)
+                    const LLVMValueRef *right, taken what, LLVMValueRef *out)
 {
     LLVMValueRef results[WEFT_MAX_COMPONENTS];
+    bool next = what != OTHERS;
     const weft_combiner *combiner = next ? weft_accumulator_step(accumulator) : &accumulator->combine;
     for (uint32_t i = 0; i < combiner->count; i++) {
         const weft_inst *inst = &combiner->insts[i];
@@ -146,7 +159,8 @@ static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32
             e->block[i] = is_left ? left[inst->number] : right[inst->number - accumulator->width];
         } else if (inst->op == WEFT_SCALAR_const) {
             e->block[i] = weft_splat(e, weft_constant_emit(e, inst->dtype, inst->bits), width);
-        } else if (next && inst->op == WEFT_SCALAR_earlier) {
+        } else if ((next && inst->op == WEFT_SCALAR_earlier) ||
+                   (what == NEXT_NUMBER && asks_for_nan(accumulator, inst))) {
             e->block[i] = weft_splat(e, weft_constant_emit(e, WEFT_BOOL, false), width);
         } else if (inst->arg_count == 0) {
             e->block[i] = weft_scalar_emit(e, inst, inst->dtype, NULL);
@@ -172,11 +186,62 @@ static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, u
     for (uint32_t c = 0; c < accumulator->width; c++)
         left[c] = reduction->row != NULL ? load_row(e, slot + c, accumulator->dtypes[c], reduction->row)
                                          : *carried_at(e, slot + c, part);
-    combine(e, accumulator, reduction->width, left, right, true, out);
+    combine(e, accumulator, reduction->width, left, right, NEXT, out);
     for (uint32_t c = 0; c < accumulator->width; c++) {
         if (mask != NULL) out[c] = LLVMBuildSelect(e->builder, mask, out[c], left[c], "");
         if (reduction->row != NULL) store_row(e, slot + c, accumulator->dtypes[c], reduction->row, out[c]);
         else *carried_at(e, slot + c, part) = out[c];
+    }
+}
+
+/* Whether the step asks if elements are NaN, all of a round are valid, and their accumulators are in registers. */
+static bool asks_of_round(const weft_emitter *e, const weft_accumulator *accumulator)
+{
+    const weft_combiner *step = weft_accumulator_step(accumulator);
+    bool asks = false;
+    if (e->gpu || e->lane.variable == WEFT_EXPR_NONE || e->lane.mask != NULL || e->reduction.row != NULL) return false;
+    if (!weft_emitter_has(e, WEFT_ISA_V4) || e->reduction.width == 1) return false;
+    for (uint32_t i = 0; i < step->count; i++) asks |= asks_for_nan(accumulator, &step->insts[i]);
+    return asks && accumulator->value_count == accumulator->width;
+}
+
+typedef LLVMValueRef components[WEFT_MAX_COMPONENTS];
+
+/* Whether there is a NaN among the elements of a round: two vectors are asked at once. */
+static LLVMValueRef any_nan(weft_emitter *e, components *elements, uint32_t parts)
+{
+    LLVMValueRef any = NULL;
+    for (uint32_t part = 0; part < parts; part += 2) {
+        LLVMValueRef one = elements[part][0], other = elements[part + 1 < parts ? part + 1 : part][0];
+        LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, one, other, "");
+        any = any == NULL ? is_nan : LLVMBuildOr(e->builder, any, is_nan, "");
+    }
+    return weft_any_lane(e, any);
+}
+
+/* The accumulators of all parts take in elements of which few are NaN: a branch where one is, so that there is one
+ * comparison for others. */
+static void combine_round(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t parts)
+{
+    components left[WEFT_MAX_PARTS], right[WEFT_MAX_PARTS], numbers[WEFT_MAX_PARTS], all[WEFT_MAX_PARTS];
+    uint32_t level = weft_scope_top(e), width = e->reduction.width;
+    weft_detour detour;
+    for (uint32_t part = 0; part < parts; part++)
+        for (uint32_t c = 0; c < accumulator->width; c++) {
+            left[part][c] = *carried_at(e, slot + c, part);
+            right[part][c] = weft_value_part(e, &e->values[accumulator->values[c]], part, true);
+        }
+    weft_scope_move(e, level);
+    LLVMValueRef any = any_nan(e, right, parts);
+    for (uint32_t part = 0; part < parts; part++)
+        combine(e, accumulator, width, left[part], right[part], NEXT_NUMBER, numbers[part]);
+    weft_detour_open(e, level, any, &detour);
+    for (uint32_t part = 0; part < parts; part++)
+        combine(e, accumulator, width, left[part], right[part], NEXT, all[part]);
+    weft_detour_close(e, level, &detour);
+    for (uint32_t part = 0; part < parts; part++) {
+        weft_detour_merge(e, &detour, accumulator->width, all[part], numbers[part]);
+        for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, part) = numbers[part][c];
     }
 }
 
@@ -185,7 +250,9 @@ void weft_reduce_point(weft_emitter *e)
     uint32_t slot = 0, parts = e->lane.variable == WEFT_EXPR_NONE ? 1 : e->lane.parts;
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = accumulator_at(e, a);
-        for (uint32_t part = 0; part < parts; part++) combine_part(e, accumulator, slot, part);
+        bool rounds = asks_of_round(e, accumulator);
+        if (rounds) combine_round(e, accumulator, slot, parts);
+        for (uint32_t part = 0; part < parts && !rounds; part++) combine_part(e, accumulator, slot, part);
         slot += accumulator->width;
     }
 }
@@ -213,7 +280,7 @@ void weft_reduce_join(weft_emitter *e, const LLVMValueRef *copy)
                 left[c] = copy[(slot + c) * parts + part];
                 right[c] = *carried_at(e, slot + c, part);
             }
-            combine(e, accumulator, e->reduction.width, left, right, false, left);
+            combine(e, accumulator, e->reduction.width, left, right, OTHERS, left);
             for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, part) = left[c];
         }
         slot += accumulator->width;
@@ -258,7 +325,7 @@ static void halve_parts(weft_emitter *e, const weft_accumulator *accumulator, ui
             left[c] = *carried_at(e, slot + c, part);
             right[c] = *carried_at(e, slot + c, part + count / 2);
         }
-        combine(e, accumulator, e->reduction.width, left, right, false, out);
+        combine(e, accumulator, e->reduction.width, left, right, OTHERS, out);
         for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, part) = out[c];
     }
 }
@@ -270,7 +337,7 @@ static void halve_vector(weft_emitter *e, const weft_accumulator *accumulator, u
         left[c] = half(e, *carried_at(e, slot + c, 0), width / 2, false);
         right[c] = half(e, *carried_at(e, slot + c, 0), width / 2, true);
     }
-    combine(e, accumulator, width / 2, left, right, false, out);
+    combine(e, accumulator, width / 2, left, right, OTHERS, out);
     for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, 0) = out[c];
 }
 
@@ -298,7 +365,7 @@ void weft_reduce_fold(weft_emitter *e, uint32_t lanes)
                 left[c] = load_row(e, slot + c, accumulator->dtypes[c], part_row(e, target, part));
                 right[c] = load_row(e, slot + c, accumulator->dtypes[c], part_row(e, lane, part));
             }
-            combine(e, accumulator, e->reduction.width, left, right, false, left);
+            combine(e, accumulator, e->reduction.width, left, right, OTHERS, left);
             for (uint32_t c = 0; c < accumulator->width; c++)
                 store_row(e, slot + c, accumulator->dtypes[c], part_row(e, target, part), left[c]);
         }
