@@ -116,8 +116,8 @@ static void demand_factors(weft_fusion *fusion, const weft_node *dot)
     }
 }
 
-/* Whether rows of a scan run side by side in lanes: they fill half of these, and where each
- * of them is contiguous lib/schedule/scan.c is for vectors of 64 bytes. */
+/* Whether rows of a scan run side by side in lanes: they fill half of these, and where each of them is contiguous
+ * lib/schedule/scan.c is for vectors of 64 bytes. */
 static bool scans_in_lanes(const weft_fusion *fusion, const weft_node *scan)
 {
     enum { LONG_VECTOR = 64 };
@@ -147,6 +147,23 @@ static void demand_scanned(weft_fusion *fusion, const weft_node *scan)
     }
 }
 
+/* Points of a scatter of single elements run one by one, and so would what they are computed from: with vectors of 64
+ * bytes what takes more than a trip through memory is stored first. */
+static void demand_scattered(weft_fusion *fusion, const weft_node *scatter)
+{
+    enum { VECTOR_BYTES = 64 };
+    const weft_graph *graph = fusion->compiled->graph;
+    int64_t points = weft_count_bound(fusion->space, weft_value_type(graph, scatter->inputs[1])->shape);
+    bool is_single = fusion->space->vector_bytes >= VECTOR_BYTES;
+    for (uint32_t i = 2; i < scatter->input_count; i++)
+        is_single &= weft_count_bound(fusion->space, weft_value_type(graph, scatter->inputs[i])->shape) == points;
+    for (uint32_t i = 1; i < scatter->input_count && is_single; i++) {
+        uint32_t n = scatter->inputs[i].node;
+        bool is_elementwise = weft_graph_node(graph, n)->op->op_class == WEFT_CLASS_ELEMENTWISE;
+        if (is_elementwise && fusion->weights[n] > WEFT_FUSION_CHEAP_TO_REPEAT) fusion->materialized[n] = 1;
+    }
+}
+
 void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -160,6 +177,7 @@ void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
     if (id == WEFT_OP_window) demand_padded(fusion, node);
     if (node->op->op_class == WEFT_CLASS_SCAN) demand_scanned(fusion, node);
     if (id == WEFT_OP_permute) demand_product(fusion, node);
+    if (id == WEFT_OP_scatter) demand_scattered(fusion, node);
     if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM && weft_product_copies_b(fusion->space, n))
         fusion->materialized[node->inputs[1].node] = 1;
     if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM) demand_factors(fusion, node);
