@@ -258,14 +258,6 @@ static bool reads_again(const weft_kernel *kernel, const weft_machine *machine, 
     return machine->vector_bytes >= 64 ? found.again > 0 : found.shared > 1;
 }
 
-uint32_t weft_kernel_find_block(const weft_kernel *kernel, const weft_machine *machine)
-{
-    uint32_t first = kernel->range_count - 1;
-    weft_expr lanes = kernel->ranges[first].variable;
-    while (first > 0 && reads_again(kernel, machine, first - 1, lanes)) first--;
-    return first;
-}
-
 static uint32_t count_components(const weft_kernel *kernel)
 {
     uint32_t count = 0;
@@ -288,6 +280,31 @@ static double bytes_read(const weft_kernel *kernel, const weft_stage *stage, con
     weft_expr_range(kernel->exprs, load->index, &least, &most);
     double span = (double)most - (double)least + 1;
     return (points < span ? points : span) * (double)weft_dtype_size(load->dtype);
+}
+
+/* Whether all that reductions read along the lanes stays in L1. Then whole rows are stored one after the other, not a
+ * block of each: 1432 x 2 by 2 x 1345 f64 takes 0.74 of the time (Sapphire Rapids). */
+static bool stays_near(const weft_kernel *kernel, const weft_machine *machine, weft_expr lanes)
+{
+    double bytes = 0;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+            const weft_inst *load = &kernel->insts[i];
+            if (load->op != WEFT_SCALAR_load || !weft_expr_uses(kernel->exprs, load->index, lanes)) continue;
+            bytes += bytes_read(kernel, stage, load, UINT32_MAX);
+        }
+    }
+    return bytes <= (double)machine->cache_bytes[0] / 2;
+}
+
+uint32_t weft_kernel_find_block(const weft_kernel *kernel, const weft_machine *machine)
+{
+    uint32_t first = kernel->range_count - 1;
+    weft_expr lanes = kernel->ranges[first].variable;
+    if (machine->vector_bytes >= 64 && stays_near(kernel, machine, lanes)) return first;
+    while (first > 0 && reads_again(kernel, machine, first - 1, lanes)) first--;
+    return first;
 }
 
 bool weft_kernel_rereads_far(const weft_kernel *kernel, const weft_machine *machine, uint32_t jammed, uint32_t inner)
