@@ -34,7 +34,8 @@ static void add_inst(weft_emitter *e, const weft_inst *inst, busy *all)
     else {
         /* Lanes that are not side by side are put together one by one. */
         weft_lane_stride stride = weft_index_lane_stride(e, inst->index);
-        bool is_vector = stride.kind == WEFT_LANE_STRIDE_CONSTANT && (stride.step == 0 || stride.step == 1);
+        bool is_vector =
+            stride.kind == WEFT_LANE_STRIDE_CONSTANT && (stride.step == 0 || stride.step == 1) && inst->arg_count == 0;
         all->computing += is_vector ? 0 : LANES;
     }
 }

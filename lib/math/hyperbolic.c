@@ -149,28 +149,23 @@ weft_inst_id weft_math_sinh(const writer *w, const weft_inst_id *x)
 
 /* ---- inverses: logarithms of a sum of two numbers, of which the second is small ---- */
 
-/* sqrt(high + low), where low is small; *out_low is what the root lacks. */
-static weft_inst_id root(const writer *w, weft_inst_id high, weft_inst_id low, weft_inst_id *out_low)
-{
-    weft_inst_id r = unary(w, WEFT_SCALAR_sqrt, high), minus = negative_of(w, r);
-    weft_inst_id left = add(w, fma3(w, minus, r, high), low);
-    *out_low = quotient(w, left, add(w, r, r));
-    return r;
-}
-
-/* log(a + sqrt(a^2 + shift)); for large a it is log(2 a). */
+/*
+ * log(a + sqrt(a^2 + shift)); for large a it is log(2 a). With r the rounded root, which lacks left / (2 r), and y the
+ * rounded sum, which lacks `error` and that, the correction is (error + left / (2 r)) / y: one quotient.
+ */
 static weft_inst_id log_of_sum(const writer *w, weft_inst_id a, double shift)
 {
     weft_inst_id square = mul(w, a, a), square_low = product_error(w, square, a, a), constant = real(w, shift);
     weft_inst_id sum = add(w, square, constant), part = sub(w, sum, square), other = sub(w, sum, part);
-    weft_inst_id lost = sub(w, square, other), lost_too = sub(w, constant, part), r_low;
-    weft_inst_id r = root(w, sum, add(w, add(w, lost, lost_too), square_low), &r_low);
+    weft_inst_id lost = sub(w, square, other), lost_too = sub(w, constant, part), r = unary(w, WEFT_SCALAR_sqrt, sum);
+    weft_inst_id low = add(w, add(w, lost, lost_too), square_low), twice = add(w, r, r);
+    weft_inst_id left = add(w, fma3(w, negative_of(w, r), r, sum), low);
     /* The larger one first. */
     weft_inst_id greater = shift > 0 ? r : a, lesser = shift > 0 ? a : r, y = add(w, a, r);
-    weft_inst_id y_low = add(w, sum_error(w, y, greater, lesser), r_low);
+    weft_inst_id lack = fma3(w, sum_error(w, y, greater, lesser), twice, left);
     weft_inst_id large = less(w, real(w, constants_of[w->number].large), a), zero = real(w, 0.0);
     y = choose(w, large, a, y);
-    weft_inst_id correction = choose(w, large, zero, quotient(w, y_low, y));
+    weft_inst_id correction = choose(w, large, zero, quotient(w, lack, mul(w, twice, y)));
     return weft_math_log_corrected(w, y, choose_real(w, large, 1.0, 0.0), correction);
 }
 
