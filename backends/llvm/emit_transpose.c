@@ -246,6 +246,18 @@ static LLVMValueRef column(const block *b, uint32_t lane)
     return LLVMBuildShuffleVector(b->e->builder, whole, none, LLVMConstVector(numbers, count), "");
 }
 
+/* Hides what a vector is made of from later shuffles: LLVM would look for better ones, for longer than all else takes.
+ * Of a `freeze` nothing is left when instructions have been selected. */
+static LLVMValueRef hide(weft_emitter *e, LLVMValueRef vector)
+{
+    LLVMTypeRef type = LLVMTypeOf(vector), element = LLVMGetElementType(type);
+    LLVMTypeRef number = element == e->i32 ? e->f32 : element == e->i64 ? e->f64 : element;
+    LLVMTypeRef numbers = LLVMVectorType(number, LLVMGetVectorSize(type));
+    vector = LLVMBuildBitCast(e->builder, vector, numbers, "");
+    vector = weft_intrinsic_call(e, "llvm.arithmetic.fence", 1, &numbers, 1, &vector);
+    return LLVMBuildBitCast(e->builder, vector, type, "");
+}
+
 void weft_rows_transpose(weft_emitter *e, weft_dtype dtype, uint32_t count, LLVMValueRef *vectors)
 {
     uint32_t segment = segment_of(dtype, e->lane.width);
@@ -253,8 +265,7 @@ void weft_rows_transpose(weft_emitter *e, weft_dtype dtype, uint32_t count, LLVM
     memcpy(b.vectors, vectors, count * sizeof *vectors);
     for (uint32_t apart = 1; apart < count; apart *= 2) {
         exchange(&b, apart, apart < segment ? segment : b.width, apart);
-        /* Hides the steps from each other: LLVM would look for better shuffles, for longer than all else takes. */
-        for (uint32_t i = 0; i < count; i++) b.vectors[i] = LLVMBuildFreeze(e->builder, b.vectors[i], "");
+        for (uint32_t i = 0; i < count; i++) b.vectors[i] = hide(e, b.vectors[i]);
     }
     for (uint32_t i = 0; i < count; i++) vectors[i] = count == b.width ? column(&b, i) : b.vectors[reversed(i, count)];
 }

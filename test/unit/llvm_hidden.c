@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is hidden from LLVM, whose searches would take longer than all else: shuffles. With
+ * AVX-512. */
+#include <stdio.h>
+#include <string.h>
+#include "backends/llvm/llvm.h"
+#include "lib/math/math.h"
+#include "runtime/base/isa.h"
+#include "test/support.h"
+
+static const weft_llvm_interface *llvm;
+
+static weft_kernel *parse(const char *text)
+{
+    weft_kernel *kernel = NULL;
+    weft_test_ok(weft_kernel_parse(NULL, "kernel", text, strlen(text), &kernel));
+    weft_test_ok(weft_kernel_lower_math(kernel, WEFT_FUNCTIONS_ACCURATE));
+    return kernel;
+}
+
+static bool has(const char *text, const char *wanted)
+{
+    weft_kernel *kernel = parse(text);
+    weft_bytes code;
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+    bool found = strstr(code.data, wanted) != NULL;
+    weft_bytes_finish(&code);
+    weft_kernel_destroy(kernel);
+    return found;
+}
+
+/* Rows of sixteen columns, stored one place further to the left in each row. */
+static void test_shuffles(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 16, STEP = 20 };
+    char text[4096];
+    int at = snprintf(text, sizeof text,
+                      "kernel scheduled {\n  symbol n in [0, 100000]\n  buffer b0 : i32 out\n  buffer b1 : i32\n"
+                      "  for i0 < n lane 16 x 1\n  stage {\n");
+    for (int i = 0; i < COLUMNS; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "    %%%d = load b1[%d*i0 + %d] : i32\n", i, STEP, i);
+    for (int i = 0; i < COLUMNS; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "    store b0[%d*i0 + %d] = %%%d\n", STEP, i,
+                       (i + 1) % COLUMNS);
+    snprintf(text + at, sizeof text - (size_t)at, "  }\n}\n");
+    assert_true(has(text, "llvm.arithmetic.fence"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shuffles),
+    };
+    if (!weft_isa_includes(weft_isa_level(), WEFT_ISA_V4)) return 77; /* meson: skipped */
+    llvm = weft_llvm_query();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
