@@ -124,6 +124,10 @@ typedef struct weft_lane_stride {
 weft_lane_stride weft_index_lane_stride(weft_emitter *e, weft_expr expr);
 /* How far the lanes of all parts are from the first lane of part 0, part by part; false where that is not known. */
 bool weft_index_lane_distances(weft_emitter *e, weft_expr expr, int64_t *out_distances);
+/* The sum of the terms of `sum` that become available at `level`; NULL if there are none. */
+LLVMValueRef weft_index_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part);
+
+/* ---- emit_pointer.c ---- */
 /* `base` + expr elements of `type` at the first lane of `part`, each term added where it is available. */
 LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part);
 

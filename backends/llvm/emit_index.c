@@ -221,10 +221,9 @@ static LLVMValueRef add_terms(weft_emitter *e, weft_expr sum, uint32_t level, co
     return total;
 }
 
-/* The sum of the terms that become available at `level`; NULL if there are none. Several variables may be bound at one
- * scope: the terms that depend on one of them alone are a table of it, or are added one by one. A table needs no other
- * expression, and a term is smaller than the sum, so the recursion ends. */
-static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part)
+/* Several variables may be bound at one scope: the terms that depend on one of them alone are a table of it, or are added
+ * one by one. A table needs no other expression, and a term is smaller than the sum, so the recursion ends. */
+LLVMValueRef weft_index_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part)
 {
     LLVMValueRef total = NULL;
     for (uint32_t v = 0; v < e->variable_count; v++) {
@@ -250,7 +249,7 @@ static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     LLVMValueRef total = weft_int(e, weft_expr_offset(e->exprs, expr));
     for (uint32_t level = 0; level <= weft_index_level(e, expr); level++) {
-        LLVMValueRef terms = emit_terms(e, expr, level, part);
+        LLVMValueRef terms = weft_index_terms(e, expr, level, part);
         if (terms == NULL) continue;
         weft_scope_move(e, level);
         if (level == 0 && weft_expr_arity(e->exprs, expr) > LONG_SUM) terms = LLVMBuildFreeze(e->builder, terms, "");
@@ -505,32 +504,4 @@ LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part)
     LLVMValueRef a = weft_index_lanes(e, weft_expr_operand(e->exprs, expr, 0), part);
     LLVMValueRef b = weft_index_lanes(e, weft_expr_operand(e->exprs, expr, 1), part);
     return build_binary(e, expr, a, b);
-}
-
-/* ---- pointers ---- */
-
-static LLVMValueRef advance(weft_emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef count)
-{
-    return LLVMBuildGEP2(e->builder, type, pointer, &count, 1, "");
-}
-
-LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part)
-{
-    uint32_t last = weft_index_level(e, expr);
-    int64_t offset = 0;
-    LLVMValueRef pointer = base;
-    if (weft_expr_kind_of(e->exprs, expr) == WEFT_EXPR_SUM) {
-        offset = weft_expr_offset(e->exprs, expr);
-        for (uint32_t level = 0; level <= last; level++) {
-            LLVMValueRef terms = emit_terms(e, expr, level, part);
-            weft_scope_move(e, level);
-            if (terms != NULL) pointer = advance(e, type, pointer, terms);
-        }
-    } else if (!weft_expr_is_constant(e->exprs, expr, &offset)) {
-        LLVMValueRef index = weft_index_emit(e, expr, part);
-        weft_scope_move(e, last);
-        return advance(e, type, pointer, index);
-    }
-    weft_scope_move(e, last);
-    return offset == 0 ? pointer : advance(e, type, pointer, weft_int(e, offset));
 }

@@ -400,6 +400,7 @@ static void emit_stages(weft_emitter *e)
     e->stages_level = weft_scope_top(e);
     for (uint32_t s = 0; s < e->kernel->stage_count && e->error == NULL; s++) {
         const weft_stage *stage = &e->kernel->stages[s];
+        e->stage = stage;
         nest n = {stage->ranges, stage->range_count, stage, NULL};
         if (stage->accumulator_count != 0) emit_reduction(e, &n);
         else if (stage->range_count == 0) emit_point(e, stage);

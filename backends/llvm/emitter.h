@@ -97,6 +97,7 @@ typedef struct weft_emitter {
     weft_scope *scopes;
     uint32_t depth, capacity, serial;
     uint32_t stages_level; /* the scope that all stages are in */
+    const weft_stage *stage; /* the one that is emitted now */
     weft_variable *variables;
     uint32_t variable_count;
     weft_lane_state lane;

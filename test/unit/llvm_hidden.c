@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is hidden from LLVM, whose searches would take longer than all else: shuffles. With
+/* What is hidden from LLVM, whose searches would take longer than all else: addresses, shuffles. With
  * AVX-512. */
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +29,21 @@ static bool has(const char *text, const char *wanted)
     return found;
 }
 
+/* Two vectors of a sum are left to LLVM, eight are not. */
+static void test_addresses(void **state)
+{
+    (void)state;
+    static const char head[] = "kernel scheduled {\n  symbol n in [1000, 1000000]\n"
+                               "  buffer b0 : f32 out\n  buffer b1 : f32\n  buffer b2 : f32\n";
+    static const char body[] = "  stage {\n    %0 = load b1[i0] : f32\n    %1 = load b2[i0] : f32\n"
+                               "    %2 = add %0, %1 : f32\n    store b0[i0] = %2\n  }\n}\n";
+    char text[512];
+    snprintf(text, sizeof text, "%s  for i0 < n lane 16 x 2\n%s", head, body);
+    assert_false(has(text, "freeze ptr"));
+    snprintf(text, sizeof text, "%s  for i0 < n lane 16 x 8\n%s", head, body);
+    assert_true(has(text, "freeze ptr"));
+}
+
 /* Rows of sixteen columns, stored one place further to the left in each row. */
 static void test_shuffles(void **state)
 {
@@ -50,6 +65,7 @@ static void test_shuffles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_shuffles),
     };
     if (!weft_isa_includes(weft_isa_level(), WEFT_ISA_V4)) return 77; /* meson: skipped */
