@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is hidden from LLVM, whose searches would take longer than all else: addresses, shuffles. With
+/* What is hidden from LLVM, whose searches would take longer than all else: addresses, shuffles, constants. With
  * AVX-512. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "backends/llvm/llvm.h"
@@ -62,11 +63,67 @@ static void test_shuffles(void **state)
     assert_true(has(text, "llvm.arithmetic.fence"));
 }
 
+/* Constant number `i` of a polynomial. */
+static float coefficient(int i)
+{
+    return 1.0f / (float)(3 * i + 1);
+}
+
+static void print_polynomial(char *text, size_t size, int count)
+{
+    int at = snprintf(text, size,
+                      "kernel scheduled {\n  symbol n in [0, 100000]\n  buffer b0 : f32 out\n  buffer b1 : f32\n"
+                      "  for i0 < n lane 16 x 2\n  stage {\n    %%0 = load b1[i0] : f32\n");
+    for (int i = 0; i < count; i++)
+        at += snprintf(text + at, size - (size_t)at,
+                       "    %%%d = const %.9g : f32\n    %%%d = fma %%%d, %%0, %%%d : f32\n", 2 * i + 1,
+                       (double)coefficient(i), 2 * i + 2, 2 * i, 2 * i + 1);
+    snprintf(text + at, size - (size_t)at, "    store b0[i0] = %%%d\n  }\n}\n", 2 * count);
+}
+
+static void run_polynomial(const char *text, const float *in, float *out, int64_t count)
+{
+    weft_kernel *kernel = parse(text);
+    weft_bytes object;
+    weft_image *image;
+    weft_kernel_function function;
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_OBJECT, &object));
+    weft_test_ok(llvm->load(object.data, object.size, "kernel", &image, &function));
+    void *buffers[2] = {out, (void *)in};
+    weft_error_slot error = {INT64_MAX, 0, 0};
+    weft_kernel_frame frame = {buffers, &count, &error};
+    function(&frame, 0, 1);
+    llvm->unload(image);
+    weft_bytes_finish(&object);
+    weft_kernel_destroy(kernel);
+}
+
+/* Those of a short polynomial are in registers; with those of a long one, each result is what fmaf gives. */
+static void test_constants(void **state)
+{
+    (void)state;
+    enum { FEW = 20, MANY = 40, COUNT = 75 };
+    char text[8192];
+    float in[COUNT], out[COUNT];
+    print_polynomial(text, sizeof text, FEW);
+    assert_false(has(text, "unnamed_addr global float"));
+    print_polynomial(text, sizeof text, MANY);
+    assert_true(has(text, "unnamed_addr global float"));
+    for (int k = 0; k < COUNT; k++) in[k] = (float)(k - COUNT / 2) / (float)COUNT;
+    run_polynomial(text, in, out, COUNT);
+    for (int k = 0; k < COUNT; k++) {
+        float expected = in[k];
+        for (int i = 0; i < MANY; i++) expected = fmaf(expected, in[k], coefficient(i));
+        assert_memory_equal(&expected, &out[k], sizeof expected);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_shuffles),
+        cmocka_unit_test(test_constants),
     };
     if (!weft_isa_includes(weft_isa_level(), WEFT_ISA_V4)) return 77; /* meson: skipped */
     llvm = weft_llvm_query();
