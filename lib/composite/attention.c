@@ -74,13 +74,21 @@ static weft_tensor mask_scores(weft_tensor scores, const weft_attention_core *co
     return forbid(scores, weft_le(key, weft_add(query, weft_extent_like(query, offset))));
 }
 
+/* Differences of scores below which weights are zero: their exponentials, beside which the greatest one is 1, would be
+ * denormal, and such factors take products a hundred times as long. A penalty for distance is full of them. */
+static double least_distance(weft_tensor scores)
+{
+    return weft_tensor_dtype(scores) == WEFT_F64 ? -708 : -87;
+}
+
 /* The exponentials of differences to the greatest score of a row, along the last axis. */
 static weft_tensor powers_of(weft_tensor scores, weft_tensor *out_sums)
 {
-    weft_tensor zero = weft_scalar_like(scores, 0);
+    weft_tensor zero = weft_scalar_like(scores, 0), nothing = weft_scalar_like(scores, -INFINITY);
     weft_tensor greatest = weft_reduce_max(scores, WEFT_INTS(-1), true);
-    weft_tensor is_empty = weft_eq(greatest, weft_scalar_like(scores, -INFINITY));
-    weft_tensor powers = weft_exp(weft_sub(scores, weft_select(is_empty, zero, greatest)));
+    weft_tensor distance = weft_sub(scores, weft_select(weft_eq(greatest, nothing), zero, greatest));
+    weft_tensor is_far = weft_lt(distance, weft_scalar_like(scores, least_distance(scores)));
+    weft_tensor powers = weft_exp(weft_select(is_far, nothing, distance));
     *out_sums = weft_reduce_sum(powers, WEFT_INTS(-1), true);
     return powers;
 }

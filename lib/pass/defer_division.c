@@ -44,6 +44,15 @@ static weft_tensor reduced(weft_tensor x, weft_op_id reduction)
     }
 }
 
+/* Whether another number, -inf, stands in place of what is below some bound. */
+static bool is_cut(weft_tensor select)
+{
+    const double d = -(double)INFINITY;
+    const float f = (float)d;
+    const void *element = weft_tensor_dtype(select) == WEFT_F64 ? (const void *)&d : &f;
+    return weft_tensor_is_op(select, WEFT_OP_select) && weft_constant_repeats(weft_tensor_operand(select, 1), element);
+}
+
 /* Whether these are exponentials of differences to a maximum, over their sums. */
 static bool is_softmax(weft_tensor quotient)
 {
@@ -51,6 +60,7 @@ static bool is_softmax(weft_tensor quotient)
     if (!weft_tensor_is_op(powers, WEFT_OP_exp) || !weft_tensor_same(reduced(sums, WEFT_OP_reduce_sum), powers))
         return false;
     weft_tensor distance = weft_tensor_operand(powers, 0);
+    if (is_cut(distance)) distance = weft_tensor_operand(distance, 2);
     return weft_tensor_is_op(distance, WEFT_OP_sub) &&
            weft_tensor_same(reduced(weft_tensor_operand(distance, 1), WEFT_OP_reduce_max),
                             weft_tensor_operand(distance, 0));

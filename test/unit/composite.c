@@ -172,6 +172,13 @@ static void queries_that_see_nothing_give_zeros(void **state)
     EXPECT(weft_attention(q, k, v, &(weft_attention_options){.mask = mask}), (2, 1), 5, 0);
 }
 
+static void weights_that_would_be_denormal_are_zero(void **state)
+{
+    (void)state;
+    weft_tensor q = F32((1, 1), 1), k = F32((3, 1), 0, -87.5F, -200), v = F32((3, 1), 2, 1e38F, 1e38F);
+    EXPECT(weft_attention(q, k, v, NULL), (1, 1), 2);
+}
+
 #define F16(shape, ...) constant(WEFT_F16, WEFT_INTS shape, VALUES(__VA_ARGS__))
 
 static void ends_are_exact(void **state)
@@ -1163,6 +1170,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(searches_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(triangles_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(queries_that_see_nothing_give_zeros, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(weights_that_would_be_denormal_are_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ends_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(resizing_meets_whole_coordinates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(polygammas_have_known_values, set_up, tear_down),
