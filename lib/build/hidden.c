@@ -165,7 +165,7 @@ static bool has_column(const masked_row *m, const weft_inst *inst)
 static bool varies(const masked_row *m, weft_expr from, weft_inst_id id, const bool *varies_before)
 {
     const weft_inst *inst = &m->kernel->insts[id];
-    bool picks = inst->op == WEFT_SCALAR_select && hides_from(m, inst->args[0]) == from;
+    bool picks = weft_scalar_is_choice(inst->op) && hides_from(m, inst->args[0]) == from;
     if (picks) return varies_before[inst->args[2]];
     bool own = inst->op == WEFT_SCALAR_running || has_column(m, inst);
     for (uint32_t i = 0; i < inst->arg_count; i++) own |= varies_before[inst->args[i]];

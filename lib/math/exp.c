@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exp, exp2, expm1, sigmoid */
+#include <math.h>
+#include <string.h>
 #include "lib/math/lower.h"
 
 /* exp(r) on |r| <= 0.3467, 1 and r kept: error 2^-28.2. */
@@ -98,6 +100,29 @@ typedef struct bounded {
     weft_inst_id above, within;
 } bounded;
 
+static double value_of(const writer *w, weft_inst_id id)
+{
+    const weft_inst *inst = &w->list->items[id];
+    double d;
+    float f;
+    memcpy(&d, &inst->bits, sizeof d);
+    memcpy(&f, &inst->bits, sizeof f);
+    return inst->op != WEFT_SCALAR_const ? NAN : inst->dtype == WEFT_F64 ? d : (double)f;
+}
+
+/* Of -inf in place of what is below a bound, above *least, the latter: the bound is then the least. */
+static weft_inst_id without_bound(const writer *w, weft_inst_id x, double *least)
+{
+    const weft_inst *inst = &w->list->items[x];
+    if (inst->op != WEFT_SCALAR_select || value_of(w, inst->args[1]) != -INFINITY) return x;
+    const weft_inst *below = &w->list->items[inst->args[0]];
+    if (below->op != WEFT_SCALAR_lt || below->args[0] != inst->args[2]) return x;
+    double own = value_of(w, below->args[1]);
+    if (!(own >= *least)) return x;
+    *least = own;
+    return inst->args[2];
+}
+
 static bounded bound(const writer *w, weft_inst_id x, double least, double most)
 {
     bounded b = {.above = unary(w, WEFT_SCALAR_not, less(w, x, real(w, least)))};
@@ -111,16 +136,44 @@ static weft_inst_id zero_below(const writer *w, bounded b, weft_inst_id result)
     return choose(w, b.above, result, real(w, 0.0));
 }
 
+/* Whether the value depends on nothing but results of earlier stages, as the maximum of a row. */
+static bool is_of_results(const writer *w, weft_inst_id id, unsigned depth)
+{
+    const weft_inst *inst = &w->list->items[id];
+    if (inst->op == WEFT_SCALAR_result || inst->op == WEFT_SCALAR_const) return true;
+    bool is = depth > 0 && inst->arg_count > 0;
+    for (uint32_t i = 0; i < inst->arg_count && is; i++) is = is_of_results(w, inst->args[i], depth - 1);
+    return is;
+}
+
+/* Whether x is -inf less such a value, so that its power is 0 or NaN, wherever *out_seen is false: under a mask, which
+ * hides long parts of rows. */
+static bool is_masked(const writer *w, weft_inst_id x, weft_inst_id *out_seen, weft_inst_id *out_hidden)
+{
+    enum { MOST_DEPTH = 3 };
+    const weft_inst distance = w->list->items[x];
+    if (distance.op != WEFT_SCALAR_sub || !is_of_results(w, distance.args[1], MOST_DEPTH)) return false;
+    const weft_inst score = w->list->items[distance.args[0]];
+    if (score.op != WEFT_SCALAR_select || value_of(w, score.args[2]) != -INFINITY) return false;
+    *out_seen = score.args[0];
+    weft_inst_id hidden = sub(w, score.args[2], distance.args[1]), zero = real(w, 0.0);
+    *out_hidden = choose(w, less(w, hidden, zero), zero, hidden);
+    return true;
+}
+
 /* exp(x) = 2^n exp(r), |r| <= ln(2) / 2. */
 weft_inst_id weft_math_exp(const writer *w, const weft_inst_id *x)
 {
     const math_exp_constants *c = &weft_math_exp_constants[w->number];
-    weft_inst_id shifted;
-    bounded b = bound(w, x[0], c->least, c->most);
+    weft_inst_id shifted, seen, hidden;
+    double least = c->least;
+    weft_inst_id operand = without_bound(w, x[0], &least);
+    bounded b = bound(w, operand, least, c->most);
     weft_inst_id n = weft_math_round_scaled(w, b.within, c->log2_e, 2 * w->format->bias, &shifted);
     weft_inst_id r = fma3(w, n, real(w, -c->ln2_high), b.within);
     r = fma3(w, n, real(w, -c->ln2_low), r);
-    return zero_below(w, b, weft_math_scale(w, polynomial(w, r, c->series, c->count), shifted));
+    weft_inst_id power = zero_below(w, b, weft_math_scale(w, polynomial(w, r, c->series, c->count), shifted));
+    return is_masked(w, operand, &seen, &hidden) ? rarely(w, seen, power, hidden) : power;
 }
 
 /* ---- exp2 ---- */
