@@ -157,23 +157,6 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
     if (p->in_memory) weft_reduce_fetch(e, weft_int(e, 0));
 }
 
-/* The elements that the main pass leaves, vector by vector, the last one masked. */
-static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
-{
-    const weft_range *range = &n->ranges[i];
-    bool whole = weft_expr_divisor(e->exprs, range->extent) % range->width == 0;
-    bool short_range = is_at_most(e, range->extent, range->width);
-    bool reduces = n->stage != NULL && n->stage->accumulator_count != 0;
-    pass p = {start, end, 1, .masked = !whole && range->width > 1};
-    LLVMValueRef left = LLVMBuildSub(e->builder, end, start, "");
-    if (LLVMIsAConstantInt(left) != NULL) short_range |= LLVMConstIntGetSExtValue(left) <= (int64_t)range->width;
-    p.once = short_range || range->unroll == 1;
-    p.in_memory = reduces && !p.once;
-    weft_guard_open(e, is_less(e, start, end), false);
-    emit_pass(e, n, i, &p);
-    weft_guard_close(e);
-}
-
 /* The vectors of the next round of `left` elements. Around a reduction, whose every step takes longer for two rounds of
  * one vector than for one of two, they are filled by a mask where that takes no longer. */
 static uint32_t next_parts(const weft_emitter *e, const weft_range *range, int64_t left)
@@ -182,6 +165,27 @@ static uint32_t next_parts(const weft_emitter *e, const weft_range *range, int64
     int64_t parts = (fills ? left + range->width - 1 : left) / range->width;
     if (parts > range->unroll) parts = range->unroll;
     return parts == 0 ? 1 : (uint32_t)parts;
+}
+
+/* The elements that the main pass leaves, vector by vector, the last one masked; of a reduction at once, if their
+ * number is known and the mask takes no longer. */
+static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
+{
+    const weft_range *range = &n->ranges[i];
+    bool whole = weft_expr_divisor(e->exprs, range->extent) % range->width == 0;
+    bool short_range = is_at_most(e, range->extent, range->width);
+    bool reduces = n->stage != NULL && n->stage->accumulator_count != 0;
+    pass p = {start, end, 1, .masked = !whole && range->width > 1};
+    LLVMValueRef left = LLVMBuildSub(e->builder, end, start, "");
+    if (LLVMIsAConstantInt(left) != NULL) {
+        if (reduces) p.parts = next_parts(e, range, LLVMConstIntGetSExtValue(left));
+        short_range |= LLVMConstIntGetSExtValue(left) <= (int64_t)range->width * p.parts;
+    }
+    p.once = short_range || range->unroll == 1;
+    p.in_memory = reduces && !p.once;
+    weft_guard_open(e, is_less(e, start, end), false);
+    emit_pass(e, n, i, &p);
+    weft_guard_close(e);
 }
 
 /* A range of two rounds or less: no loop, every lane is a constant. */

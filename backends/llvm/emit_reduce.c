@@ -179,7 +179,7 @@ static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, u
 {
     const weft_reduce_state *reduction = &e->reduction;
     LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
-    LLVMValueRef mask = reduction->along_lanes ? e->lane.mask : NULL;
+    LLVMValueRef mask = reduction->along_lanes ? weft_lane_mask(e, part) : NULL;
     for (uint32_t v = 0; v < accumulator->value_count; v++)
         right[v] = weft_value_part(e, &e->values[accumulator->values[v]], part, reduction->width > 1);
     weft_scope_move(e, weft_scope_top(e));

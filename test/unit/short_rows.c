@@ -241,6 +241,12 @@ static void test_operations(void **state)
         {"softmax", softmax, WEFT_F32, 10, false},
         {"softmax", softmax, WEFT_F32, 17, false},
         {"softmax", softmax, WEFT_F64, 4, false},
+        {"softmax", softmax, WEFT_F32, 58, true},
+        {"norm", norm, WEFT_F32, 60, false},
+        {"sum", sum, WEFT_F32, 93, true},
+        {"product", product, WEFT_F64, 46, false},
+        {"maximum", greatest, WEFT_F64, 31, true},
+        {"argmax", where_greatest, WEFT_F32, 61, true},
         {"products of rows", products_of_rows, WEFT_F32, 6, false},
         {"products of rows", products_of_rows, WEFT_F64, 16, false},
     };
