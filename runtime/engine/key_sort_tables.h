@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of one ISA level, after its functions: TABLE(x) is the name of one, LONG(x) what it has for long rows,
  * PICK(x) what picks keys, TOGETHER the most keys of rows that are sorted together. */
-#define NARROW(bits, counts, puts)                                                                                     \
+#define NARROW(bits, counts, puts, turn)                                                                               \
     {                                                                                                                  \
         sort32, NULL, sort_rows32, NULL, take##bits, put##bits, skip##bits, LONG(sort_row32), NULL, counts, puts,      \
-            TOGETHER, PICK(pick##bits)                                                                                 \
+            TOGETHER, PICK(pick##bits), turn                                                                           \
     }
-#define POSITIONS(take, skip, pick)                                                                                    \
+#define POSITIONS(take, skip, pick, turn)                                                                              \
     {                                                                                                                  \
-        NULL, sort64, NULL, sort_rows64, take, put_positions, skip, NULL, NULL, NULL, NULL, TOGETHER, pick             \
+        NULL, sort64, NULL, sort_rows64, take, put_positions, skip, NULL, NULL, NULL, NULL, TOGETHER, pick, turn       \
     }
 
-const weft_key_sort TABLE(8) = NARROW(8, NULL, NULL), TABLE(16) = NARROW(16, NULL, NULL);
-const weft_key_sort TABLE(32) = NARROW(32, LONG(count_lost32), LONG(put_lost32));
+const weft_key_sort TABLE(8) = NARROW(8, NULL, NULL, NULL), TABLE(16) = NARROW(16, NULL, NULL, NULL);
+const weft_key_sort TABLE(32) = NARROW(32, LONG(count_lost32), LONG(put_lost32), LONG(turn32));
 const weft_key_sort TABLE(64) = {NULL,
                                  sort64,
                                  NULL,
@@ -25,8 +25,9 @@ const weft_key_sort TABLE(64) = {NULL,
                                  LONG(count_lost64),
                                  LONG(put_lost64),
                                  TOGETHER,
-                                 PICK(pick64)};
-const weft_key_sort TABLE(positions8) = POSITIONS(NULL, NULL, PICK(pick8));
-const weft_key_sort TABLE(positions16) = POSITIONS(NULL, skip16, PICK(pick16));
-const weft_key_sort TABLE(positions32) = POSITIONS(take_pairs, skip32, PICK(pick32));
-const weft_key_sort TABLE(positions64) = {.sort64 = sort64, .skip = skip64, .pick = PICK(pick64)};
+                                 PICK(pick64),
+                                 LONG(turn64)};
+const weft_key_sort TABLE(positions8) = POSITIONS(NULL, NULL, PICK(pick8), NULL);
+const weft_key_sort TABLE(positions16) = POSITIONS(NULL, skip16, PICK(pick16), NULL);
+const weft_key_sort TABLE(positions32) = POSITIONS(take_pairs, skip32, PICK(pick32), LONG(turn32));
+const weft_key_sort TABLE(positions64) = {.sort64 = sort64, .skip = skip64, .pick = PICK(pick64), .turn = LONG(turn64)};

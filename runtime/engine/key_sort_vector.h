@@ -133,6 +133,17 @@ INLINE void NAME(transpose)(VECTOR *v, uint32_t rows)
     }
 }
 
+#if WHOLE_ROWS
+/* A square of registers, turned in memory. */
+static void NAME(turn)(const char *from, int64_t next, char *to, int64_t to_next)
+{
+    VECTOR v[LANES];
+    UNROLL for (int64_t r = 0; r < LANES; r++) v[r] = LOAD(from + r * next);
+    NAME(transpose)(v, LANES);
+    UNROLL for (int64_t r = 0; r < LANES; r++) STORE(to + r * to_next, v[r]);
+}
+#endif
+
 /* Sorts `count` keys, at most what `rows` registers hold. All of these are stored, with KEY_MAX after the keys. */
 INLINE void NAME(run_network)(const KEY *keys, KEY *to, int64_t count, uint32_t rows)
 {

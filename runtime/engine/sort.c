@@ -563,11 +563,22 @@ INLINE void write_line(char *line, int64_t count, const char *rows, int64_t next
     for (int64_t r = 0; r < count; r++) memcpy(line + r * (int64_t)size, rows + r * next, size);
 }
 
+/* Lines of the cache that vectors turn at a time, where they are whole ones of elements of this size; 0: none. */
+INLINE int64_t turned_lines(const sorter *s, int64_t count, size_t size)
+{
+    bool turns = s->vectors != NULL && s->vectors->turn != NULL && size == s->map.size;
+    return turns && count == LINE / (int64_t)size ? count : 0;
+}
+
 /* Rows of adjacent elements in `keys`, out of the array and into it: mostly a whole line of the cache of them. */
 INLINE void gather(const sorter *s, const char *in, int64_t count, char *keys, size_t size)
 {
-    const int64_t whole = LINE / (int64_t)size, next = pitch(s);
-    for (int64_t i = 0; i < s->call->length; i++, in += s->call->in_step * (int64_t)size, keys += size) {
+    const int64_t whole = LINE / (int64_t)size, next = pitch(s), step = s->call->in_step * (int64_t)size;
+    const int64_t lines = turned_lines(s, count, size);
+    int64_t i = 0;
+    for (; lines != 0 && i + lines <= s->call->length; i += lines, in += lines * step, keys += LINE)
+        s->vectors->turn(in, step, keys, next);
+    for (; i < s->call->length; i++, in += step, keys += size) {
         if (count == whole) read_line(in, whole, keys, next, size);
         else read_line(in, count, keys, next, size);
     }
@@ -575,8 +586,12 @@ INLINE void gather(const sorter *s, const char *in, int64_t count, char *keys, s
 
 INLINE void spread(const sorter *s, const char *keys, int64_t count, char *out, size_t size)
 {
-    const int64_t whole = LINE / (int64_t)size, next = pitch(s);
-    for (int64_t i = 0; i < s->wanted; i++, out += s->call->out_step * (int64_t)size, keys += size) {
+    const int64_t whole = LINE / (int64_t)size, next = pitch(s), step = s->call->out_step * (int64_t)size;
+    const int64_t lines = turned_lines(s, count, size);
+    int64_t i = 0;
+    for (; lines != 0 && i + lines <= s->wanted; i += lines, out += lines * step, keys += LINE)
+        s->vectors->turn(keys, next, out, step);
+    for (; i < s->wanted; i++, out += step, keys += size) {
         if (count == whole) write_line(out, whole, keys, next, size);
         else write_line(out, count, keys, next, size);
     }
