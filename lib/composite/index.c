@@ -177,10 +177,15 @@ static bool check_items(weft_tensor x, weft_index_items items, size_t *out_left)
         added += items.items[i].kind == WEFT_INDEX_NEW_AXIS;
     }
     if (axes > rank || ellipses > 1 || added > WEFT_MAX_RANK) {
-        weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function,
-                        "%zu axes of a tensor of rank %zu are indexed, with %zu ellipses and %zu new axes: at most "
-                        "%zu axes, one ellipsis and %d new axes are possible",
-                        axes, rank, ellipses, added, rank, WEFT_MAX_RANK);
+        if (axes > rank)
+            weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function,
+                            "there are indices for %zu axes, but the tensor has rank %zu", axes, rank);
+        else if (ellipses > 1)
+            weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function, "there are %zu ellipses: one is possible",
+                            ellipses);
+        else
+            weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function, "there are %zu new axes, and %d at most", added,
+                            WEFT_MAX_RANK);
         return false;
     }
     *out_left = rank - axes;

@@ -170,7 +170,7 @@ static weft_status *refuse_array(const weft_eager *eager, size_t i, size_t count
 static weft_status *check(weft_eager *eager, weft_eager_array *loss, weft_eager_arrays arrays)
 {
     if (eager->tape_depth == 0)
-        return refuse(eager, "there is no tape: it has to be asked for before weft_eager_tape_end");
+        return refuse(eager, "there is no tape: gradients are asked for between weft_eager_tape_begin and _end");
     if (loss->eager != eager) return refuse(eager, "the loss belongs to another context");
     for (size_t i = 0; i < arrays.count; i++) {
         if (arrays.items[i]->eager != eager) return refuse_array(eager, i, arrays.count, "belongs to another context");

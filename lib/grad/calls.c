@@ -105,9 +105,13 @@ static bool check_loss(call *c, weft_tensor loss)
     if (!check_tensor(c, "the loss", ALONE, loss)) return false;
     weft_type type = {weft_tensor_dtype(loss), weft_tensor_shape(loss)};
     if (weft_dtype_info_of(type.dtype)->kind == WEFT_KIND_FLOAT && type.shape.rank == 0) return true;
-    weft_trace_fail(c->graph, type.shape.rank == 0 ? WEFT_DTYPE_MISMATCH : WEFT_SHAPE_MISMATCH, c->function,
-                    "the loss is %s, but must be a float of rank 0: use weft_vjp, or reduce it",
-                    weft_type_describe(&type).text);
+    if (type.shape.rank == 0)
+        weft_trace_fail(c->graph, WEFT_DTYPE_MISMATCH, c->function, "the loss is %s, but must be a float",
+                        weft_type_describe(&type).text);
+    else
+        weft_trace_fail(c->graph, WEFT_SHAPE_MISMATCH, c->function,
+                        "the loss is %s, but must be a float of rank 0: use weft_vjp, or reduce it",
+                        weft_type_describe(&type).text);
     return false;
 }
 

@@ -93,8 +93,8 @@ static weft_status *find_output_count(weft_graph *graph, node_draft *draft)
     int64_t carried = draft->attrs[id == WEFT_OP_fold ? 2 : 0].integer;
     if (carried < 1 || (uint64_t)carried > draft->input_count) {
         return draft_error(graph, draft, WEFT_OUT_OF_RANGE,
-                           "%s: carried is %" PRId64 " but must be 1 to %zu, the operands", draft->op->name, carried,
-                           draft->input_count);
+                           "%s: carried is %" PRId64 ", but must be at least 1 and no more than the operands, %zu",
+                           draft->op->name, carried, draft->input_count);
     }
     draft->output_count = (size_t)carried;
     return NULL;

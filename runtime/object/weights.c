@@ -61,6 +61,12 @@ static weft_rt_code map_file(const weft_rt_manifest *manifest, const char *path,
 weft_rt_code weft_rt_weights_map(const weft_rt_manifest *manifest, const char *path, const void **out_weights,
                                  weft_rt_error *out_error)
 {
+    if (manifest == NULL || path == NULL || out_weights == NULL) {
+        if (out_error != NULL)
+            *out_error =
+                (weft_rt_error){WEFT_RT_INVALID_ARGUMENT, "weights: the manifest, path or out_weights is NULL"};
+        return WEFT_RT_INVALID_ARGUMENT;
+    }
     if (manifest->weights_size == 0) return refuse(out_error, path, "the constants of the program are in its object");
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return refuse(out_error, path, strerror(errno));

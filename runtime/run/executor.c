@@ -252,11 +252,13 @@ void weft_executor_counters_read(const weft_executor *executor, weft_executor_co
 
 void weft_executor_settle(weft_executor *executor)
 {
+    if (executor == NULL) return;
     weft_background_finish(executor->background);
 }
 
 void weft_executor_clear(weft_executor *executor)
 {
+    if (executor == NULL) return;
     weft_background_clear(executor->background);
     drop_variants(executor);
     weft_cache_clear(executor->kernels);

@@ -336,6 +336,8 @@ static void test_weights(const char *folder)
     }
     weft_rt_weights_unmap(other_manifest(), weights);
     CHECK(weft_rt_weights_map(layer_manifest(), path, &weights, &error) == WEFT_RT_BAD_FILE);
+    CHECK(weft_rt_weights_map(layer_manifest(), NULL, &weights, &error) == WEFT_RT_INVALID_ARGUMENT);
+    CHECK(weft_rt_weights_map(NULL, path, &weights, NULL) == WEFT_RT_INVALID_ARGUMENT);
 }
 
 /* ---- state in place, data errors, sizes known when it was compiled ---- */

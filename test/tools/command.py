@@ -420,7 +420,7 @@ class Tune(Command):
     def test_tune(self):
         status, out, error = self.weft(*self.TUNE)
         self.assertEqual((status, out), (OK, ""))
-        self.assertRegex(error, r"^\d+ schedules tried for 2 kernels; \d kernels are faster: all take \S+ us, \S+ before\n$")
+        self.assertRegex(error, r"^schedules tried: \d+, kernels: 2, faster now: \d; all take \S+ us, \S+ before\n$")
         text = (self.folder / "s").read_text()
         self.assertRegex(text, r'^schedules 0\.1\ntarget "weft \d+\.\d+\.\d+, llvm ')
         self.assertEqual(load(self.folder / "y.npy"), ((2, 3), [2, 40, 600, 8, 100, 1200]))
@@ -625,6 +625,13 @@ class Compile(Command):
         for name in ["g.o", "out/g.h", "libg.a", "there"]:
             self.refuses(MISUSED, f"compile: -o {name}: it is the folder that NAME.o, NAME.h and NAME.pc are written to; "
                          "--name says NAME", "compile", "g.weft", "-o", name)
+
+    def test_name(self):
+        """Files that differ before their ending make objects that differ."""
+        for file in ["my-net.v1.weft", "my-net.v2.weft"]:
+            (self.folder / file).write_bytes((self.folder / "g.weft").read_bytes())
+            self.prints("", "compile", file, "-o", "named")
+        self.assertEqual({path.stem for path in (self.folder / "named").iterdir()}, {"my_net_v1", "my_net_v2"})
 
     def test_constants(self):
         """Inputs that are constants are no inputs of the object, which is that of a graph that has them as such."""

@@ -64,7 +64,7 @@ class Lines(Command):
                 done = subprocess.run(["bash", "-o", "pipefail", "-c", quick],
                                       cwd=self.folder, capture_output=True, text=True,
                                       env=os.environ | {"HOME": str(self.folder), "PATH": f"{WEFT.parent}:{os.environ['PATH']}"})
-                told = r"\d+ schedules tried for .*\n" if "--tune" in line else ""
+                told = r"schedules tried: \d+, .*\n" if "--tune" in line else ""
                 self.assertEqual(done.returncode, OK)
                 self.assertRegex(done.stderr, f"^{told}$")
 

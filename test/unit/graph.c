@@ -222,7 +222,7 @@ static void regions_must_fit_their_op(void **state)
     weft_tensor x = vector(graph, "x"), y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(4));
     loop_parts body = make_body("p");
     fold(n, 3, &body, WEFT_TENSORS(x, x));
-    assert_string_equal(error_message(), "fold: carried is 3 but must be 1 to 2, the operands");
+    assert_string_equal(error_message(), "fold: carried is 3, but must be at least 1 and no more than the operands, 2");
     weft_graph_clear_error(graph);
     fold(n, 2, &body, WEFT_TENSORS(x, x));
     assert_string_equal(error_message(), "fold: body has 1 result but needs 2");

@@ -13,7 +13,7 @@
 
 /* ---- names ---- */
 
-/* That of the file without folder and ending, as far as an identifier can have it. */
+/* That of the file without folder and ending, with underscores for what identifiers often lack. */
 static weft_status *find_name(const weft_arguments *arguments, char **out_name)
 {
     const char *given = weft_arguments_text(arguments, "--name", NULL), *path = arguments->operands[0];
@@ -22,9 +22,10 @@ static weft_status *find_name(const weft_arguments *arguments, char **out_name)
         return weft_misuse("a graph from standard input needs a name: --name NAME");
     char *name = strdup(given != NULL ? given : slash != NULL ? slash + 1 : path);
     if (name == NULL) return weft_status_out_of_memory();
-    if (given == NULL) name[strcspn(name, ".")] = '\0';
+    char *end = strrchr(name, '.');
+    if (given == NULL && end != NULL && end != name) *end = '\0';
     for (char *at = name; given == NULL && *at != '\0'; at++)
-        if (strchr("-+ ", *at) != NULL) *at = '_';
+        if (strchr(".-+ ", *at) != NULL) *at = '_';
     *out_name = name;
     return NULL;
 }
@@ -204,7 +205,7 @@ static weft_status *run(const weft_arguments *arguments)
 
 static const weft_option options[] = {
     {"-o", WEFT_OPTION_FILE, "DIR", "the folder to write to, which is made unless it is there (.)"},
-    {"--name", WEFT_OPTION_TEXT, "NAME", "what files, functions and types begin with (the file's)"},
+    {"--name", WEFT_OPTION_TEXT, "NAME", "what files, functions and types begin with (net_v2 of net.v2.weft)"},
     {"--isa", WEFT_OPTION_TEXT, "LEVEL,...",
      "x86-64-v2 to x86-64-v4, armv8-a or native; the best runs (x86-64-v3, armv8-a)"},
     {"--target", WEFT_OPTION_TEXT, "TRIPLE", "x86_64-linux-gnu or aarch64-linux-gnu: where it runs (as this machine)"},

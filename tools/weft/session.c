@@ -158,7 +158,7 @@ static weft_status *tune(weft_session *session, const weft_arguments *arguments)
         options.executor.machine = &machine;
     }
     WEFT_TRY(weft_tune(session->program, &run, &options, session->schedules, &report));
-    fprintf(stderr, "%zu schedules tried for %zu kernels; %zu kernels are faster: all take %.4g us, %.4g before\n",
+    fprintf(stderr, "schedules tried: %zu, kernels: %zu, faster now: %zu; all take %.4g us, %.4g before\n",
             report.tried, report.kernels, report.improved, report.best_ns * 1e-3, report.ruled_ns * 1e-3);
     return weft_schedule_save(session->schedules, weft_arguments_text(arguments, "--schedules", NULL));
 }
