@@ -178,8 +178,9 @@ static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
     pass p = {start, end, 1, .masked = !whole && range->width > 1};
     LLVMValueRef left = LLVMBuildSub(e->builder, end, start, "");
     if (LLVMIsAConstantInt(left) != NULL) {
-        if (reduces) p.parts = next_parts(e, range, LLVMConstIntGetSExtValue(left));
-        short_range |= LLVMConstIntGetSExtValue(left) <= (int64_t)range->width * p.parts;
+        int64_t count = LLVMConstIntGetSExtValue(left);
+        if (reduces && weft_emitter_has(e, WEFT_ISA_V4)) p.parts = next_parts(e, range, count);
+        short_range |= count <= (int64_t)range->width * p.parts;
     }
     p.once = short_range || range->unroll == 1;
     p.in_memory = reduces && !p.once;
