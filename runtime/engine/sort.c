@@ -505,16 +505,21 @@ INLINE bool select_elements(const sorter *s, const char *in, void *keys, size_t 
     return keep_wanted(s, keys, count);
 }
 
-/* The same of adjacent elements, of which vectors pick those that can replace one. */
-static bool select_picked(const sorter *s, const char *in, void *keys, key_form form)
+/* Key number `number`, of the adjacent element at `at`. Not inlined: this is seldom done, and is long. */
+static __attribute__((noinline)) void hold_key(const sorter *s, const char *in, void *keys, int64_t number, int64_t at)
 {
-    const weft_key_map map = s->map;
-    const int64_t length = s->call->length, room = s->room, size = (int64_t)map.size;
+    const key_form form = {s->method, s->call->positions};
+    set_key(form, keys, number, weft_key_of64(&s->map, load(in + at * (int64_t)s->map.size, s->map.size)), at);
+}
+
+/* The same of adjacent elements, of which vectors pick those that can replace one. */
+static bool select_picked(const sorter *s, const char *in, void *keys)
+{
+    const int64_t length = s->call->length, room = s->room;
     int32_t places[PICKED + WEFT_KEY_LANES];
     int64_t count = room;
-    if (s->take != NULL) s->take(&map, in, room, keys);
-    for (int64_t i = 0; i < room && s->take == NULL; i++)
-        set_key(form, keys, i, weft_key_of64(&map, load(in + i * size, map.size)), i);
+    if (s->take != NULL) s->take(&s->map, in, room, keys);
+    for (int64_t i = 0; i < room && s->take == NULL; i++) hold_key(s, in, keys, i, i);
     uint64_t bound = 0;
     for (int64_t i = room, seen; i < length; i += seen) {
         if (room - count < WEFT_KEY_LANES) {
@@ -525,11 +530,8 @@ static bool select_picked(const sorter *s, const char *in, void *keys, key_form 
         if (weft_is_cancelled(s->cancelled)) return false;
         int64_t next = length - i < CANCEL_ELEMENTS ? length - i : CANCEL_ELEMENTS;
         int64_t free = room - count < PICKED ? room - count : PICKED;
-        int64_t picked = s->pick(&map, in + i * size, next, bound, places, free, &seen);
-        for (int64_t k = 0; k < picked; k++) {
-            int64_t at = i + places[k];
-            set_key(form, keys, count++, weft_key_of64(&map, load(in + at * size, map.size)), at);
-        }
+        int64_t picked = s->pick(&s->map, in + i * (int64_t)s->map.size, next, bound, places, free, &seen);
+        for (int64_t k = 0; k < picked; k++) hold_key(s, in, keys, count++, i + places[k]);
     }
     return keep_wanted(s, keys, count);
 }
@@ -538,7 +540,7 @@ static bool select_row(const sorter *s, const char *in, void *keys)
 {
     const key_form form = {s->method, s->call->positions};
     size_t size = s->map.size;
-    if (s->pick != NULL) return select_picked(s, in, keys, form);
+    if (s->pick != NULL) return select_picked(s, in, keys);
     int64_t step = s->call->in_step * (int64_t)size;
     if (size == 4 && step == 4) return select_elements(s, in, keys, 4, 4, form);
     return select_elements(s, in, keys, size, step, form);
@@ -563,35 +565,33 @@ INLINE void write_line(char *line, int64_t count, const char *rows, int64_t next
     for (int64_t r = 0; r < count; r++) memcpy(line + r * (int64_t)size, rows + r * next, size);
 }
 
-/* Lines of the cache that vectors turn at a time, where they are whole ones of elements of this size; 0: none. */
-INLINE int64_t turned_lines(const sorter *s, int64_t count, size_t size)
+/* Lines of the cache that vectors turn: whole ones of elements of this size, all but a few of `count`. */
+static int64_t turn_lines(const sorter *s, size_t size, int64_t rows, int64_t count, const char *from, int64_t next,
+                          int64_t advance, char *to, int64_t to_next, int64_t to_advance)
 {
-    bool turns = s->vectors != NULL && s->vectors->turn != NULL && size == s->map.size;
-    return turns && count == LINE / (int64_t)size ? count : 0;
+    const int64_t lines = LINE / (int64_t)size;
+    int64_t done = 0;
+    if (s->vectors == NULL || s->vectors->turn == NULL || size != s->map.size || rows != lines) return 0;
+    for (; done + lines <= count; done += lines, from += lines * advance, to += lines * to_advance)
+        s->vectors->turn(from, next, to, to_next);
+    return done;
 }
 
-/* Rows of adjacent elements in `keys`, out of the array and into it: mostly a whole line of the cache of them. */
-INLINE void gather(const sorter *s, const char *in, int64_t count, char *keys, size_t size)
+/* Rows of adjacent elements in `keys` from element `i` on, out of the array and into it: mostly a whole line of the
+ * cache of them. */
+INLINE void gather(const sorter *s, const char *in, int64_t i, int64_t count, char *keys, size_t size)
 {
     const int64_t whole = LINE / (int64_t)size, next = pitch(s), step = s->call->in_step * (int64_t)size;
-    const int64_t lines = turned_lines(s, count, size);
-    int64_t i = 0;
-    for (; lines != 0 && i + lines <= s->call->length; i += lines, in += lines * step, keys += LINE)
-        s->vectors->turn(in, step, keys, next);
-    for (; i < s->call->length; i++, in += step, keys += size) {
+    for (in += i * step, keys += i * (int64_t)size; i < s->call->length; i++, in += step, keys += size) {
         if (count == whole) read_line(in, whole, keys, next, size);
         else read_line(in, count, keys, next, size);
     }
 }
 
-INLINE void spread(const sorter *s, const char *keys, int64_t count, char *out, size_t size)
+INLINE void spread(const sorter *s, const char *keys, int64_t i, int64_t count, char *out, size_t size)
 {
     const int64_t whole = LINE / (int64_t)size, next = pitch(s), step = s->call->out_step * (int64_t)size;
-    const int64_t lines = turned_lines(s, count, size);
-    int64_t i = 0;
-    for (; lines != 0 && i + lines <= s->wanted; i += lines, out += lines * step, keys += LINE)
-        s->vectors->turn(keys, next, out, step);
-    for (; i < s->wanted; i++, out += step, keys += size) {
+    for (out += i * step, keys += i * (int64_t)size; i < s->wanted; i++, out += step, keys += size) {
         if (count == whole) write_line(out, whole, keys, next, size);
         else write_line(out, count, keys, next, size);
     }
@@ -599,21 +599,25 @@ INLINE void spread(const sorter *s, const char *keys, int64_t count, char *out, 
 
 static void gather_across(const sorter *s, const char *in, int64_t count, char *keys)
 {
-    switch (s->map.size) {
-    case 1: gather(s, in, count, keys, 1); return;
-    case 2: gather(s, in, count, keys, 2); return;
-    case 4: gather(s, in, count, keys, 4); return;
-    default: gather(s, in, count, keys, 8);
+    const int64_t size = (int64_t)s->map.size, step = s->call->in_step * size;
+    int64_t i = turn_lines(s, s->map.size, count, s->call->length, in, step, step, keys, pitch(s), size);
+    switch (size) {
+    case 1: gather(s, in, i, count, keys, 1); return;
+    case 2: gather(s, in, i, count, keys, 2); return;
+    case 4: gather(s, in, i, count, keys, 4); return;
+    default: gather(s, in, i, count, keys, 8);
     }
 }
 
 static void spread_across(const sorter *s, const char *keys, int64_t count, char *out)
 {
-    switch (put_size(s)) {
-    case 1: spread(s, keys, count, out, 1); return;
-    case 2: spread(s, keys, count, out, 2); return;
-    case 4: spread(s, keys, count, out, 4); return;
-    default: spread(s, keys, count, out, 8);
+    const int64_t size = (int64_t)put_size(s), step = s->call->out_step * size;
+    int64_t i = turn_lines(s, put_size(s), count, s->wanted, keys, pitch(s), size, out, step, step);
+    switch (size) {
+    case 1: spread(s, keys, i, count, out, 1); return;
+    case 2: spread(s, keys, i, count, out, 2); return;
+    case 4: spread(s, keys, i, count, out, 4); return;
+    default: spread(s, keys, i, count, out, 8);
     }
 }
 
