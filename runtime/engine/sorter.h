@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_ENGINE_SORTER_H
+#define WEFT_RUNTIME_ENGINE_SORTER_H
+/* What sorts the rows of a call, and the ways in which it does. */
+#include <string.h>
+#include <weft/runtime.h>
+#include "runtime/engine/key_sort.h"
+
+enum {
+    WEFT_SORT_CANCEL_ELEMENTS = 1 << 18, /* moved from one look at the flag to the next */
+    WEFT_SORT_LINE = 64                  /* bytes of a cache line */
+};
+
+/* ---- elements ---- */
+
+#define LOAD(type)                                                                                                     \
+    do {                                                                                                               \
+        type element_;                                                                                                 \
+        memcpy(&element_, at, sizeof element_);                                                                        \
+        return element_;                                                                                               \
+    } while (0)
+
+static inline __attribute__((always_inline)) uint64_t weft_sort_load(const char *at, size_t size)
+{
+    switch (size) {
+    case 1: LOAD(uint8_t);
+    case 2: LOAD(uint16_t);
+    case 4: LOAD(uint32_t);
+    default: LOAD(uint64_t);
+    }
+}
+#undef LOAD
+
+#define STORE(type)                                                                                                    \
+    do {                                                                                                               \
+        type element_ = (type)bits;                                                                                    \
+        memcpy(at, &element_, sizeof element_);                                                                        \
+        return;                                                                                                        \
+    } while (0)
+
+static inline __attribute__((always_inline)) void weft_sort_store(char *at, size_t size, uint64_t bits)
+{
+    switch (size) {
+    case 1: STORE(uint8_t);
+    case 2: STORE(uint16_t);
+    case 4: STORE(uint32_t);
+    default: STORE(uint64_t);
+    }
+}
+#undef STORE
+
+/* ---- rows ---- */
+
+/* How rows are sorted: see sort.c. */
+typedef enum weft_sort_method {
+    WEFT_SORT_COUNTED,
+    WEFT_SORT_VECTORS_32,
+    WEFT_SORT_VECTORS_64,
+    WEFT_SORT_ITEMS,
+    WEFT_SORT_ITEM_PAIRS
+} weft_sort_method;
+
+typedef struct weft_sorter {
+    const weft_sort_call *call;
+    weft_key_map map;
+    weft_sort_method method;
+    const weft_key_sort *vectors;
+    weft_key_take *take; /* of adjacent elements; NULL: one by one */
+    weft_key_put *put;
+    int64_t take_step, put_step; /* from one element of a row to the next where it is taken and put: call's, or 1 where
+                                  * rows side by side are transposed */
+    weft_key_skip *skip;         /* NULL: nothing is passed over */
+    weft_key_pick *pick;         /* NULL: elements are looked at one by one */
+    int64_t row_count, part_count, part_bytes;
+    int64_t together; /* rows that are sorted at a time */
+    bool is_packed;   /* positions, in keys of 8 bytes first */
+    bool is_direct;   /* from elements to elements, without a row of keys between */
+    bool is_across;   /* they lie side by side: their elements are taken a line of the cache at a time */
+    bool takes_whole,
+        puts_whole; /* rows follow each other: those that are sorted together are taken, and put, as one */
+    bool puts_lost; /* vectors put zeros and NaNs of whole rows of adjacent elements */
+    int64_t wanted; /* elements of a sorted row that are put back */
+    int64_t room;   /* keys of a row that are held at once: all, or a few of which those wanted are kept */
+    const char *in;
+    char *out, *scratch;
+    const volatile bool *cancelled;
+    bool *stopped; /* a row was left as it was */
+} weft_sorter;
+
+/* How keys are held. */
+typedef struct weft_key_form {
+    weft_sort_method method;
+    bool positions;
+} weft_key_form;
+
+/* Key number `i`, of the element at `position`. */
+static inline __attribute__((always_inline)) void weft_sorter_set_key(weft_key_form form, void *keys, int64_t i,
+                                                                      uint64_t key, int64_t position)
+{
+    uint64_t at = (uint64_t)position;
+    switch (form.method) {
+    case WEFT_SORT_VECTORS_32: ((uint32_t *)keys)[i] = (uint32_t)key ^ WEFT_KEY_SIGN_32; return;
+    case WEFT_SORT_VECTORS_64:
+        ((uint64_t *)keys)[i] = (form.positions ? key << 32 | at : key) ^ WEFT_KEY_SIGN_64;
+        return;
+    case WEFT_SORT_ITEM_PAIRS: memcpy((uint64_t *)keys + 2 * i, (uint64_t[]){key, at}, 2 * sizeof key); return;
+    default: ((uint64_t *)keys)[i] = key;
+    }
+}
+
+static inline __attribute__((always_inline)) uint64_t weft_sorter_key(const weft_sorter *s, const void *keys, int64_t i)
+{
+    if (s->method == WEFT_SORT_VECTORS_32) return ((const uint32_t *)keys)[i] ^ WEFT_KEY_SIGN_32;
+    return s->method == WEFT_SORT_VECTORS_64 ? ((const uint64_t *)keys)[i] ^ WEFT_KEY_SIGN_64
+                                             : ((const uint64_t *)keys)[i];
+}
+
+static inline __attribute__((always_inline)) int64_t weft_sorter_position(const weft_sorter *s, const void *keys,
+                                                                          int64_t i)
+{
+    if (s->method == WEFT_SORT_ITEM_PAIRS) return (int64_t)((const uint64_t *)keys)[2 * i + 1];
+    return (int64_t)(((const uint64_t *)keys)[i] & UINT32_MAX);
+}
+
+/* ---- one row (sort_row.c) ---- */
+
+/* Bytes of a key, by method. */
+extern const size_t weft_sorter_key_bytes[];
+/* Bytes of what is put for a key. */
+size_t weft_sorter_put_size(const weft_sorter *s);
+/* The keys of a row. Whether one does not give its element back. */
+bool weft_sorter_take(const weft_sorter *s, const char *in, void *keys);
+/* Sorts the keys of a row; returns where they are then, there or in `other`, or NULL when cancelled. */
+void *weft_sorter_sort(const weft_sorter *s, void *keys, void *other, int64_t length);
+/* How many of the wanted keys are those of NaNs. */
+int64_t weft_sorter_nans(const weft_sorter *s, const void *keys);
+/* Elements, or positions, of the wanted keys. */
+void weft_sorter_put_keys(const weft_sorter *s, const void *keys, char *out);
+/* Of floats: zeros, and NaNs, whose keys need not give NaNs. */
+void weft_sorter_put_lost(const weft_sorter *s, int64_t nans, const char *in, char *out);
+/* The same for short rows, where they are counted faster than found. */
+void weft_sorter_put_counted(const weft_sorter *s, const char *in, char *out);
+/* All of this; `lost`: a key does not give its element back. */
+void weft_sorter_put(const weft_sorter *s, const void *keys, const char *in, char *out, bool lost);
+/* Sorts bytes by counting them. False when cancelled. */
+bool weft_sorter_count(const weft_sorter *s, const char *in, char *out);
+
+/* ---- other ways ---- */
+
+/* Sorts the positions of a row of 8-byte elements. False: they have to be sorted in another way, or it was cancelled
+ * (sort_packed.c). */
+bool weft_sorter_sort_packed(const weft_sorter *s, const char *in, char *out, char *scratch);
+/* The wanted keys of a row, in order, with room for a few times as many (sort_select.c). False when cancelled. */
+bool weft_sorter_select(const weft_sorter *s, const char *in, void *keys);
+/* Bytes from the keys of a row to those of the next where rows lie side by side: no multiple of the cache's ways for
+ * rows of a power of two. */
+int64_t weft_sorter_pitch(const weft_sorter *s);
+/* Sorts `count` rows that lie side by side (sort_across.c). False when cancelled. */
+bool weft_sorter_sort_across(const weft_sorter *s, const char *in, int64_t count, char *keys, char *out);
+#endif
