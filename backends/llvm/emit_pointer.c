@@ -15,7 +15,7 @@ static bool is_innermost(const weft_emitter *e, uint32_t level)
     return loop > 0 && level >= loop;
 }
 
-/* Where this was measured: with AVX-512. */
+/* Whether loop strength reduction is kept from the pointer: in long bodies, measured with AVX-512 only. */
 static bool is_hidden(const weft_emitter *e, uint32_t level)
 {
     enum { MANY = 16, LONG = 24 }; /* accesses; instructions without constants */

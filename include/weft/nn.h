@@ -85,9 +85,8 @@ typedef struct weft_attention_options {
  * axes are equal, and there may be no heads at all. Where g differs from h both are static and g divides h: query head
  * i uses key head i / (h / g), which is not repeated in memory. Scores are [..., h, l, s], but on "llvm" only some rows
  * of them exist at a time where they would leave the caches: the memory grows with l, not with l * s. What `causal`
- * hides is not computed there. A query that may attend to nothing gives zeros, and so is a weight below e^-87 of the
- * greatest of its row, e^-708 in f64, about the least number that is not denormal. Vaswani et al., "Attention is all
- * you need".
+ * hides is not computed there. A query that may attend to nothing gives zeros. A weight below e^-80 of the greatest of
+ * its row, e^-700 in f64, is zero: it would be denormal, or nearly. Vaswani et al., "Attention is all you need".
  */
 weft_tensor weft_attention(weft_tensor q, weft_tensor k, weft_tensor v, const weft_attention_options *options);
 

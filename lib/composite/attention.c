@@ -74,11 +74,12 @@ static weft_tensor mask_scores(weft_tensor scores, const weft_attention_core *co
     return forbid(scores, weft_le(key, weft_add(query, weft_extent_like(query, offset))));
 }
 
-/* Differences of scores below which weights are zero: their exponentials, beside which the greatest one is 1, would be
- * denormal, and such factors take products a hundred times as long. A penalty for distance is full of them. */
+/* Differences of scores below which weights are zero: their exponentials, beside which the greatest one is 1, or these
+ * over the sum of some hundred, would be denormal, and such factors take products a hundred times as long. A penalty
+ * for distance is full of them. */
 static double least_distance(weft_tensor scores)
 {
-    return weft_tensor_dtype(scores) == WEFT_F64 ? -708 : -87;
+    return weft_tensor_dtype(scores) == WEFT_F64 ? -700 : -80;
 }
 
 /* The exponentials of differences to the greatest score of a row, along the last axis. */

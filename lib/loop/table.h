@@ -19,7 +19,7 @@ typedef enum weft_table_id {
 
 typedef struct weft_table {
     const char *name;
-    weft_dtype dtype; /* of its elements: WEFT_F32 or WEFT_F64 */
+    weft_dtype dtype;       /* of its elements: WEFT_F32 or WEFT_F64 */
     uint32_t rows, columns; /* rows are a power of two */
     const double *data;     /* row by row */
     bool reads_first;       /* most elements read row 0 */

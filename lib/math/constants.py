@@ -351,7 +351,8 @@ def write_tables():
     for k in range(14):
         half = mpf(2) ** (k // 4) / 8
         rows[(k + 12) % 16] = single_row(lambda x: erfc(x) * exp(x * x), half * (2 * (k % 4) + 9) - 1, half, 7)
-    out.table("single_erfc", rows, 16, "for x next to the middle c of the row-th of 4 parts of each octave of x + 1: c, erfc(c) exp(c^2), and (erfc(x) exp(x^2) less that) / (x - c)")
+    out.table("single_erfc", rows, 16, "for x next to the middle c of the row-th of 4 parts of each octave of x + 1: "
+              "c, erfc(c) exp(c^2), and (erfc(x) exp(x^2) less that) / (x - c)")
     centers, halves = [], []
     for k in range(80):
         octave, part = divmod(k, 16)

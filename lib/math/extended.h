@@ -154,7 +154,8 @@ weft_inst_id weft_math_series(const writer *w, weft_inst_id x, const series *of_
 /* The row of a table of polynomials (table_data.h) at distance t from its center. `count` is that of the coefficients
  * after the first one. */
 pair weft_math_row(const writer *w, weft_table_id table, weft_inst_id row, weft_inst_id t, const uint32_t *counts);
-/* For a table whose rows have centers at multiples of `step`, a short number: the row of x >= 0, and the distance. */
+/* For a table whose rows have centers at multiples of `step`, a number of few bits, so that these are exact: the row of
+ * x >= 0, which the table has, and the distance. */
 weft_inst_id weft_math_nearest(const writer *w, weft_inst_id x, double step, weft_inst_id *out_distance);
 /* The logarithm of a positive finite number: the absolute error is 2^-65 or less for f64. */
 pair weft_math_log_pair(const writer *w, weft_inst_id x);

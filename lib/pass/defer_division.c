@@ -12,6 +12,7 @@
  * breaks: nothing
  */
 #include <math.h>
+#include <string.h>
 #include "lib/pass/constants.h"
 #include "lib/pass/pass.h"
 #include "lib/pass/uses.h"
@@ -44,13 +45,31 @@ static weft_tensor reduced(weft_tensor x, weft_op_id reduction)
     }
 }
 
-/* Whether another number, -inf, stands in place of what is below some bound. */
+/* Whether x is one number less than 0, repeated. */
+static bool is_negative(weft_tensor x)
+{
+    weft_tensor number = weft_tensor_is_op(x, WEFT_OP_broadcast) ? weft_tensor_operand(x, 0) : x;
+    if (!weft_tensor_is_op(number, WEFT_OP_constant)) return false;
+    const weft_attr *data = &weft_tensor_node(number)->attrs[2];
+    if (data->size == 0 || !weft_constant_repeats(number, data->data)) return false;
+    double d;
+    float f;
+    if (weft_tensor_dtype(x) == WEFT_F64) memcpy(&d, data->data, sizeof d);
+    else memcpy(&f, data->data, sizeof f), d = (double)f;
+    return d < 0;
+}
+
+/* Whether -inf stands in place of what is below a bound, which the greatest of differences to a maximum, 0, is not. */
 static bool is_cut(weft_tensor select)
 {
     const double d = -(double)INFINITY;
     const float f = (float)d;
     const void *element = weft_tensor_dtype(select) == WEFT_F64 ? (const void *)&d : &f;
-    return weft_tensor_is_op(select, WEFT_OP_select) && weft_constant_repeats(weft_tensor_operand(select, 1), element);
+    if (!weft_tensor_is_op(select, WEFT_OP_select)) return false;
+    weft_tensor condition = weft_tensor_operand(select, 0);
+    return weft_constant_repeats(weft_tensor_operand(select, 1), element) && weft_tensor_is_op(condition, WEFT_OP_lt) &&
+           weft_tensor_same(weft_tensor_operand(condition, 0), weft_tensor_operand(select, 2)) &&
+           is_negative(weft_tensor_operand(condition, 1));
 }
 
 /* Whether these are exponentials of differences to a maximum, over their sums. */
