@@ -11,7 +11,7 @@
  *  - results come last, as `out_x`, and are written only when the function succeeds;
  *  - strings and arrays handed out live as long as the object they were asked from;
  *  - a NULL that the text does not allow is WEFT_INVALID_ARGUMENT where a status is returned; functions that only read
- *    require an object, and those that return nothing do nothing.
+ *    require an object, and others that return nothing do nothing.
  *
  * Structs that begin with `size` may be longer or shorter than this header's, as in a plugin or a runtime built with
  * another version: whoever fills them in sets it to sizeof, and fields beyond it count as zero; in options 0 stands for

@@ -140,8 +140,7 @@ weft_expr weft_hidden_from(const weft_kernel *kernel, uint32_t buffer, weft_expr
 
 /* ---- what is written ---- */
 
-/* From where on the first select of the stage that a mask decides has something else in its rows; NONE: there is none.
- */
+/* From where on the first select of the stage that a mask decides has something else in its rows; NONE for none. */
 static weft_expr mask_of(const masked_row *m)
 {
     weft_expr from = WEFT_EXPR_NONE;

@@ -28,6 +28,7 @@ const weft_status *weft_eager_error(const weft_eager *eager)
 
 void weft_eager_clear_error(weft_eager *eager)
 {
+    if (eager == NULL) return;
     weft_status_destroy(eager->error);
     eager->error = NULL;
 }
@@ -74,6 +75,7 @@ static void forget_numbers(weft_eager *eager)
 
 void weft_eager_clear(weft_eager *eager)
 {
+    if (eager == NULL) return;
     weft_eager_kept_clear(&eager->programs);
     weft_eager_kept_clear(&eager->generals);
     weft_eager_kept_clear(&eager->entries);

@@ -28,18 +28,17 @@ typedef struct weft_fusion {
     const weft_allocator *allocator;
     const weft_compiled *compiled;
     weft_product_policy product_policy;
-    uint8_t *roles;        /* weft_role of each node */
-    uint8_t *materialized; /* nodes that must have memory; grows, see weft_fusion_materialize */
-    uint8_t *keeps_order;  /* permutes that are not computed with the product they permute; grows, see below */
-    uint8_t *fused_row;    /* nodes fused with a reduction along the contiguous axis that may be a stage */
-    uint8_t
-        *starts_no_row;   /* reductions along it that have kernels of their own: what reads them joins no row; grows */
-    uint8_t *reachable;   /* nodes of which one element can be computed at a data-dependent index */
-    uint8_t *indexed;     /* nodes of which that is done */
-    uint8_t *counted;     /* nodes computed from positions and single constants alone */
-    uint8_t *readers;     /* what is computed from each node, as far as products want to know (fusion.c) */
-    uint32_t *ordered_by; /* of products whose memory has the order of a permute that is read: node + 1; 0: others */
-    uint32_t products;    /* dots */
+    uint8_t *roles;         /* weft_role of each node */
+    uint8_t *materialized;  /* nodes that must have memory; grows, see weft_fusion_materialize */
+    uint8_t *keeps_order;   /* permutes that are not computed with the product they permute; grows, see below */
+    uint8_t *fused_row;     /* nodes fused with a reduction along the contiguous axis that may be a stage */
+    uint8_t *starts_no_row; /* reductions along it that have a kernel: what reads them joins no row; grows */
+    uint8_t *reachable;     /* nodes of which one element can be computed at a data-dependent index */
+    uint8_t *indexed;       /* nodes of which that is done */
+    uint8_t *counted;       /* nodes computed from positions and single constants alone */
+    uint8_t *readers;       /* what is computed from each node, as far as products want to know (fusion.c) */
+    uint32_t *ordered_by;   /* of products whose memory has the order of a permute that is read: node + 1; 0: others */
+    uint32_t products;      /* dots */
     uint32_t *roots; /* for INLINE, STAGE and STORED: the one root that reads it, root node + 1; or 0: several do */
     uint32_t *first_reader;  /* node + 1, or 0 */
     uint32_t *weights;       /* about how many scalar operations recomputing an element costs */

@@ -268,8 +268,7 @@ static size_t last_wanted_axis(weft_space *space, uint32_t dot)
     return SIZE_MAX;
 }
 
-/* Columns of B that the result, as it is wanted, ends with: those along which loops have lanes. 0: it ends with none.
- */
+/* Columns of B that the result, as it is wanted, ends with: those along which loops have lanes; 0 for none. */
 static int64_t adjacent_columns(weft_space *space, uint32_t dot)
 {
     const weft_node *node = weft_graph_node(space->graph, dot);

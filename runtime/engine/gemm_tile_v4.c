@@ -6,11 +6,17 @@
 
 #define FIRST(n) ((1U << (n)) - 1)
 
-/* With p[i] as an operand in memory, at an address of one register. */
+/* With p[i] as an operand in memory, at an address of one register. Without optimisation clang does not know that `i`
+ * is a constant in a loop that it unrolls. */
+#if defined(__clang__) && !defined(__OPTIMIZE__)
+#define EACH(instruction, lanes, sum, a, p, i)                                                                         \
+    __asm__(instruction " %2%{" lanes "%}, %1, %0" : "+v"(sum) : "v"(a), "m"((p)[i]))
+#else
 #define EACH(instruction, lanes, sum, a, p, i)                                                                         \
     __asm__(instruction " %c3(%2)%{" lanes "%}, %1, %0"                                                                \
             : "+v"(sum)                                                                                                \
             : "v"(a), "r"(p), "i"((i) * sizeof *(p)), "m"(*(const char(*)[ROWS * sizeof *(p)])(p)))
+#endif
 
 #define REAL float
 #define ELEMENT any_float

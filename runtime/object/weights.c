@@ -77,5 +77,5 @@ weft_rt_code weft_rt_weights_map(const weft_rt_manifest *manifest, const char *p
 
 void weft_rt_weights_unmap(const weft_rt_manifest *manifest, const void *weights)
 {
-    if (weights != NULL) munmap((void *)(uintptr_t)weights, (size_t)manifest->weights_size);
+    if (manifest != NULL && weights != NULL) munmap((void *)(uintptr_t)weights, (size_t)manifest->weights_size);
 }

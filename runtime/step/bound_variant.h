@@ -46,6 +46,11 @@ typedef struct weft_phases {
 
 enum { WEFT_STRIP_ALIGNMENT = 64 };
 
+static inline int64_t weft_strip_aligned(int64_t bytes)
+{
+    return (bytes + WEFT_STRIP_ALIGNMENT - 1) / WEFT_STRIP_ALIGNMENT * WEFT_STRIP_ALIGNMENT;
+}
+
 /* How one of the steps has the rows of a strip. */
 typedef struct weft_strip_step {
     int64_t rows, iterations; /* KERNEL: rows of each iteration; 0: iterations of each row */

@@ -454,22 +454,17 @@ static void find_hidden(chain_view *v, const weft_strips *strips)
 
 /* ---- memory ---- */
 
-static int64_t aligned(int64_t bytes)
-{
-    return (bytes + WEFT_STRIP_ALIGNMENT - 1) / WEFT_STRIP_ALIGNMENT * WEFT_STRIP_ALIGNMENT;
-}
-
 /* The bytes of a strip: the pointers of all steps, then the intermediates, at *out_offsets, which may be NULL. */
 static int64_t find_offsets(const chain_view *v, const weft_strips *strips, int64_t *out_offsets)
 {
     int64_t most = (units_of(strips) + strips->parts - 1) / strips->parts * strips->unit * strips->inner, bytes = 0;
     for (size_t s = 0; s < v->count; s++) bytes += (int64_t)(v->steps[s].buffer_count * sizeof(void *));
     for (size_t i = 0; i < v->intermediate_count; i++) {
-        bytes = aligned(bytes);
+        bytes = weft_strip_aligned(bytes);
         if (out_offsets != NULL) out_offsets[i] = bytes;
         bytes += most * (bytes_of(v, v->intermediates[i]) / v->rows);
     }
-    return aligned(bytes);
+    return weft_strip_aligned(bytes);
 }
 
 /* Copies what `strips` refers to, and itself. */

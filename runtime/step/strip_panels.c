@@ -3,11 +3,6 @@
 #include "runtime/base/memory.h"
 #include "runtime/engine/gemm_panels.h"
 
-static int64_t round_up(int64_t bytes)
-{
-    return (bytes + WEFT_STRIP_ALIGNMENT - 1) / WEFT_STRIP_ALIGNMENT * WEFT_STRIP_ALIGNMENT;
-}
-
 /* The bytes to pack B of product `number`, if several strips read the same one, each of whose products would pack it;
  * otherwise 0. */
 static int64_t panel_bytes(const weft_bound_variant *bound, size_t number, const weft_strips *strips,
@@ -25,7 +20,7 @@ static int64_t panel_bytes(const weft_bound_variant *bound, size_t number, const
     call.batch_rank = 0;
     call.m = strips->extent / strips->parts;
     if (weft_gemm_panels_choose(engine, weft_pool_machine(bound->pool), &call, false, true) != WEFT_PANELS_B) return 0;
-    return WEFT_STRIP_ALIGNMENT + round_up((int64_t)weft_gemm_panels_bytes(engine, &call, WEFT_PANELS_B));
+    return WEFT_STRIP_ALIGNMENT + weft_strip_aligned((int64_t)weft_gemm_panels_bytes(engine, &call, WEFT_PANELS_B));
 }
 
 weft_status *weft_strip_panels_share(weft_bound_variant *bound, size_t first, weft_strips **strips)

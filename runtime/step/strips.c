@@ -14,8 +14,10 @@
 /* What a thread keeps from strip to strip. */
 typedef struct strip_memory {
     char *start;
-    const char *finite; /* a matrix whose rows from `finite_from` on have no infinity or NaN */
-    int64_t finite_from;
+    const char *finite; /* a matrix of product `finite_for`, which has no infinity or NaN from this row on, in so many
+                         * columns */
+    size_t finite_for;
+    int64_t finite_from, finite_columns;
 } strip_memory;
 
 typedef struct strips_run {
@@ -120,16 +122,19 @@ static const char *matrix_of(const weft_gemm_call *call, const void *b)
     return (const char *)((uintptr_t)b + (uintptr_t)(call->b_offset * (int64_t)weft_dtype_size(call->dtype)));
 }
 
-/* Whether terms of the product from `terms` on add nothing. Strips of the same matrix look at it once, except for what
- * the ones before had no need to look at. */
-static bool add_nothing(strip_memory *memory, const strip_product *p, void *const *buffers)
+/* Whether terms of the product of step `number` from `terms` on add nothing. Strips of the same matrix look at it once,
+ * except for what the ones before had no need to look at. */
+static bool add_nothing(strip_memory *memory, size_t number, const strip_product *p, void *const *buffers)
 {
     const char *matrix = matrix_of(&p->call, buffers[1]);
     if (p->terms == p->call.k || !weft_zeros_end_rows(&p->call, buffers[0])) return false;
-    if (memory->finite == matrix && memory->finite_from <= p->terms) return true;
+    bool is_same = memory->finite == matrix && memory->finite_for == number;
+    if (is_same && memory->finite_from <= p->terms && memory->finite_columns >= p->call.n) return true;
     if (!weft_zeros_meet_numbers(&p->call, p->terms, buffers[1])) return false;
     memory->finite = matrix;
+    memory->finite_for = number;
     memory->finite_from = p->terms;
+    memory->finite_columns = p->call.n;
     return true;
 }
 
@@ -159,7 +164,7 @@ static weft_status *multiply(const strips_run *run, size_t number, const strip *
     if (p.call.n == 0) return NULL;
     void *operands[] = {buffers[0], buffers[1], buffers[2]};
     if (run->strips->steps[number].panels != 0) operands[1] = pack(run, number, &p.call, buffers[1], memory->start);
-    if (add_nothing(memory, &p, operands)) {
+    if (add_nothing(memory, number, &p, operands)) {
         weft_gemm_call part = p.call;
         part.k = p.terms;
         WEFT_TRY(run_part(run, number, &part, operands));

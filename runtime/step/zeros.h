@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_STEP_ZEROS_H
 #define WEFT_RUNTIME_STEP_ZEROS_H
-/* Terms of a product that change no bit of it: what a mask makes zero in the left operand. */
+/*
+ * Terms of a product that change no bit of it: what a mask makes zero in the left operand. In one product of f32 or f64
+ * terms of C = A * B from some one on change no bit, except perhaps the sign of a zero, if A is +0 there and B finite.
+ */
 #include "runtime/engine/gemm.h"
 
-/* Of one product of f32 or f64: terms of C = A * B from some one on change no bit, but perhaps the sign of a zero, if A
- * is +0 there and B finite. */
 /* Whether A is +0 in its last term, where all of these are the same in a row. */
 bool weft_zeros_end_rows(const weft_gemm_call *call, const void *a);
 /* Whether B is finite from that term on. */

@@ -108,6 +108,23 @@ static void trace_negative_zeros(traced *t)
     put_causal(t, values_of(t, -0x1p-149F, 1), 0);
 }
 
+/* The first product sees fewer columns of what both multiply: the second one has to look at the others by itself. */
+static void trace_two_products(traced *t)
+{
+    weft_shape shape = WEFT_SHAPE(300, 300);
+    weft_tensor seen = weft_ge(weft_iota(t->graph, WEFT_I64, shape, 0), weft_iota(t->graph, WEFT_I64, shape, 1));
+    weft_tensor scores = input(t, "x", shape);
+    weft_tensor masked = weft_select(seen, scores, weft_full(t->graph, t->dtype, -INFINITY, shape));
+    weft_tensor weights = weft_exp(weft_sub(masked, weft_reduce_max(masked, WEFT_INTS(1), true)));
+    weft_shape wide = WEFT_SHAPE(300, 32);
+    weft_tensor is_low = weft_ge(weft_iota(t->graph, WEFT_I64, wide, 0), 150);
+    weft_tensor is_right = weft_ge(weft_iota(t->graph, WEFT_I64, wide, 1), 16);
+    weft_tensor infinite = weft_full(t->graph, t->dtype, INFINITY, wide);
+    weft_tensor values = weft_select(weft_and(is_low, is_right), infinite, input(t, "v", wide));
+    put_out(t, weft_matmul(weights, weft_slice(values, WEFT_SHAPE(0, 0), WEFT_SHAPE(300, 16), WEFT_INTS(1, 1))));
+    put_out(t, weft_matmul(weights, values));
+}
+
 /* What is hidden of a row moves with another reduced axis too. */
 static void trace_moving_mask(traced *t)
 {
@@ -322,6 +339,7 @@ static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, t
                                    {"causal attention, bf16", trace_causal, WEFT_BF16, 0, true},
                                    {"keys ahead", trace_ahead, WEFT_F32, 0, true},
                                    {"hidden infinities", trace_infinities, WEFT_F32, 0, true},
+                                   {"two products", trace_two_products, WEFT_F32, 0, true},
                                    {"negative zeros", trace_negative_zeros, WEFT_F32, 0, true},
                                    {"moving mask", trace_moving_mask, WEFT_F32, 0, true},
                                    {"far mask", trace_far_mask, WEFT_F32, 0, true},
