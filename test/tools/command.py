@@ -49,6 +49,8 @@ class General(Command):
         for typed in ["--fast", "-z", "--" + "o" * 300]:
             self.refuses(MISUSED, f"einsum: unknown option '{typed}'", "einsum", typed)
         self.refuses(MISUSED, f"opt: --emit needs a value: {FORMATS}", "opt", "g.weft", "--emit")
+        self.refuses(MISUSED, "run: -o needs a value, but the option '--stats' follows: [NAME=]OUT.npy or OUT.npz",
+                     "run", "g.weft", "-o", "--stats")
         self.refuses(MISUSED, f"opt: --emit takes one of {FORMATS}, not 'l'", "opt", "g.weft", "--emit=l")
         self.refuses(MISUSED, "run: --stats takes no value, but has 'yes'", "run", "g.weft", "--stats=yes")
         for option, least, most, counts in [

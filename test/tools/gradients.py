@@ -216,7 +216,8 @@ class Gradients(Command):
                 ("'x.npy' does not begin with the name of an input and '='", "relu.weft", "x.npy"),
                 ("'w=x.npy' does not begin with the name of an input and '='", "relu.weft", "w=x.npy"),
                 ("the graph has no symbol 'k'", "smooth.weft", "--set", "k=2"),
-                ("--order takes an integer from 1 to 4, not '5'", "smooth.weft", "--order", "5"),
+                ("--order takes one of 1|2|3|4, not '5'", "smooth.weft", "--order", "5"),
+                ("--order takes one of 1|2|3|4, not '0'", "smooth.weft", "--order", "0"),
                 ("--set gives 'n' twice", "smooth.weft", "--set", "n=2", "--set", "n=3")]:
             self.refuses(MISUSED, f"check-gradients: {sentence}", "check-gradients", *words)
         self.weft("opt", "relu.weft", "--save", "relu.saved")

@@ -17,8 +17,7 @@
 enum {
     EXTENT = 4,
     POINTS = 3,
-    TYPE_TEXT = 200,
-    MOST_ORDER = 4 /* each order takes many times what the one below it takes */
+    TYPE_TEXT = 200
 };
 
 static bool is_float(weft_dtype dtype)
@@ -318,9 +317,7 @@ static weft_status *check_module(const weft_arguments *arguments, const weft_plu
     weft_slope_check check = {.graph = module->graph,
                               .seed = (uint64_t)weft_arguments_count(arguments, "--seed", 1),
                               .points = (size_t)weft_arguments_count(arguments, "--points", POINTS),
-                              .order = (size_t)weft_arguments_count(arguments, "--order", 1)};
-    if (check.order > MOST_ORDER)
-        return weft_misuse("--order takes an integer from 1 to %d, not '%zu'", MOST_ORDER, check.order);
+                              .order = (size_t)(weft_arguments_text(arguments, "--order", "1")[0] - '0')};
     WEFT_TRY(compile_shapes(module, &shapes));
     weft_status *status = weft_executor_create_standard(NULL, &check.setting.executor);
     if (status == NULL) status = weft_plugins_register(plugins, check.setting.executor);
@@ -363,7 +360,8 @@ static weft_status *run(const weft_arguments *arguments)
 static const weft_option options[] = {
     {"--seed", WEFT_OPTION_SEED, "N", "of the points that are drawn (1)"},
     {"--points", WEFT_OPTION_COUNT, "N", "how many for each input (3)"},
-    {"--order", WEFT_OPTION_COUNT, "N", "also derivatives of gradients, up to this order, 4 at most (1)"},
+    /* each order takes many times what the one below it takes */
+    {"--order", WEFT_OPTION_CHOICE, "1|2|3|4", "also derivatives of gradients, up to this order (1)"},
     {"--set", WEFT_OPTION_TEXTS, "SYMBOL=N", "the value of a symbol (4, or the nearest it may have); may be repeated"},
     WEFT_PLUGIN_OPTION,
 };

@@ -163,6 +163,16 @@ static weft_status *check_once(const weft_arguments *arguments, const weft_optio
     return weft_misuse("%s is given twice, with '%s' and '%s'", name, former->text, value->text);
 }
 
+/* The text after an option, which is its value unless it is an option itself. */
+static weft_status *next_text(weft_option_table table, const weft_option *option, const char *text,
+                              const char **out_text)
+{
+    *out_text = text;
+    if (text == NULL) return weft_misuse("%s needs a value: %s", option->name, option->value);
+    if (find_option(table, text, strlen(text)) == NULL) return NULL;
+    return weft_misuse("%s needs a value, but the option '%s' follows: %s", option->name, text, option->value);
+}
+
 /* Parses the option argv[*at], and moves *at onto its value. */
 static weft_status *parse_option(weft_option_table table, int argc, char **argv, int *at, weft_arguments *arguments)
 {
@@ -173,9 +183,8 @@ static weft_status *parse_option(weft_option_table table, int argc, char **argv,
     if (value.option->kind == WEFT_OPTION_FLAG) {
         if (equals != NULL) return weft_misuse("%s takes no value, but has '%s'", value.option->name, equals + 1);
     } else {
-        if (equals == NULL && *at + 1 == argc)
-            return weft_misuse("%s needs a value: %s", value.option->name, value.option->value);
-        value.text = equals != NULL ? equals + 1 : argv[++*at];
+        if (equals != NULL) value.text = equals + 1;
+        else WEFT_TRY(next_text(table, value.option, ++*at == argc ? NULL : argv[*at], &value.text));
         WEFT_TRY(parse_value(&value));
     }
     WEFT_TRY(check_once(arguments, &value));
