@@ -52,12 +52,11 @@ bool weft_composite_fold_as(weft_composed_id function, const weft_attr *attrs, w
 /* log(1 + exp(x)), with `size` the magnitude of x, which several may share. */
 weft_tensor weft_composite_softplus(weft_tensor x, weft_tensor size);
 /* x less its mean along `axes`, or x, and the inverse root of the mean square of that and `epsilon`: their product is
- * what weft_composite_normalize gives. */
+ * the normalised x. */
 typedef struct weft_normal {
     weft_tensor centered, factor;
 } weft_normal;
 weft_normal weft_composite_normal(weft_tensor x, weft_ints axes, double epsilon, bool centers);
-weft_tensor weft_composite_normalize(weft_tensor x, weft_ints axes, double epsilon, bool centers);
 /* The number of elements along `axes` less a correction, 0 where that is more, of the dtype of `like`. */
 weft_tensor weft_composite_freedom(weft_tensor x, weft_ints axes, int64_t correction, weft_tensor like);
 /* The sum along `axes` of exp(x - greatest): the number of the greatest where these are infinite. Kept. */

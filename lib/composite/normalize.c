@@ -60,7 +60,7 @@ weft_normal weft_composite_normal(weft_tensor x, weft_ints axes, double epsilon,
     return (weft_normal){centered, inverse_root(square, epsilon)};
 }
 
-weft_tensor weft_composite_normalize(weft_tensor x, weft_ints axes, double epsilon, bool centers)
+static weft_tensor normalize(weft_tensor x, weft_ints axes, double epsilon, bool centers)
 {
     weft_normal normal = weft_composite_normal(x, axes, epsilon, centers);
     const weft_attr attrs[] = {{.ints = axes}, {.real = epsilon}, {.integer = centers}};
@@ -118,7 +118,7 @@ weft_tensor weft_layer_norm(weft_tensor x, int64_t axis, const weft_norm_options
     weft_norm_options o;
     weft_axis_list axes;
     if (!begin_behind("layer_norm", x, axis, options, &wide, &o, &axes)) return failed(x, &o);
-    return finish_behind(weft_composite_normalize(wide, weft_axis_list_ints(&axes), o.epsilon, true), &o, x);
+    return finish_behind(normalize(wide, weft_axis_list_ints(&axes), o.epsilon, true), &o, x);
 }
 
 weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *options)
@@ -127,7 +127,7 @@ weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *
     weft_norm_options o;
     weft_axis_list axes;
     if (!begin_behind("rms_norm", x, axis, options, &wide, &o, &axes)) return failed(x, &o);
-    return finish_behind(weft_composite_normalize(wide, weft_axis_list_ints(&axes), o.epsilon, false), &o, x);
+    return finish_behind(normalize(wide, weft_axis_list_ints(&axes), o.epsilon, false), &o, x);
 }
 
 /* ---- by channel ---- */
@@ -172,7 +172,7 @@ static weft_tensor group_norm(weft_tensor x, int64_t groups, const weft_norm_opt
     weft_extent split[] = {count, weft_extent_div(channels, count)};
     weft_tensor grouped = weft_composite_unravel(wide, 1, 2, split);
     weft_axis_list axes = weft_axis_range(2, weft_tensor_rank(x) + 1);
-    weft_tensor normal = weft_composite_normalize(grouped, weft_axis_list_ints(&axes), o.epsilon, true);
+    weft_tensor normal = normalize(grouped, weft_axis_list_ints(&axes), o.epsilon, true);
     return finish(weft_tensor_is_valid(normal) ? weft_reshape(normal, weft_tensor_shape(x)) : normal, &o, 1, x);
 }
 
@@ -225,7 +225,7 @@ static weft_tensor batch_norm_train(weft_tensor x, const weft_norm_options *opti
     weft_dtype dtype = weft_tensor_dtype(x);
     *out_mean = weft_composite_cast(weft_mean(wide, along, false), dtype);
     *out_variance = weft_composite_cast(weft_variance(wide, along, 0, false), dtype);
-    return finish(weft_composite_normalize(wide, along, o.epsilon, true), &o, 1, x);
+    return finish(normalize(wide, along, o.epsilon, true), &o, 1, x);
 }
 
 weft_tensor weft_batch_norm_train(weft_tensor x, const weft_norm_options *options, weft_tensor *out_mean,

@@ -4,7 +4,7 @@
 
 /* ---- kernels ---- */
 
-weft_status *weft_kernel_create(const weft_allocator *allocator, weft_kernel **out_kernel)
+static weft_status *create(const weft_allocator *allocator, weft_kernel **out_kernel)
 {
     weft_kernel *kernel = weft_allocate_zeroed(allocator, sizeof *kernel);
     if (kernel == NULL) return weft_status_out_of_memory();
@@ -57,7 +57,7 @@ weft_status *weft_kernel_builder_create(const weft_allocator *allocator, weft_ke
     weft_kernel_builder *builder = weft_allocate_zeroed(allocator, sizeof *builder);
     if (builder == NULL) return weft_status_out_of_memory();
     builder->allocator = allocator;
-    weft_status *status = weft_kernel_create(allocator, &builder->kernel);
+    weft_status *status = create(allocator, &builder->kernel);
     if (status != NULL) {
         weft_kernel_builder_destroy(builder);
         return status;

@@ -149,7 +149,6 @@ typedef struct weft_kernel {
 } weft_kernel;
 
 /* ---- building: a kernel is made stage by stage, instructions appended to the last stage ---- */
-weft_status *weft_kernel_create(const weft_allocator *allocator, weft_kernel **out_kernel) WEFT_MUST_USE;
 void weft_kernel_destroy(weft_kernel *kernel);
 /* A copy of the kernel, in the same state; the two are independent. */
 weft_status *weft_kernel_clone(const weft_kernel *kernel, weft_kernel **out_clone) WEFT_MUST_USE;

@@ -39,7 +39,8 @@ size_t weft_image_put(weft_image_data *image, const void *data, size_t size, siz
     return place;
 }
 
-size_t weft_image_text(weft_image_data *image, const char *text)
+/* The place of a text, one for equal ones. */
+static size_t put_text(weft_image_data *image, const char *text)
 {
     size_t size = strlen(text) + 1;
     uintptr_t known = (uintptr_t)weft_map_find(&image->texts, text, size);
@@ -88,5 +89,5 @@ void weft_image_point_to_copy(weft_image_data *image, size_t at, const void *dat
 
 void weft_image_point_to_text(weft_image_data *image, size_t at, const char *text)
 {
-    if (text != NULL) weft_image_point(image, at, weft_image_text(image, text));
+    if (text != NULL) weft_image_point(image, at, put_text(image, text));
 }

@@ -25,8 +25,6 @@ weft_status *weft_image_status(const weft_image_data *image) WEFT_MUST_USE;
 
 /* The place of a copy of `size` bytes; `data` NULL: of zeros. */
 size_t weft_image_put(weft_image_data *image, const void *data, size_t size, size_t alignment);
-/* The place of a text, one for equal ones. */
-size_t weft_image_text(weft_image_data *image, const char *text);
 /* Writes over what was put at a place. */
 void weft_image_write(weft_image_data *image, size_t at, const void *data, size_t size);
 /* Has the pointer at `at` point to place `to`, or to a symbol. */

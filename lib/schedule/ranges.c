@@ -57,7 +57,8 @@ static bool substitute(void *context, weft_expr_context *exprs, weft_expr *expr)
     return *expr != WEFT_EXPR_NONE;
 }
 
-bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substitution)
+/* Replaces variables in every expression of the kernel; false when an expression fails or memory is short. */
+static bool substitute_all(weft_kernel *kernel, const weft_substitution *substitution)
 {
     return weft_kernel_visit_exprs(kernel, substitute, (void *)(uintptr_t)substitution);
 }
@@ -150,7 +151,7 @@ weft_status *weft_kernel_fuse(weft_kernel *kernel, weft_range *ranges, uint32_t 
     weft_expr extent = weft_expr_mul(kernel->exprs, outer->extent, inner->extent);
     weft_expr variable = weft_kernel_fresh_variable(kernel, extent);
     weft_substitution s = {{outer->variable, inner->variable}, {weft_expr_constant(kernel->exprs, 0), variable}, 2};
-    if (!weft_kernel_substitute(kernel, &s)) return weft_kernel_expr_failure(kernel);
+    if (!substitute_all(kernel, &s)) return weft_kernel_expr_failure(kernel);
     outer->variable = variable;
     outer->extent = extent;
     memmove(inner, inner + 1, (*count - i - 2) * sizeof *inner);
@@ -202,5 +203,5 @@ weft_status *weft_kernel_split(weft_kernel *kernel, uint32_t number, int64_t til
     inside->variable = weft_kernel_fresh_variable(kernel, inside->extent);
     kernel->range_count++;
     weft_substitution s = {{cut.variable}, {weft_expr_add(x, start, inside->variable)}, 1};
-    return weft_kernel_substitute(kernel, &s) ? NULL : weft_kernel_expr_failure(kernel);
+    return substitute_all(kernel, &s) ? NULL : weft_kernel_expr_failure(kernel);
 }

@@ -13,8 +13,6 @@ typedef struct weft_substitution {
     size_t count;
 } weft_substitution;
 
-/* Replaces variables in every expression of the kernel; false when an expression fails or memory is short. */
-bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substitution);
 /* Why ranges i and i + 1 of a list of `count` are not one; NULL: they can be. */
 const char *weft_kernel_fuse_refusal(weft_kernel *kernel, const weft_range *ranges, uint32_t count, uint32_t i);
 /* Makes them one. */

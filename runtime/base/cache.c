@@ -389,17 +389,6 @@ void weft_cache_release_and_drop(weft_cache *cache, weft_cache_handle *handle)
     weft_cache_release(handle);
 }
 
-void weft_cache_set_capacity(weft_cache *cache, size_t max_entries, size_t max_bytes)
-{
-    weft_cache_handle *dropped = NULL;
-    pthread_mutex_lock(&cache->mutex);
-    cache->max_entries = max_entries;
-    cache->max_bytes = max_bytes;
-    evict(cache, &dropped);
-    pthread_mutex_unlock(&cache->mutex);
-    release_all(dropped);
-}
-
 void weft_cache_add_hits(weft_cache *cache, uint64_t hits)
 {
     pthread_mutex_lock(&cache->mutex);

@@ -57,7 +57,5 @@ void weft_cache_add_hits(weft_cache *cache, uint64_t hits);
 
 /* Drops all values. What is being made meanwhile is kept when it is ready. */
 void weft_cache_clear(weft_cache *cache);
-/* Drops what exceeds the new capacity. */
-void weft_cache_set_capacity(weft_cache *cache, size_t max_entries, size_t max_bytes);
 weft_cache_counters weft_cache_counters_of(weft_cache *cache);
 #endif

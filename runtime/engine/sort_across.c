@@ -2,7 +2,9 @@
 /* Rows that lie side by side: their elements are taken a line of the cache at a time. */
 #include "runtime/engine/sorter.h"
 
-int64_t weft_sorter_pitch(const weft_sorter *s)
+/* Bytes from the keys of a row to those of the next where rows lie side by side: no multiple of the cache's ways for
+ * rows of a power of two. */
+static int64_t key_pitch(const weft_sorter *s)
 {
     return s->call->length * (int64_t)weft_sorter_key_bytes[s->method] + WEFT_SORT_LINE;
 }
@@ -37,8 +39,7 @@ static int64_t turn_lines(const weft_sorter *s, size_t size, int64_t rows, int64
 static inline __attribute__((always_inline)) void gather(const weft_sorter *s, const char *in, int64_t i, int64_t count,
                                                          char *keys, size_t size)
 {
-    const int64_t whole = WEFT_SORT_LINE / (int64_t)size, next = weft_sorter_pitch(s),
-                  step = s->call->in_step * (int64_t)size;
+    const int64_t whole = WEFT_SORT_LINE / (int64_t)size, next = key_pitch(s), step = s->call->in_step * (int64_t)size;
     for (in += i * step, keys += i * (int64_t)size; i < s->call->length; i++, in += step, keys += size) {
         if (count == whole) read_line(in, whole, keys, next, size);
         else read_line(in, count, keys, next, size);
@@ -48,8 +49,7 @@ static inline __attribute__((always_inline)) void gather(const weft_sorter *s, c
 static inline __attribute__((always_inline)) void spread(const weft_sorter *s, const char *keys, int64_t i,
                                                          int64_t count, char *out, size_t size)
 {
-    const int64_t whole = WEFT_SORT_LINE / (int64_t)size, next = weft_sorter_pitch(s),
-                  step = s->call->out_step * (int64_t)size;
+    const int64_t whole = WEFT_SORT_LINE / (int64_t)size, next = key_pitch(s), step = s->call->out_step * (int64_t)size;
     for (out += i * step, keys += i * (int64_t)size; i < s->wanted; i++, out += step, keys += size) {
         if (count == whole) write_line(out, whole, keys, next, size);
         else write_line(out, count, keys, next, size);
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) void spread(const weft_sorter *s, c
 static void gather_across(const weft_sorter *s, const char *in, int64_t count, char *keys)
 {
     const int64_t size = (int64_t)s->map.size, step = s->call->in_step * size;
-    int64_t i = turn_lines(s, s->map.size, count, s->call->length, in, step, step, keys, weft_sorter_pitch(s), size);
+    int64_t i = turn_lines(s, s->map.size, count, s->call->length, in, step, step, keys, key_pitch(s), size);
     switch (size) {
     case 1: gather(s, in, i, count, keys, 1); return;
     case 2: gather(s, in, i, count, keys, 2); return;
@@ -71,8 +71,7 @@ static void gather_across(const weft_sorter *s, const char *in, int64_t count, c
 static void spread_across(const weft_sorter *s, const char *keys, int64_t count, char *out)
 {
     const int64_t size = (int64_t)weft_sorter_put_size(s), step = s->call->out_step * size;
-    int64_t i =
-        turn_lines(s, weft_sorter_put_size(s), count, s->wanted, keys, weft_sorter_pitch(s), size, out, step, step);
+    int64_t i = turn_lines(s, weft_sorter_put_size(s), count, s->wanted, keys, key_pitch(s), size, out, step, step);
     switch (size) {
     case 1: spread(s, keys, i, count, out, 1); return;
     case 2: spread(s, keys, i, count, out, 2); return;
@@ -98,7 +97,7 @@ static int64_t sort_in_place(const weft_sorter *s, char *row, char *other, bool 
 
 bool weft_sorter_sort_across(const weft_sorter *s, const char *in, int64_t count, char *keys, char *out)
 {
-    const int64_t next = weft_sorter_pitch(s), size = (int64_t)s->map.size;
+    const int64_t next = key_pitch(s), size = (int64_t)s->map.size;
     int64_t nans[WEFT_SORT_LINE];
     bool lost = false;
     gather_across(s, in, count, keys);

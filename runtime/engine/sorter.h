@@ -152,9 +152,6 @@ bool weft_sorter_count(const weft_sorter *s, const char *in, char *out);
 bool weft_sorter_sort_packed(const weft_sorter *s, const char *in, char *out, char *scratch);
 /* The wanted keys of a row, in order, with room for a few times as many (sort_select.c). False when cancelled. */
 bool weft_sorter_select(const weft_sorter *s, const char *in, void *keys);
-/* Bytes from the keys of a row to those of the next where rows lie side by side: no multiple of the cache's ways for
- * rows of a power of two. */
-int64_t weft_sorter_pitch(const weft_sorter *s);
 /* Sorts `count` rows that lie side by side (sort_across.c). False when cancelled. */
 bool weft_sorter_sort_across(const weft_sorter *s, const char *in, int64_t count, char *keys, char *out);
 #endif

@@ -410,7 +410,7 @@ static weft_status *fill_sequence(finder *f, size_t first, size_t count)
     return NULL;
 }
 
-weft_status *weft_branches_fill(weft_bound_variant *bound, weft_branches_limits limits, bool *out_found)
+static weft_status *fill_branches(weft_bound_variant *bound, weft_branches_limits limits, bool *out_found)
 {
     finder f = {.bound = bound, .limits = limits};
     size_t count = bound->variant->step_count;
@@ -422,4 +422,4 @@ weft_status *weft_branches_fill(weft_bound_variant *bound, weft_branches_limits 
     return status;
 }
 
-const weft_branch_methods weft_plan_branches = {weft_branches_fill};
+const weft_branch_methods weft_plan_branches = {fill_branches};

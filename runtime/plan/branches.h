@@ -12,12 +12,10 @@ typedef struct weft_branches_limits {
 
 /* What a variant of several steps refers to, so that others need not link it. */
 typedef struct weft_branch_methods {
+    /* Sets `phases` of the first step of every sequence that gains from branches, NULL for the others; *out_found: some
+     * do. */
     weft_status *(*fill)(weft_bound_variant *bound, weft_branches_limits limits, bool *out_found);
 } weft_branch_methods;
 
 extern const weft_branch_methods weft_plan_branches;
-
-/* Sets `phases` of the first step of every sequence that gains from branches, NULL for the others; *out_found: some do.
- */
-weft_status *weft_branches_fill(weft_bound_variant *bound, weft_branches_limits limits, bool *out_found) WEFT_MUST_USE;
 #endif

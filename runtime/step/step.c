@@ -6,7 +6,6 @@
 #include "runtime/base/status.h"
 #include "runtime/step/chain.h"
 #include "runtime/step/device.h"
-#include "runtime/step/strips.h"
 
 static const weft_step_methods *methods_of(const weft_variant *variant, const weft_step *step)
 {

@@ -28,11 +28,15 @@ typedef struct weft_step_methods {
     void (*fill)(const weft_bound_step *bound_step, const weft_gemm_call *call, const void *b, void *panels);
 } weft_step_methods;
 
-/* Steps of chains that run strip by strip (chain.h, strips.h): of a variant that has chains, for the same reason. */
+/* Steps of chains that run strip by strip (chain.h, strips.c): of a variant that has chains, for the same reason. */
 typedef struct weft_chain_methods {
     weft_status *(*bind)(weft_bound_variant *bound, size_t number);
     bool (*tighten)(weft_bound_step *bound_step);
+    /* The bytes of the largest block of bound->blocks that a thread acquires for products of the steps from `number` on
+     * that have strips. */
     size_t (*block_bytes)(const weft_bound_variant *bound, size_t number);
+    /* Runs these steps on all threads. `times`, if not NULL, gets the ns of each step, those of threads added up.
+     * CANCELLED, OUT_OF_MEMORY. */
     weft_status *(*run)(weft_frame *frame, size_t number, const volatile bool *cancelled, atomic_llong *times);
 } weft_chain_methods;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/step/strips.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include "runtime/base/cancel.h"
 #include "runtime/base/clock.h"
@@ -204,7 +204,7 @@ static size_t product_bytes(const weft_bound_variant *bound, const weft_bound_st
     return most;
 }
 
-size_t weft_strips_block_bytes(const weft_bound_variant *bound, size_t number)
+static size_t block_bytes(const weft_bound_variant *bound, size_t number)
 {
     const weft_bound_step *steps = &bound->steps[number];
     size_t most = 0;
@@ -296,7 +296,7 @@ static void run_thread(void *context, int64_t begin, int64_t end)
     }
 }
 
-weft_status *weft_strips_run(weft_frame *frame, size_t number, const volatile bool *cancelled, atomic_llong *times)
+static weft_status *run_strips(weft_frame *frame, size_t number, const volatile bool *cancelled, atomic_llong *times)
 {
     const weft_bound_variant *bound = frame->bound;
     strips_run run = {.frame = frame,
@@ -311,5 +311,4 @@ weft_status *weft_strips_run(weft_frame *frame, size_t number, const volatile bo
     return run.status;
 }
 
-const weft_chain_methods weft_step_chains = {weft_chain_bind, weft_chain_tighten, weft_strips_block_bytes,
-                                             weft_strips_run};
+const weft_chain_methods weft_step_chains = {weft_chain_bind, weft_chain_tighten, block_bytes, run_strips};

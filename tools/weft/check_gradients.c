@@ -14,11 +14,7 @@
 #include "vector.h"
 #include "widen.h"
 
-enum {
-    EXTENT = 4,
-    POINTS = 3,
-    TYPE_TEXT = 200
-};
+enum { EXTENT = 4, POINTS = 3, TYPE_TEXT = 200 };
 
 static bool is_float(weft_dtype dtype)
 {

@@ -110,7 +110,7 @@ weft_status *weft_profile_table_end(weft_profile_table *table)
     return NULL;
 }
 
-const char *weft_profile_kind_name(weft_profile_kind kind)
+static const char *kind_name(weft_profile_kind kind)
 {
     switch (kind) {
     case WEFT_PROFILE_KERNEL: return "kernel";
@@ -145,7 +145,7 @@ static void print_step(const weft_profile_table *table, size_t number, FILE *fil
     char ms[32];
     snprintf(ms, sizeof ms, "%.4f", step->ms);
     print_line(ms, table->total_ms > 0 ? 100 * step->ms / table->total_ms : 0, step, step->ms, file);
-    fprintf(file, "  %*s%zu %s %s", 2 * (int)step->depth, "", number, weft_profile_kind_name(step->kind), step->name);
+    fprintf(file, "  %*s%zu %s %s", 2 * (int)step->depth, "", number, kind_name(step->kind), step->name);
     if (step->calls != 1) fprintf(file, " (%zu times)", step->calls);
     fputc('\n', file);
 }
@@ -183,7 +183,7 @@ static bool fill_event(const weft_profile_table *table, const weft_profile_event
     const weft_profile_step *step = &table->steps[event->step];
     cJSON *arguments = cJSON_AddObjectToObject(json, "args");
     return arguments != NULL && cJSON_AddStringToObject(json, "name", step->name) != NULL &&
-           cJSON_AddStringToObject(json, "cat", weft_profile_kind_name(step->kind)) != NULL &&
+           cJSON_AddStringToObject(json, "cat", kind_name(step->kind)) != NULL &&
            cJSON_AddStringToObject(json, "ph", "X") != NULL &&
            cJSON_AddNumberToObject(json, "ts", (double)(event->begin_ns - origin) * 1e-3) != NULL &&
            cJSON_AddNumberToObject(json, "dur", (double)(event->end_ns - event->begin_ns) * 1e-3) != NULL &&

@@ -47,7 +47,6 @@ const weft_profile *weft_profile_table_begin(weft_profile_table *table);
 /* After the last run: medians and the total. */
 weft_status *weft_profile_table_end(weft_profile_table *table) WEFT_MUST_USE;
 
-const char *weft_profile_kind_name(weft_profile_kind kind);
 void weft_profile_table_print(const weft_profile_table *table, FILE *file);
 /* Writes the last run in the Trace Event Format (JSON Object Format), which Perfetto and chrome://tracing open, and
  * says on the standard error stream how many calls are left out, if any. */
