@@ -20,7 +20,7 @@ typedef struct rows {
     int64_t step;
 } rows;
 
-static weft_expr after(weft_emitter *e, weft_expr index, int64_t count)
+static weft_expr shifted(weft_emitter *e, weft_expr index, int64_t count)
 {
     return weft_expr_add(e->exprs, index, weft_expr_constant(e->exprs, count));
 }
@@ -39,16 +39,16 @@ static uint32_t group_of(weft_emitter *e, weft_dtype dtype, weft_expr index, int
     return apart ? 16 / size : 0;
 }
 
-/* Where the group of element 0 begins, of elements from -before to behind: one of vectors, as long as there are whole
+/* Where the group of element 0 begins, of elements from -before to after: one of vectors, as long as there are whole
  * ones, or of r->count; whether there is one. */
-static bool find_group(weft_emitter *e, weft_expr index, int64_t before, int64_t behind, rows *r)
+static bool find_group(weft_emitter *e, weft_expr index, int64_t before, int64_t after, rows *r)
 {
-    int64_t length = before + behind + 1, width = e->lane.width, wide = length / width * width;
+    int64_t length = before + after + 1, width = e->lane.width, wide = length / width * width;
     if (length < r->count) return false;
     if (before < wide) r->count = (uint32_t)width;
     int64_t begin = before < wide ? before / width * width : wide + (before - wide) / r->count * r->count;
     if (begin + r->count > length) begin = length - r->count;
-    r->first = after(e, index, begin - before);
+    r->first = shifted(e, index, begin - before);
     return true;
 }
 
@@ -99,15 +99,15 @@ static const weft_stage *stage_of(const weft_emitter *e, const weft_inst *inst)
 static bool find_load_group(weft_emitter *e, const weft_inst *load, rows *r)
 {
     const weft_kernel_buffer *buffer = &e->kernel->buffers[load->buffer];
-    int64_t before = 0, behind = 0;
+    int64_t before = 0, after = 0;
     *r = (rows){.dtype = load->dtype, .buffer = load->buffer};
     r->count = group_of(e, load->dtype, load->index, e->lane.mask == NULL ? FEWEST_APART : 2, &r->step);
     if (r->count == 0 || load->arg_count != 0 || load->predicate_count != 0 || buffer->written || buffer->local != 0)
         return false;
     const weft_stage *stage = stage_of(e, load);
-    while (loads_element(e, stage, load, after(e, load->index, -before - 1))) before++;
-    while (loads_element(e, stage, load, after(e, load->index, behind + 1))) behind++;
-    return find_group(e, load->index, before, behind, r);
+    while (loads_element(e, stage, load, shifted(e, load->index, -before - 1))) before++;
+    while (loads_element(e, stage, load, shifted(e, load->index, after + 1))) after++;
+    return find_group(e, load->index, before, after, r);
 }
 
 /* Vectors of rows i, i + count, i + 2 * count, ..., a segment of each. */
@@ -148,7 +148,7 @@ static void keep_loaded(weft_emitter *e, const rows *r, uint32_t level, uint32_t
     e->rows = grown;
     for (uint32_t i = 0; i < r->count; i++)
         e->rows[e->row_count++] = (weft_row_element){.buffer = r->buffer,
-                                                     .index = after(e, r->first, i),
+                                                     .index = shifted(e, r->first, i),
                                                      .part = part,
                                                      .level = level,
                                                      .serial = e->scopes[level].serial,
@@ -180,11 +180,11 @@ static const weft_store *find_store(const weft_stage *stage, uint32_t buffer, we
 
 /* How many elements right before and after that of a store the stage stores. */
 static void find_neighbours(weft_emitter *e, const weft_stage *stage, const weft_store *store, int64_t *out_before,
-                            int64_t *out_behind)
+                            int64_t *out_after)
 {
-    *out_before = *out_behind = 0;
-    while (find_store(stage, store->buffer, after(e, store->index, -*out_before - 1)) != NULL) ++*out_before;
-    while (find_store(stage, store->buffer, after(e, store->index, *out_behind + 1)) != NULL) ++*out_behind;
+    *out_before = *out_after = 0;
+    while (find_store(stage, store->buffer, shifted(e, store->index, -*out_before - 1)) != NULL) ++*out_before;
+    while (find_store(stage, store->buffer, shifted(e, store->index, *out_after + 1)) != NULL) ++*out_after;
 }
 
 /* The vectors of a group, as memory is to have them; false when out of memory. */
@@ -192,7 +192,7 @@ static bool find_stored(weft_emitter *e, const weft_stage *stage, const rows *r,
                         LLVMValueRef *out_vectors)
 {
     for (uint32_t i = 0; i < r->count; i++) {
-        const weft_store *store = find_store(stage, r->buffer, after(e, r->first, i));
+        const weft_store *store = find_store(stage, r->buffer, shifted(e, r->first, i));
         if (store == NULL) {
             weft_emitter_fail(e, weft_status_out_of_memory());
             return false;
@@ -288,15 +288,15 @@ static void store_dense(weft_emitter *e, const weft_stage *stage, const rows *r,
 /* The row of a store, of up to MOST_GROUP elements, all of which the stage stores. */
 static bool find_row(weft_emitter *e, const weft_stage *stage, const weft_store *store, rows *r)
 {
-    int64_t before, behind;
+    int64_t before, after;
     weft_lane_stride stride = weft_index_lane_stride(e, store->index);
     bool is_wide = weft_dtype_size(r->dtype) >= sizeof(float);
     if (e->gpu || e->lane.width == 1 || weft_dtype_info_of(r->dtype)->kind == WEFT_KIND_COMPLEX) return false;
     if (e->lane.mask != NULL && !is_wide && !weft_emitter_has(e, WEFT_ISA_V4)) return false;
     if (stride.kind != WEFT_LANE_STRIDE_CONSTANT || stride.step < 2 || stride.step > MOST_GROUP) return false;
-    find_neighbours(e, stage, store, &before, &behind);
-    *r = (rows){r->dtype, r->buffer, after(e, store->index, -before), (uint32_t)stride.step, stride.step};
-    return before + behind + 1 == stride.step;
+    find_neighbours(e, stage, store, &before, &after);
+    *r = (rows){r->dtype, r->buffer, shifted(e, store->index, -before), (uint32_t)stride.step, stride.step};
+    return before + after + 1 == stride.step;
 }
 
 /* ---- all stores ---- */
@@ -304,11 +304,11 @@ static bool find_row(weft_emitter *e, const weft_stage *stage, const weft_store 
 /* The group of a store in rows that are accessed by segments. */
 static bool find_segments(weft_emitter *e, const weft_stage *stage, const weft_store *store, rows *r)
 {
-    int64_t before, behind;
+    int64_t before, after;
     r->count = group_of(e, r->dtype, store->index, 2, &r->step);
     if (r->count == 0) return false;
-    find_neighbours(e, stage, store, &before, &behind);
-    return find_group(e, store->index, before, behind, r);
+    find_neighbours(e, stage, store, &before, &after);
+    return find_group(e, store->index, before, after, r);
 }
 
 /* What is stored together with an element; `*out_dense`: whole rows. */
@@ -325,7 +325,7 @@ static bool find_store_group(weft_emitter *e, const weft_stage *stage, const wef
 static bool is_stored(weft_emitter *e, const weft_stage *stage, const weft_store *store, const rows *r)
 {
     for (uint32_t i = 0; i < r->count; i++) {
-        const weft_store *other = find_store(stage, r->buffer, after(e, r->first, i));
+        const weft_store *other = find_store(stage, r->buffer, shifted(e, r->first, i));
         rows of_other;
         bool dense;
         if (other != NULL && other < store && find_store_group(e, stage, other, &of_other, &dense) &&

@@ -191,7 +191,7 @@ void weft_once_close(weft_emitter *e)
     pop(e, e->scopes[weft_scope_top(e)].block);
 }
 
-/* Code that is seldom run is then laid out behind the rest, and registers are given to the rest first. */
+/* Code that is seldom run is then laid out after the rest, and registers are given to the rest first. */
 static void mark_rare(weft_emitter *e, LLVMValueRef branch)
 {
     enum { TIMES = 1000 };

@@ -218,7 +218,7 @@ static void exchange(block *b, uint32_t apart, uint32_t piece, uint32_t group)
 }
 
 /* First the rows of every segment are transposed by themselves, then segments of one column, which are whole runs of
- * rows, come to lie behind each other. */
+ * rows, come to lie one after the other. */
 static void transpose(block *b)
 {
     for (uint32_t apart = 1; apart < b->rows; apart *= 2)

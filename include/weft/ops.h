@@ -227,8 +227,8 @@ weft_tensor weft_window(weft_tensor x, int64_t axis, weft_extent size, int64_t s
 weft_tensor weft_window_add(weft_tensor x, int64_t axis, weft_extent extent, int64_t stride, int64_t dilation);
 /* Slants x: what lies at k along `along` moves by k * step along `axis`, which gets `extent` elements:
  * result[.., i, .., k, ..] = x[.., i - k * step, .., k, ..], and zero where x has no such element. The two axes differ,
- * in either order; step may be 0 or negative. With -step and the extent that x had it is undone, but for what was cut
- * off. */
+ * in either order; step may be 0 or negative. With -step and the extent that x had it is undone, except for what was
+ * cut off. */
 weft_tensor weft_shear(weft_tensor x, int64_t axis, int64_t along, int64_t step, weft_extent extent);
 /* Joins the operands along `axis`; all other extents must agree. At least one operand. */
 weft_tensor weft_concat(weft_tensors operands, int64_t axis);

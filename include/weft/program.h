@@ -161,7 +161,7 @@ bool weft_program_is_saved(const void *data, size_t size);
 /*
  * Machine code with a program, so that a service starts from one file, without LLVM: after weft_program_keep_code, the
  * program gets the optimised code that executors compile for it, or find in their caches, of every variant that is
- * built from then on, at once whatever the code policy; weft_program_save writes it behind the text. Code of programs
+ * built from then on, at once whatever the code policy; weft_program_save writes it after the text. Code of programs
  * that kernels of extensions compile in a run is not among it. Where extents are symbolic, a service that is never to
  * load LLVM sets weft_executor_options.specialize_after to WEFT_SPECIALIZE_NEVER. No run may be under way.
  */
@@ -172,7 +172,7 @@ weft_status *weft_program_keep_code(weft_program *program) WEFT_MUST_USE;
  * does not say who made it, so use files that you trust as you trust a library. Code of another build of weft, or for
  * other instructions than the process uses, is not used, and what is damaged is left out: that costs a compilation, and
  * is no error. `out_count` may be NULL: how many kernels the program has code of. No run may be under way. Errors are
- * those of weft_program_load, but for the text, which is not read.
+ * those of weft_program_load, except the text, which is not read.
  */
 weft_status *weft_program_load_code(weft_program *program, const char *path, size_t *out_count) WEFT_MUST_USE;
 /* The same from the bytes of such a file. */

@@ -81,7 +81,7 @@ static weft_tensor finish(weft_tensor y, const weft_norm_options *options, size_
 /* ---- over the last axes ---- */
 
 /* Whether an operand broadcasts to the axes of x from `axis` on. */
-static bool fits_behind(const char *function, weft_named operand, int64_t axis, weft_tensor x)
+static bool fits_after(const char *function, weft_named operand, int64_t axis, weft_tensor x)
 {
     size_t own = weft_tensor_rank(operand.tensor), most = weft_tensor_rank(x) - (size_t)axis;
     if (weft_composite_is_absent(operand.tensor)) return true;
@@ -91,21 +91,21 @@ static bool fits_behind(const char *function, weft_named operand, int64_t axis, 
     return false;
 }
 
-static bool begin_behind(const char *function, weft_tensor x, int64_t axis, const weft_norm_options *options,
+static bool begin_scaled(const char *function, weft_tensor x, int64_t axis, const weft_norm_options *options,
                          weft_tensor *out_x, weft_norm_options *out_options, weft_axis_list *out_axes)
 {
     size_t rank = weft_tensor_rank(x);
     int64_t first;
     bool fine = begin(function, x, options, out_x, out_options) &&
                 weft_axis_normalize(x.graph, function, axis, rank, &first) &&
-                fits_behind(function, (weft_named){"the scale", out_options->scale}, first, x) &&
-                fits_behind(function, (weft_named){"the bias", out_options->bias}, first, x);
+                fits_after(function, (weft_named){"the scale", out_options->scale}, first, x) &&
+                fits_after(function, (weft_named){"the bias", out_options->bias}, first, x);
     if (fine) *out_axes = weft_axis_range((size_t)first, rank);
     return fine;
 }
 
 /* Scale and bias are aligned at the right. */
-static weft_tensor finish_behind(weft_tensor y, const weft_norm_options *options, weft_tensor like)
+static weft_tensor finish_scaled(weft_tensor y, const weft_norm_options *options, weft_tensor like)
 {
     if (!weft_composite_is_absent(options->scale)) y = weft_mul(y, options->scale);
     if (!weft_composite_is_absent(options->bias)) y = weft_add(y, options->bias);
@@ -117,8 +117,8 @@ weft_tensor weft_layer_norm(weft_tensor x, int64_t axis, const weft_norm_options
     weft_tensor wide;
     weft_norm_options o;
     weft_axis_list axes;
-    if (!begin_behind("layer_norm", x, axis, options, &wide, &o, &axes)) return failed(x, &o);
-    return finish_behind(normalize(wide, weft_axis_list_ints(&axes), o.epsilon, true), &o, x);
+    if (!begin_scaled("layer_norm", x, axis, options, &wide, &o, &axes)) return failed(x, &o);
+    return finish_scaled(normalize(wide, weft_axis_list_ints(&axes), o.epsilon, true), &o, x);
 }
 
 weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *options)
@@ -126,8 +126,8 @@ weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *
     weft_tensor wide;
     weft_norm_options o;
     weft_axis_list axes;
-    if (!begin_behind("rms_norm", x, axis, options, &wide, &o, &axes)) return failed(x, &o);
-    return finish_behind(normalize(wide, weft_axis_list_ints(&axes), o.epsilon, false), &o, x);
+    if (!begin_scaled("rms_norm", x, axis, options, &wide, &o, &axes)) return failed(x, &o);
+    return finish_scaled(normalize(wide, weft_axis_list_ints(&axes), o.epsilon, false), &o, x);
 }
 
 /* ---- by channel ---- */

@@ -221,7 +221,7 @@ static void pull_some(const rows *r, const bool *needs, weft_tensor *out_values)
 typedef struct parts {
     const rows *all;
     const bool *needs;
-    int64_t rows, keys, offset, size; /* size: rows of a part, but for the last */
+    int64_t rows, keys, offset, size; /* size: rows of a part, except the last */
 } parts;
 
 /* Whether all extents are known, and the rows so many that it pays. */

@@ -36,7 +36,7 @@ weft_status *weft_gradient_pull_fold_by(const weft_gradient_context *context, in
 
 typedef struct weft_gradient_back {
     weft_gradient_loop loop;
-    weft_region body; /* of the loop; behind its results those of products that are stored */
+    weft_region body; /* of the loop; after its results those of products that are stored */
     int64_t snapshots;
     bool *active;            /* by carried value: it depends on what is needed */
     bool *used;              /* by carried value: it has a cotangent at some iteration */

@@ -127,7 +127,7 @@ static pair log2_of_f64(const writer *w, weft_inst_id m, weft_inst_id k)
 /*
  * k + s g(T), where s = f / (2 + f) leaves a rest: f - 2 s is exact, and so the rest is. For the rest the logarithm
  * grows by C / 2 / (1 + s), nearly C / 2 (1 - s) (1 + T), which is short of it by T^2: half of the most that this is
- * has been added to C / 2. g is a pair, exact but for the terms R.
+ * has been added to C / 2. g is a pair, exact except for the terms R.
  */
 static pair log2_of_f32(const writer *w, weft_inst_id m, weft_inst_id k)
 {
@@ -273,7 +273,7 @@ static weft_inst_id double_power(const writer *w, weft_inst_id x, int n)
     return choose(w, known, add(w, power.high, power.low), power.high);
 }
 
-/* 1 / x of f32 in f64, but for the last bits: twice as fast as a division there. */
+/* 1 / x of f32 in f64, except for the last bits: twice as fast as a division there. */
 static weft_inst_id widened_inverse(const writer *w, weft_inst_id x)
 {
     weft_inst_id one = real(w, 1.0), high = quotient(w, one, x);

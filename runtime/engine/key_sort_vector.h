@@ -335,7 +335,7 @@ static void NAME(sort_rows)(KEY *keys, int64_t rows, int64_t length)
 /* ---- quicksort ---- */
 
 /* The keys of `count` registers: those below the bound to *low, the others before what is `rest` keys, those that are
- * still to be moved, behind it. */
+ * still to be moved, after it. */
 INLINE void NAME(move)(const KEY *keys, int64_t count, VECTOR bound, KEY **low, int64_t rest)
 {
     VECTOR v[4];

@@ -87,7 +87,7 @@ static bool sort_directly(const weft_sorter *s, const char *in, char *out, char 
     return done;
 }
 
-/* Rows that are sorted together, but for those that lost keys where others are sorted from elements to elements and
+/* Rows that are sorted together, except those that lost keys where others are sorted from elements to elements and
  * vectors do not put what was lost: these are faster by themselves. False when cancelled. */
 static bool sort_short_rows(const weft_sorter *s, int64_t first, int64_t count, char *keys)
 {
