@@ -140,7 +140,7 @@ LLVMValueRef weft_rows_load(weft_emitter *e, const weft_inst *load, uint32_t lev
 /* Stores with those that follow in each row; false, and nothing is done, where there are none. */
 bool weft_rows_store(weft_emitter *e, const weft_stage *stage, const weft_store *store);
 
-/* ---- emit_address.c: loads and stores ---- */
+/* ---- emit_condition.c ---- */
 /* Where predicates hold: a scalar condition and masks, NULL where they hold always. */
 typedef struct weft_condition {
     LLVMValueRef scalar;
@@ -155,6 +155,10 @@ uint32_t weft_predicates_level(weft_emitter *e, uint32_t count, const weft_expr 
 bool weft_predicates_vary(weft_emitter *e, uint32_t count, const weft_expr *predicates);
 /* The lanes of a vector whose number is below `count`, an i64 that fits 32 bits. */
 LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count);
+/* Where both hold; NULL: everywhere. */
+LLVMValueRef weft_condition_both(weft_emitter *e, LLVMValueRef a, LLVMValueRef b);
+
+/* ---- emit_address.c: loads and stores ---- */
 /* A vector of `type` from pointers to its elements; zeros where `mask` has no lane. */
 LLVMValueRef weft_gather_emit(weft_emitter *e, LLVMTypeRef type, uint32_t alignment, LLVMValueRef pointers,
                               LLVMValueRef mask);
