@@ -7,8 +7,8 @@
  * requires: what a product of 32 or 64-bit floats takes of a softmax is a quotient, whose divisor is broadcast
  *     (canonicalize, match_dot)
  * maintains: guards; values except for the rounding of quotients, of which there is one for each result as there was
- *     for each weight. What is divided is at most the sum times the greatest factor: the exponentials of a softmax are
- *     at most 1, which is why other quotients stay.
+ *     for each weight. What is divided is at most the sum times the greatest factor: the greatest exponential of each
+ *     row of a softmax is 1, which is why other quotients stay.
  * breaks: nothing
  */
 #include <math.h>
@@ -28,20 +28,75 @@ static bool is_guard(weft_tensor select, weft_op_id reduction)
            weft_constant_repeats(weft_tensor_operand(condition, 1), element);
 }
 
-/* The operand of the reduction that x is, repeated, at least some number, or guarded; no tensor if x is none. */
-static weft_tensor reduced(weft_tensor x, weft_op_id reduction)
+/* Which axis of the weights each axis of a tensor is; ALONE: it has one element. */
+enum { ALONE = -1 };
+typedef struct alignment {
+    int64_t axes[WEFT_MAX_RANK];
+} alignment;
+
+/* That of the operand of a broadcast. */
+static void align_broadcast(weft_tensor broadcast, alignment *a)
 {
-    for (;;) {
+    const alignment result = *a;
+    weft_tensor operand = weft_tensor_operand(broadcast, 0);
+    const int64_t *axes = weft_tensor_node(broadcast)->attrs[1].ints.items;
+    for (size_t i = 0; i < weft_tensor_rank(operand); i++)
+        a->axes[i] = weft_extent_is(weft_tensor_extent(operand, (int64_t)i), 1) ? ALONE : result.axes[axes[i]];
+}
+
+/* That of the operand of a reshape, if only axes of one element come or go. */
+static bool align_reshape(weft_tensor reshape, alignment *a)
+{
+    const alignment result = *a;
+    weft_tensor operand = weft_tensor_operand(reshape, 0);
+    weft_shape from = weft_tensor_shape(operand), to = weft_tensor_shape(reshape);
+    size_t k = 0;
+    for (size_t i = 0; i < from.rank; i++) {
+        a->axes[i] = ALONE;
+        if (weft_extent_is(from.extents[i], 1)) continue;
+        while (k < to.rank && weft_extent_is(to.extents[k], 1)) k++;
+        if (k == to.rank || !weft_extent_equal(from.extents[i], to.extents[k])) return false;
+        a->axes[i] = result.axes[k++];
+    }
+    while (k < to.rank && weft_extent_is(to.extents[k], 1)) k++;
+    return k == to.rank;
+}
+
+/* Whether the reduction is over `contracted`, and its result has the other axes where the weights have them. */
+static bool is_of_rows(weft_tensor reduction, weft_ints contracted, const alignment *a)
+{
+    weft_ints axes = weft_tensor_node(reduction)->attrs[0].ints;
+    size_t k = 0;
+    bool same = axes.count == contracted.count;
+    for (size_t i = 0; i < axes.count; i++) same = same && weft_ints_contain(contracted, (size_t)axes.items[i]);
+    for (int64_t axis = 0; axis < (int64_t)weft_tensor_rank(weft_tensor_operand(reduction, 0)); axis++) {
+        if (weft_ints_contain(axes, (size_t)axis)) continue;
+        same = same && (a->axes[k] == ALONE || a->axes[k] == axis);
+        k++;
+    }
+    return same;
+}
+
+/* The operand of the reduction of rows along `contracted` that x is, repeated along them, a sum of at least some
+ * number, or guarded; no tensor if x is none. */
+static weft_tensor reduced(weft_tensor x, weft_op_id reduction, weft_ints contracted)
+{
+    alignment a;
+    for (int64_t i = 0; i < WEFT_MAX_RANK; i++) a.axes[i] = i;
+    for (;; x = weft_tensor_operand(x, weft_tensor_is_op(x, WEFT_OP_select) ? 2 : 0)) {
+        bool passes = false;
         switch (weft_op_id_of(weft_tensor_node(x)->op)) {
         case WEFT_OP_broadcast:
-        case WEFT_OP_max:
-        case WEFT_OP_reshape: x = weft_tensor_operand(x, 0); break;
-        case WEFT_OP_select:
-            if (!is_guard(x, reduction)) return weft_site_leave();
-            x = weft_tensor_operand(x, 2);
+            align_broadcast(x, &a);
+            passes = true;
             break;
-        default: return weft_tensor_is_op(x, reduction) ? weft_tensor_operand(x, 0) : weft_site_leave();
+        case WEFT_OP_reshape: passes = align_reshape(x, &a); break;
+        case WEFT_OP_max: passes = reduction == WEFT_OP_reduce_sum; break;
+        case WEFT_OP_select: passes = is_guard(x, reduction); break;
+        default:
+            if (weft_tensor_is_op(x, reduction) && is_of_rows(x, contracted, &a)) return weft_tensor_operand(x, 0);
         }
+        if (!passes) return weft_site_leave();
     }
 }
 
@@ -72,16 +127,17 @@ static bool is_cut(weft_tensor select)
            is_negative(weft_tensor_operand(condition, 1));
 }
 
-/* Whether these are exponentials of differences to a maximum, over their sums. */
-static bool is_softmax(weft_tensor quotient)
+/* Whether these are exponentials of differences to the maxima of rows along `contracted`, over their sums. */
+static bool is_softmax(weft_tensor quotient, weft_ints contracted)
 {
     weft_tensor powers = weft_tensor_operand(quotient, 0), sums = weft_tensor_operand(quotient, 1);
-    if (!weft_tensor_is_op(powers, WEFT_OP_exp) || !weft_tensor_same(reduced(sums, WEFT_OP_reduce_sum), powers))
+    if (!weft_tensor_is_op(powers, WEFT_OP_exp) ||
+        !weft_tensor_same(reduced(sums, WEFT_OP_reduce_sum, contracted), powers))
         return false;
     weft_tensor distance = weft_tensor_operand(powers, 0);
     if (is_cut(distance)) distance = weft_tensor_operand(distance, 2);
     return weft_tensor_is_op(distance, WEFT_OP_sub) &&
-           weft_tensor_same(reduced(weft_tensor_operand(distance, 1), WEFT_OP_reduce_max),
+           weft_tensor_same(reduced(weft_tensor_operand(distance, 1), WEFT_OP_reduce_max, contracted),
                             weft_tensor_operand(distance, 0));
 }
 
@@ -168,10 +224,10 @@ static weft_tensor defer(const weft_rewrite_site *site, size_t i)
     const weft_usages *usages = site->context;
     weft_tensor operands[] = {site->inputs.items[0], site->inputs.items[1]}, quotient = operands[i];
     if (!weft_tensor_is_op(quotient, WEFT_OP_div) || weft_dtype_size(weft_tensor_dtype(quotient)) < 4 ||
-        !weft_usages_is_read_once(usages, site->graph, site->node->inputs[i].node) || !is_softmax(quotient))
+        !weft_usages_is_read_once(usages, site->graph, site->node->inputs[i].node))
         return weft_site_leave();
     side s = side_of(site, i);
-    if (!pays(&s)) return weft_site_leave();
+    if (!is_softmax(quotient, s.contracted) || !pays(&s)) return weft_site_leave();
     weft_tensor divisor = divisor_of(&s, weft_tensor_operand(quotient, 1), site->node->types[0].shape);
     if (!weft_tensor_is_valid(divisor)) return divisor;
     const weft_attr *attrs = site->node->attrs;
