@@ -193,8 +193,8 @@ weft_status *weft_npz_check_name(const weft_allocator *allocator, const char *pa
 {
     bool is_path = strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
     if (is_path)
-        return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: '%s' is a path, which cannot be the name of a member", path,
-                                  name);
+        return weft_status_create(allocator, WEFT_BAD_FILE, NULL,
+                                  "%s: '%s' is a path, which cannot be the name of a member", path, name);
     if (strlen(name) + sizeof ".npy" <= LONGEST_NAME) return NULL;
     return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: the name '%.20s...' is too long for a member", path,
                               name);

@@ -221,8 +221,8 @@ static LLVMValueRef add_terms(weft_emitter *e, weft_expr sum, uint32_t level, co
     return total;
 }
 
-/* Several variables may be bound at one scope: the terms that depend on one of them alone are a table of it, or are added
- * one by one. A table needs no other expression, and a term is smaller than the sum, so the recursion ends. */
+/* Several variables may be bound at one scope: the terms that depend on one of them alone are a table of it, or are
+ * added one by one. A table needs no other expression, and a term is smaller than the sum, so the recursion ends. */
 LLVMValueRef weft_index_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part)
 {
     LLVMValueRef total = NULL;

@@ -66,8 +66,8 @@ typedef struct weft_executor_options {
      * for them. 0: 100. */
     uint32_t specialize_after;
     size_t specialized_capacity; /* of such variants, the least recently used of which go first; 0: 64 */
-    /* That these take; 0: 32 MiB. Of each its tables and the code of all kernels that it runs, also of those that others
-     * run too. Kernels that nothing else runs go with their variant. */
+    /* That these take; 0: 32 MiB. Of each its tables and the code of all kernels that it runs, also of those that
+     * others run too. Kernels that nothing else runs go with their variant. */
     size_t specialized_bytes;
     /* Optimised code of kernels is kept in this directory, where later executors find it, also those of other
      * processes: a program whose kernels are all there, also those of `specialize_after`, runs without LLVM being

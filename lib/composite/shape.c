@@ -292,7 +292,8 @@ weft_tensor weft_tile(weft_tensor x, weft_shape counts)
     size_t given = weft_tensor_rank(x), rank = counts.rank > given ? counts.rank : given, parts = 0;
     weft_extent apart[2 * WEFT_MAX_RANK], repeated[2 * WEFT_MAX_RANK], whole[WEFT_MAX_RANK];
     if (rank > WEFT_MAX_RANK)
-        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "tile", "there are %zu counts, over %d", rank, WEFT_MAX_RANK);
+        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "tile", "there are %zu counts, over %d", rank,
+                               WEFT_MAX_RANK);
     weft_shape shape = weft_tensor_shape(x);
     for (size_t i = 0; i < rank; i++) {
         size_t lacks_extent = rank - given, lacks_count = rank - counts.rank;

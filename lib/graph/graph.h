@@ -84,7 +84,7 @@ struct weft_graph {
     weft_map interned;          /* node encoding -> node number + 1 */
     weft_map inputs;            /* name of an `input` node -> node number + 1 */
     const weft_rule_site *rule; /* while a type rule runs */
-    size_t input_calls; /* of weft_input, also for one that is there already */
+    size_t input_calls;         /* of weft_input, also for one that is there already */
     /* Of a region that is traced by a body: */
     struct weft_captures *captures; /* what it uses of the graphs around; not NULL until its op is made */
     uint32_t part;                  /* which region of its op it is */
@@ -96,7 +96,7 @@ struct weft_graph {
     size_t guard_count, guard_capacity, located_guards;
     weft_map guards_between; /* kind and extents -> `last` of those guards, in the arena */
     size_t composition;      /* the first guard of the innermost composition that is being traced; SIZE_MAX: none */
-    int64_t barrier_count;  /* numbers given to barriers */
+    int64_t barrier_count;   /* numbers given to barriers */
     weft_location location; /* of what is made now, where that is known beforehand: from a node that is there already */
     const char *file;       /* the last one that weft_graph_location copied */
     weft_blobs blobs;       /* bytes of large constants */
@@ -248,9 +248,10 @@ uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_c
                         const weft_attr *attrs);
 
 /*
- * Declares `outputs`, which are all results of their nodes, to be differentiated by the rule of `op`, as functions of `inputs`. No
- * effect where that is not possible: an output that is part of something else already, or is not newer than the inputs;
- * so outputs that equal nodes may share have to be barriers. False when out of memory, with an error of the graph.
+ * Declares `outputs`, which are all results of their nodes, to be differentiated by the rule of `op`, as functions of
+ * `inputs`. No effect where that is not possible: an output that is part of something else already, or is not newer
+ * than the inputs; so outputs that equal nodes may share have to be barriers. False when out of memory, with an error
+ * of the graph.
  */
 bool weft_graph_compose(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
                         weft_tensors outputs);

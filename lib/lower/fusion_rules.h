@@ -38,8 +38,8 @@ uint32_t weft_fusion_kernel_weight(const weft_fusion *fusion, uint32_t node);
 /* From the first node to the last: the cost of recomputing each, memory for those that would make a kernel too large,
  * and which follow stages. */
 void weft_fusion_weigh(weft_fusion *fusion, const uint8_t *live);
-/* Whether an elementwise value that several kernels read would be stored only because values that it repeats are costly:
- * then it stores those, which have fewer elements. */
+/* Whether an elementwise value that several kernels read would be stored only because values that it repeats are
+ * costly: then it stores those, which have fewer elements. */
 bool weft_fusion_stores_repeated(weft_fusion *fusion, uint32_t node);
 
 /* ---- who computes it (fusion_role.c) ---- */

@@ -110,7 +110,8 @@ static double value_of(const writer *w, weft_inst_id id)
     return inst->op != WEFT_SCALAR_const ? NAN : inst->dtype == WEFT_F64 ? d : (double)f;
 }
 
-/* Of -inf in place of what is below a bound, above *least, the latter: the bound is then the least. */
+/* Where x is -inf in place of what is below a bound of *least or more: what that is, and *least is the bound then; else
+ * x. */
 static weft_inst_id without_bound(const writer *w, weft_inst_id x, double *least)
 {
     const weft_inst *inst = &w->list->items[x];

@@ -73,7 +73,7 @@ static pair stirling(const writer *w, weft_inst_id z, pair log)
     return (pair){total.high, rest};
 }
 
-/* By the table, or where z is not near what the series gives for at_least(z, far). */
+/* From the table where z is below `far`, else `distant`. */
 static pair near_or_distant(const writer *w, weft_inst_id z, pair distant)
 {
     weft_inst_id t, row = weft_math_nearest(w, at_most(w, z, far), 0.125, &t), near = below(w, z, far);

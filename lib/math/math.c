@@ -7,8 +7,8 @@
  * breaks     the numbering of instructions
  *
  * Each function is straight-line code that handles all values, and has no operation that AVX2 lacks; some look
- * constants up in a table, and some say what is needed `rarely`. Each of the other files has a family of functions, with
- * the constants next to the code.
+ * constants up in a table, and some say what is needed `rarely`. Each of the other files has a family of functions,
+ * with the constants next to the code.
  *
  * Each polynomial was found here: a weighted minimax fit on the interval named (least squares on Chebyshev points,
  * reweighted after Lawson until the largest error is least, in 240-bit arithmetic), its first coefficients rounded to

@@ -27,8 +27,9 @@ typedef weft_status *(*weft_rewrite_rule)(const weft_rewrite_site *site, weft_te
  */
 weft_status *weft_rewrite_run(weft_graph *graph, size_t count, weft_value *outputs, weft_rewrite_rule rule,
                               void *context) WEFT_MUST_USE;
-/* One sweep that puts nodes in the place of others with fewer outputs of the same types: `find` is called for each graph,
- * and may set out_instead[n], which is n before, for a live node n. What stands for a node must not depend on it. */
+/* One sweep that puts nodes in the place of others with fewer outputs of the same types: `find` is called for each
+ * graph, and may set out_instead[n], which is n before, for a live node n. What stands for a node must not depend on
+ * it. */
 typedef weft_status *(*weft_rewrite_finder)(weft_graph *graph, const uint8_t *live, uint32_t *out_instead);
 weft_status *weft_rewrite_merge(weft_graph *graph, size_t count, weft_value *outputs,
                                 weft_rewrite_finder find) WEFT_MUST_USE;

@@ -51,8 +51,8 @@ weft_status *weft_lexer_expect(weft_lexer *lexer, const char *text) WEFT_MUST_US
 weft_status *weft_lexer_take(weft_lexer *lexer, weft_token_kind kind, const char *what,
                              weft_token *out_token) WEFT_MUST_USE;
 weft_status *weft_lexer_take_integer(weft_lexer *lexer, const char *what, int64_t *out_value) WEFT_MUST_USE;
-/* Any number, or nan, inf, -inf; to nearest, or if `is_narrowed` so that rounding it to f32 or less is as if it were the
- * only rounding (to odd: Boldo and Melquiond, "When double rounding is odd"). */
+/* Any number, or nan, inf, -inf; to nearest, or if `is_narrowed` so that rounding it to f32 or less is as if it were
+ * the only rounding (to odd: Boldo and Melquiond, "When double rounding is odd"). */
 weft_status *weft_lexer_take_real(weft_lexer *lexer, const char *what, bool is_narrowed,
                                   double *out_value) WEFT_MUST_USE;
 /* Appends the bytes that a string token spells. */

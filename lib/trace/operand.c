@@ -101,7 +101,8 @@ static WEFT_PLAIN_FUNCTION(weft_tensor, make_constant,
     char text[40];
     if (!weft_tensor_is_valid(like)) return weft_tensor_failed(like.graph);
     weft_dtype dtype = weft_tensor_dtype(like);
-    if (weft_operand_store(dtype, operand, element)) return weft_constant(like.graph, dtype, (weft_ints){0, NULL}, element);
+    if (weft_operand_store(dtype, operand, element))
+        return weft_constant(like.graph, dtype, (weft_ints){0, NULL}, element);
     describe(operand, text, sizeof text);
     return weft_trace_fail(like.graph, WEFT_OUT_OF_RANGE, function, "operand %zu is %s, which %s cannot hold", number,
                            text, weft_dtype_name(dtype));

@@ -27,8 +27,8 @@ bool weft_trace_wants_list(const char *function, const char *name, weft_graph *g
 /* Broadcasts operands first .. count - 1, valid ones of one graph, to the shape they meet in; false, with an error of
  * `op`, when they never fit. */
 bool weft_trace_broadcast(weft_op_id op, size_t first, size_t count, weft_tensor *operands);
-/* Operand 0 as a value of its own, which no other node is merged with, until it is compiled or, if `keep`, also then; it
- * may be read once the other operands have been computed. */
+/* Operand 0 as a value of its own, which no other node is merged with, until it is compiled or, if `keep`, also then;
+ * it may be read once the other operands have been computed. */
 weft_tensor weft_trace_barrier(weft_tensors operands, bool keep);
 /* A gather with batch axes (lib/graph/indexing.h), which must increase. */
 weft_tensor weft_trace_gather(weft_tensor x, weft_tensors indices, weft_ints axes, weft_ints batch);

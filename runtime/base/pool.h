@@ -2,9 +2,9 @@
 #ifndef WEFT_RUNTIME_BASE_POOL_H
 #define WEFT_RUNTIME_BASE_POOL_H
 /*
- * The one thread pool of an executor. One job at a time: a caller that finds the pool busy, is inside a job already, or is
- * the thread of a background runs its range alone. No caller ever waits for the pool, nor for a thread of it that has not
- * begun: the other threads do its share. So jobs also end in a forked child, where there are none.
+ * The one thread pool of an executor. One job at a time: a caller that finds the pool busy, is inside a job already, or
+ * is the thread of a background runs its range alone. No caller ever waits for the pool, nor for a thread of it that
+ * has not begun: the other threads do its share. So jobs also end in a forked child, where there are none.
  */
 #include <weft/machine.h>
 

@@ -33,8 +33,8 @@ bool weft_thread_start(void *(*body)(void *context), void *context, pthread_t *o
 /* ---- calls ---- */
 
 /* Where the stack of this thread lies, as found under a limit: for the first thread of a process the C library reads
- * /proc/self/maps each time, which takes as long as much of a compilation. The system maps nothing else within the limit
- * that a process is started with. */
+ * /proc/self/maps each time, which takes as long as much of a compilation. The system maps nothing else within the
+ * limit that a process is started with. */
 static _Thread_local struct {
     uintptr_t low;
     size_t size;

@@ -35,7 +35,8 @@ MAKE(adam)
     UNUSED;
     operands o = draw_operands(g, x);
     const weft_adam_options options = {.weight_decay = 0.25, .decoupled = draw_chance(g, 2)};
-    return weft_adam(o.p, o.gradient, o.rate, o.step, o.state, o.state, draw_chance(g, 3) ? NULL : &options, NULL, NULL);
+    return weft_adam(o.p, o.gradient, o.rate, o.step, o.state, o.state, draw_chance(g, 3) ? NULL : &options, NULL,
+                     NULL);
 }
 
 MAKE(rmsprop)
@@ -75,8 +76,7 @@ MAKE(clip_gradients)
 static weft_tensor step_of(weft_tensor x)
 {
     weft_tensor step = x;
-    while (weft_tensor_rank(step) > 0)
-        step = weft_reduce_max(step, WEFT_INTS(0), false);
+    while (weft_tensor_rank(step) > 0) step = weft_reduce_max(step, WEFT_INTS(0), false);
     return weft_cast(step, WEFT_I64);
 }
 

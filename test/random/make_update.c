@@ -171,7 +171,8 @@ MAKE(updated_tables)
         t.near[k] = k == 0 ? x : draw_like(g, weft_tensor_dtype(x), weft_tensor_shape(x), false);
         if (draw_chance(g, 5)) t.near[k] = weft_full(g->graph, weft_tensor_dtype(x), 3, weft_tensor_shape(x));
         /* A mistake may have drawn another shape. */
-        if (!weft_tensor_is_valid(t.near[k]) || weft_tensor_rank(t.near[k]) != weft_tensor_rank(x)) return WEFT_NO_TENSOR;
+        if (!weft_tensor_is_valid(t.near[k]) || weft_tensor_rank(t.near[k]) != weft_tensor_rank(x))
+            return WEFT_NO_TENSOR;
     }
     if (draw_chance(g, 4)) change_tables(&t, t.iteration, t.near, results);
     else repeat(&t, results);

@@ -85,8 +85,9 @@ static void test_random(void **state)
         int64_t total, total_again;
         for (size_t i = 0; i < 40; i++) {
             uint32_t first = (uint32_t)(rand() % 20);
-            items[i] = (weft_plan_item){
-                .bytes = rand() % 5 == 0 ? 0 : rand() % 3000, .first = {first}, .last = {first + (uint32_t)(rand() % 6)}};
+            items[i] = (weft_plan_item){.bytes = rand() % 5 == 0 ? 0 : rand() % 3000,
+                                        .first = {first},
+                                        .last = {first + (uint32_t)(rand() % 6)}};
             again[i] = items[i];
         }
         weft_test_ok(weft_plan_fill(NULL, 40, items, &total));

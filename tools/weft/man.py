@@ -26,7 +26,7 @@ lines += [".SH BYTES", "Options in bytes take a number, alone or with K, M, G or
           "The most of the processor's instructions that code may use: x86\\-64\\-v2, x86\\-64\\-v3, x86\\-64\\-v4 or, for",
           "\\-\\-backend ref alone, x86\\-64. Without it all that the processor has are used."]
 lines += [".SH EXIT STATUS", "0 when all went well, 1 when something failed, 2 when the command was misused, or when",
-          "check\\-gradients could not check, 130 when it was interrupted by SIGINT (143 by SIGTERM, 129 by SIGHUP), 141 where",
-          "nobody reads what it prints any more."]
+          "check\\-gradients could not check, 130 when it was interrupted by SIGINT (143 by SIGTERM, 129 by SIGHUP), 141 when",
+          "its output was closed."]
 with open(page, "w") as file:
     file.write("\n".join(lines) + "\n")
