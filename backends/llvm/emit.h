@@ -140,6 +140,11 @@ LLVMValueRef weft_rows_load(weft_emitter *e, const weft_inst *load, uint32_t lev
 /* Stores with those that follow in each row; false, and nothing is done, where there are none. */
 bool weft_rows_store(weft_emitter *e, const weft_stage *stage, const weft_store *store);
 
+/* ---- emit_prefetch.c ---- */
+/* After part `part` of a contiguous load of elements of `type` from `pointer`: asks for the same of a later row, if that
+ * is worth while. */
+void weft_prefetch_emit(weft_emitter *e, const weft_inst *load, LLVMTypeRef type, LLVMValueRef pointer, uint32_t part);
+
 /* ---- emit_condition.c ---- */
 /* Where predicates hold: a scalar condition and masks, NULL where they hold always. */
 typedef struct weft_condition {

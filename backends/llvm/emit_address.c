@@ -277,15 +277,16 @@ static LLVMValueRef load_lanes(weft_emitter *e, weft_access *access, LLVMValueRe
     return load_masked(e, access, pointer, weft_mask_below(e, weft_int(e, count)));
 }
 
-static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
+static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, const weft_inst *load, uint32_t part)
 {
-    LLVMValueRef pointer = vector_pointer(e, access, buffer, part);
+    LLVMValueRef pointer = vector_pointer(e, access, load->buffer, part);
     LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
     LLVMValueRef mask = address_mask(e, access, part_mask(e, access, part)), value;
     uint32_t known = part + 1 == e->lane.parts ? known_lanes(e, access) : 0;
     if (known != 0) return load_lanes(e, access, pointer, known);
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
+        weft_prefetch_emit(e, load, access->type, pointer, part);
     } else if (weft_dtype_size(access->dtype) < 4 && !weft_emitter_has(e, WEFT_ISA_V4)) {
         value = weft_masked_load(e, access->dtype, type, pointer, mask);
     } else {
@@ -502,7 +503,7 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
         LLVMValueRef loaded = in_rows ? weft_rows_load(e, inst, level, part) : NULL;
         if (loaded == NULL)
             loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
-                     : is_contiguous(e, &access) ? load_contiguous(e, &access, inst->buffer, part)
+                     : is_contiguous(e, &access) ? load_contiguous(e, &access, inst, part)
                      : picks                     ? load_near(e, &access, inst->buffer, part, &near)
                      : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
                                                  : load_elements(e, &access, inst->buffer, part);

@@ -581,6 +581,31 @@ graph {{
                 if number in ["-1.5", "inf"]:
                     self.assertNotIn("blend", self.weft("opt", "m.weft", "--emit", "asm")[1])
 
+    def test_rows_asked_for_early(self):
+        """With AVX-512, where a row is read again: of what is no row, or a short or long one, nothing is asked for."""
+        for columns, op, asks in [(1024, "softmax", True), (1000, "softmax", True), (60, "softmax", False),
+                                  (4096, "softmax", False), (1024, "sum", False)]:
+            reduced = f"""%m = reduce_max(%x) {{axes = [1]}}
+  %r = reshape(%m) {{shape = [512, 1]}}
+  %b = broadcast(%r) {{shape = [512, {columns}], axes = [0, 1]}}
+  %c = sub(%x, %b)
+  %e = exp(%c)
+  %y = reduce_sum(%e) {{axes = [1]}}""" if op == "softmax" else "%y = reduce_sum(%x) {axes = [1]}"
+            (self.folder / "p.weft").write_text(f"""weft 0.1
+graph {{
+  %x = input() {{name = "x", dtype = f32, shape = [512, {columns}]}}
+  {reduced}
+  return y = %y
+}}
+""")
+            for level in ["x86-64-v3", "x86-64-v4"]:
+                status, out, error = self.weft("opt", "p.weft", "--emit", "llvm", env={**os.environ, "WEFT_ISA": level})
+                with self.subTest(columns=columns, op=op, level=level):
+                    if status == OK:
+                        self.assertEqual("@llvm.prefetch" in out, asks and level == "x86-64-v4")
+                    else:
+                        self.assertIn(level, error)
+
     def test_constants_in_memory(self):
         """With AVX2 the constants of a math function's polynomials are operands in memory; a few stay in registers."""
         for op, stored in [("tanh", True), ("rsqrt", False)]:
