@@ -141,8 +141,8 @@ LLVMValueRef weft_rows_load(weft_emitter *e, const weft_inst *load, uint32_t lev
 bool weft_rows_store(weft_emitter *e, const weft_stage *stage, const weft_store *store);
 
 /* ---- emit_prefetch.c ---- */
-/* After part `part` of a contiguous load of elements of `type` from `pointer`: asks for the same of a later row, if that
- * is worth while. */
+/* After part `part` of a contiguous load of elements of `type` from `pointer`: asks for the same of a later row, if
+ * that is worth while. */
 void weft_prefetch_emit(weft_emitter *e, const weft_inst *load, LLVMTypeRef type, LLVMValueRef pointer, uint32_t part);
 
 /* ---- emit_condition.c ---- */
@@ -180,6 +180,8 @@ void weft_masked_store_emit(weft_emitter *e, weft_dtype dtype, LLVMValueRef poin
 /* ---- emit_scalar.c ---- */
 /* One operation on registers, scalar or vector; `from` is the dtype of the last operand. */
 LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype from, LLVMValueRef *args);
+/* The greater or lesser of two floats, `b` if they are equal, where neither is NaN. */
+LLVMValueRef weft_extremum_of_numbers(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b);
 /* Floor division of integers of `dtype`; a zero divisor gives 0. */
 LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits);

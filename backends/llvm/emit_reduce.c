@@ -132,8 +132,18 @@ void weft_reduce_fetch(weft_emitter *e, LLVMValueRef group)
 
 /* ---- combining ---- */
 
-/* What an accumulator is combined with: that of other elements, or the next one, which may be known to be no NaN. */
+/* What an accumulator is combined with: that of other elements, or the next one, which may be known to be no NaN; if it
+ * is, and the accumulator is an extremum, that is no NaN either. */
 typedef enum taken { OTHERS, NEXT, NEXT_NUMBER } taken;
+
+/* Whether the accumulator is the maximum or minimum of floats. */
+static bool is_extremum(const weft_accumulator *accumulator)
+{
+    const weft_combiner *step = weft_accumulator_step(accumulator);
+    const weft_inst *last = &step->insts[step->count - 1];
+    bool compares = last->op == WEFT_SCALAR_max || last->op == WEFT_SCALAR_min;
+    return step->count == 3 && compares && weft_dtype_info_of(last->dtype)->kind == WEFT_KIND_FLOAT;
+}
 
 /* Whether an instruction of the step asks if the element is NaN. */
 static bool asks_for_nan(const weft_accumulator *accumulator, const weft_inst *inst)
@@ -162,6 +172,9 @@ static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32
         } else if ((next && inst->op == WEFT_SCALAR_earlier) ||
                    (what == NEXT_NUMBER && asks_for_nan(accumulator, inst))) {
             e->block[i] = weft_splat(e, weft_constant_emit(e, WEFT_BOOL, false), width);
+        } else if (what == NEXT_NUMBER && is_extremum(accumulator)) {
+            e->block[i] = weft_extremum_of_numbers(e, inst->op == WEFT_SCALAR_max, e->block[inst->args[0]],
+                                                   e->block[inst->args[1]]);
         } else if (inst->arg_count == 0) {
             e->block[i] = weft_scalar_emit(e, inst, inst->dtype, NULL);
         } else {
@@ -194,7 +207,8 @@ static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, u
     }
 }
 
-/* Whether the step asks if elements are NaN, all of a round are valid, and their accumulators are in registers. */
+/* Whether the step asks if elements are NaN, all of a round are valid, and their accumulators are in registers. That of
+ * an extremum asks if the accumulator is: along rows, where few vectors wait for each other, this takes longest. */
 static bool asks_of_round(const weft_emitter *e, const weft_accumulator *accumulator)
 {
     const weft_combiner *step = weft_accumulator_step(accumulator);
@@ -202,17 +216,21 @@ static bool asks_of_round(const weft_emitter *e, const weft_accumulator *accumul
     if (e->gpu || e->lane.variable == WEFT_EXPR_NONE || e->lane.mask != NULL || e->reduction.row != NULL) return false;
     if (!weft_emitter_has(e, WEFT_ISA_V4) || e->reduction.width == 1) return false;
     for (uint32_t i = 0; i < step->count; i++) asks |= asks_for_nan(accumulator, &step->insts[i]);
+    asks |= e->reduction.along_lanes && is_extremum(accumulator);
     return asks && accumulator->value_count == accumulator->width;
 }
 
 typedef LLVMValueRef components[WEFT_MAX_COMPONENTS];
 
-/* Whether there is a NaN among the elements of a round: two vectors are asked at once. */
-static LLVMValueRef any_nan(weft_emitter *e, components *elements, uint32_t parts)
+/* Whether there is a NaN among the elements of a round, or, of an extremum, the accumulators: two vectors are asked at
+ * once. */
+static LLVMValueRef any_nan(weft_emitter *e, bool extremum, components *accumulators, components *elements,
+                            uint32_t parts)
 {
     LLVMValueRef any = NULL;
-    for (uint32_t part = 0; part < parts; part += 2) {
+    for (uint32_t part = 0; part < parts; part += extremum ? 1 : 2) {
         LLVMValueRef one = elements[part][0], other = elements[part + 1 < parts ? part + 1 : part][0];
+        if (extremum) other = accumulators[part][0];
         LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, one, other, "");
         any = any == NULL ? is_nan : LLVMBuildOr(e->builder, any, is_nan, "");
     }
@@ -232,7 +250,7 @@ static void combine_round(weft_emitter *e, const weft_accumulator *accumulator, 
             right[part][c] = weft_value_part(e, &e->values[accumulator->values[c]], part, true);
         }
     weft_scope_move(e, level);
-    LLVMValueRef any = any_nan(e, right, parts);
+    LLVMValueRef any = any_nan(e, is_extremum(accumulator), left, right, parts);
     for (uint32_t part = 0; part < parts; part++)
         combine(e, accumulator, width, left[part], right[part], NEXT_NUMBER, numbers[part]);
     weft_detour_open(e, level, any, &detour);

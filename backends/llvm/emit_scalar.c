@@ -103,6 +103,12 @@ static LLVMValueRef emit_x86_extremum(weft_emitter *e, bool greatest, LLVMValueR
     return weft_intrinsic_call(e, names[size][is_double][greatest], 0, NULL, bytes == 64 ? 3 : 2, args);
 }
 
+LLVMValueRef weft_extremum_of_numbers(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef picked = emit_x86_extremum(e, greatest, a, b);
+    return picked != NULL ? picked : extremum_of_number(e, greatest, a, b);
+}
+
 /* The greater or lesser of both, `b` if they are equal; NaN if either is. */
 static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greatest, LLVMValueRef a, LLVMValueRef b)
 {
