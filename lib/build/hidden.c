@@ -7,7 +7,6 @@
 typedef struct masked_row {
     const weft_kernel *kernel;
     const weft_stage *stage;
-    weft_inst_id id;       /* of a load */
     weft_expr column, row; /* variables: along the row that is read; of the innermost range that threads share */
 } masked_row;
 
@@ -100,17 +99,19 @@ static bool is_taken(const weft_kernel *kernel, weft_inst_id id)
     return false;
 }
 
-/* From where on no select takes the value of the load; NONE: one may take all of it, or something else does. */
-static weft_expr masked_from(const masked_row *m)
+/* From where on no select takes the value, or what it is cast to; NONE: one may take all of it, or something else does. */
+static weft_expr masked_from(const masked_row *m, weft_inst_id id)
 {
     const weft_kernel *kernel = m->kernel;
     weft_expr from = WEFT_EXPR_NONE;
-    if (is_taken(kernel, m->id)) return from;
+    if (is_taken(kernel, id)) return from;
     for (uint32_t i = m->stage->inst_first; i < kernel->inst_count; i++)
         for (uint32_t a = 0; a < kernel->insts[i].arg_count; a++) {
-            if (kernel->insts[i].args[a] != m->id) continue;
+            if (kernel->insts[i].args[a] != id) continue;
             bool picks = kernel->insts[i].op == WEFT_SCALAR_select && a == 1;
-            weft_expr own = picks ? hides_from(m, kernel->insts[i].args[0]) : WEFT_EXPR_NONE;
+            weft_expr own = picks                                     ? hides_from(m, kernel->insts[i].args[0])
+                            : kernel->insts[i].op == WEFT_SCALAR_cast ? masked_from(m, i)
+                                                                      : WEFT_EXPR_NONE;
             if (own == WEFT_EXPR_NONE || (from != WEFT_EXPR_NONE && own != from)) return WEFT_EXPR_NONE;
             from = own;
         }
@@ -129,8 +130,8 @@ weft_expr weft_hidden_from(const weft_kernel *kernel, uint32_t buffer, weft_expr
             const weft_inst *inst = &kernel->insts[id];
             if (inst->op != WEFT_SCALAR_load || inst->buffer != buffer) continue;
             if (stage->range_count == 0 || inst->arg_count > 0) return WEFT_EXPR_NONE;
-            const masked_row m = {kernel, stage, id, stage->ranges[stage->range_count - 1].variable, row->variable};
-            weft_expr own = is_in_rows(&m, inst->index) ? masked_from(&m) : WEFT_EXPR_NONE;
+            const masked_row m = {kernel, stage, stage->ranges[stage->range_count - 1].variable, row->variable};
+            weft_expr own = is_in_rows(&m, inst->index) ? masked_from(&m, id) : WEFT_EXPR_NONE;
             if (own == WEFT_EXPR_NONE || (from != WEFT_EXPR_NONE && own != from)) return WEFT_EXPR_NONE;
             from = own;
         }

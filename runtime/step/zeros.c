@@ -33,24 +33,51 @@ static numbers numbers_at(const weft_gemm_call *call, const void *data, int64_t 
         return false;                                                                                                  \
     }
 
+typedef uint16_t __attribute__((may_alias)) bits16;
 typedef uint32_t __attribute__((may_alias)) bits32;
 typedef uint64_t __attribute__((may_alias)) bits64;
 
+#define IS_ENDLESS_F16(bits) (((bits)&0x7c00U) == 0x7c00U)
+#define IS_ENDLESS_BF16(bits) (((bits)&0x7f80U) == 0x7f80U)
 #define IS_ENDLESS32(bits) (((bits)&UINT32_C(0x7f800000)) == UINT32_C(0x7f800000))
 #define IS_ENDLESS64(bits) (((bits)&UINT64_C(0x7ff0000000000000)) == UINT64_C(0x7ff0000000000000))
+#define IS_MINUS_ZERO16(bits) ((bits) == 0x8000U)
 #define IS_MINUS_ZERO32(bits) ((bits) == UINT32_C(1) << 31)
 #define IS_MINUS_ZERO64(bits) ((bits) == UINT64_C(1) << 63)
 
+DEFINE_ANY(any_endless_f16, bits16, IS_ENDLESS_F16)
+DEFINE_ANY(any_endless_bf16, bits16, IS_ENDLESS_BF16)
 DEFINE_ANY(any_endless32, bits32, IS_ENDLESS32)
 DEFINE_ANY(any_endless64, bits64, IS_ENDLESS64)
+DEFINE_ANY(any_minus_zero16, bits16, IS_MINUS_ZERO16)
 DEFINE_ANY(any_minus_zero32, bits32, IS_MINUS_ZERO32)
 DEFINE_ANY(any_minus_zero64, bits64, IS_MINUS_ZERO64)
+
+static bool any_endless(weft_dtype dtype, const numbers *n)
+{
+    switch (dtype) {
+    case WEFT_F16: return any_endless_f16(n);
+    case WEFT_BF16: return any_endless_bf16(n);
+    case WEFT_F32: return any_endless32(n);
+    default: return any_endless64(n);
+    }
+}
+
+static bool any_minus_zero(weft_dtype dtype, const numbers *n)
+{
+    switch (dtype) {
+    case WEFT_F16:
+    case WEFT_BF16: return any_minus_zero16(n);
+    case WEFT_F32: return any_minus_zero32(n);
+    default: return any_minus_zero64(n);
+    }
+}
 
 static bool is_one_product(const weft_gemm_call *call)
 {
     for (size_t i = 0; i < call->batch_rank; i++)
         if (call->batch[i] != 1) return false;
-    return call->dtype == WEFT_F32 || call->dtype == WEFT_F64;
+    return weft_dtype_info_of(call->dtype)->kind == WEFT_KIND_FLOAT;
 }
 
 bool weft_zeros_end_rows(const weft_gemm_call *call, const void *a)
@@ -68,11 +95,11 @@ bool weft_zeros_meet_numbers(const weft_gemm_call *call, int64_t first, const vo
 {
     const int64_t offset = call->b_offset + first * call->b_row;
     numbers right = numbers_at(call, b, offset, call->k - first, call->n, call->b_row, call->b_column);
-    return !(call->dtype == WEFT_F32 ? any_endless32(&right) : any_endless64(&right));
+    return !any_endless(call->dtype, &right);
 }
 
 bool weft_zeros_are_negative(const weft_gemm_call *call, const void *c)
 {
     numbers all = numbers_at(call, c, call->c_offset, call->m, call->n, call->c_row, call->c_column);
-    return call->dtype == WEFT_F32 ? any_minus_zero32(&all) : any_minus_zero64(&all);
+    return any_minus_zero(call->dtype, &all);
 }
