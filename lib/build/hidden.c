@@ -8,6 +8,8 @@ typedef struct masked_row {
     const weft_kernel *kernel;
     const weft_stage *stage;
     weft_expr column, row; /* variables: along the row that is read; of the innermost range that threads share */
+    uint32_t buffer;       /* of what is written */
+    weft_expr stored;      /* from where on an earlier stage stored one number in each row there; NONE: none did */
 } masked_row;
 
 static const weft_range *last_thread(const weft_kernel *kernel)
@@ -99,7 +101,7 @@ static bool is_taken(const weft_kernel *kernel, weft_inst_id id)
     return false;
 }
 
-/* From where on no select takes the value, or what it is cast to; NONE: one may take all of it, or something else does. */
+/* From where on no select takes the value, or what it is cast to; NONE: one may take all, or something else does. */
 static weft_expr masked_from(const masked_row *m, weft_inst_id id)
 {
     const weft_kernel *kernel = m->kernel;
@@ -130,7 +132,10 @@ weft_expr weft_hidden_from(const weft_kernel *kernel, uint32_t buffer, weft_expr
             const weft_inst *inst = &kernel->insts[id];
             if (inst->op != WEFT_SCALAR_load || inst->buffer != buffer) continue;
             if (stage->range_count == 0 || inst->arg_count > 0) return WEFT_EXPR_NONE;
-            const masked_row m = {kernel, stage, stage->ranges[stage->range_count - 1].variable, row->variable};
+            const masked_row m = {.kernel = kernel,
+                                  .stage = stage,
+                                  .column = stage->ranges[stage->range_count - 1].variable,
+                                  .row = row->variable};
             weft_expr own = is_in_rows(&m, inst->index) ? masked_from(&m, id) : WEFT_EXPR_NONE;
             if (own == WEFT_EXPR_NONE || (from != WEFT_EXPR_NONE && own != from)) return WEFT_EXPR_NONE;
             from = own;
@@ -161,12 +166,20 @@ static bool has_column(const masked_row *m, const weft_inst *inst)
     return has;
 }
 
+/* Whether it loads what the earlier stage stored. */
+static bool loads_stored(const masked_row *m, const weft_inst *inst)
+{
+    return inst->op == WEFT_SCALAR_load && inst->buffer == m->buffer && inst->arg_count == 0 &&
+           inst->predicate_count == 0 && is_in_rows(m, inst->index);
+}
+
 /* Whether the value varies along the row where the mask hides; `varies` is filled in for those before. */
 static bool varies(const masked_row *m, weft_expr from, weft_inst_id id, const bool *varies_before)
 {
     const weft_inst *inst = &m->kernel->insts[id];
     bool picks = weft_scalar_is_choice(inst->op) && hides_from(m, inst->args[0]) == from;
     if (picks) return varies_before[inst->args[2]];
+    if (m->stored == from && loads_stored(m, inst)) return false;
     bool own = inst->op == WEFT_SCALAR_running || has_column(m, inst);
     for (uint32_t i = 0; i < inst->arg_count; i++) own |= varies_before[inst->args[i]];
     return own;
@@ -183,20 +196,23 @@ static bool repeats(const masked_row *m, const weft_store *store, weft_expr from
 weft_expr weft_repeated_from(const weft_kernel *kernel, uint32_t buffer, bool *memory, weft_expr *out_extent)
 {
     const weft_range *row = last_thread(kernel);
-    weft_expr from = WEFT_EXPR_NONE;
+    weft_expr from = WEFT_EXPR_NONE, columns = WEFT_EXPR_NONE;
     if (row == NULL) return from;
     *out_extent = row->extent;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
         for (uint32_t i = 0; i < stage->store_count; i++) {
             if (stage->stores[i].buffer != buffer) continue;
-            if (stage->range_count == 0 || from != WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-            const masked_row m = {.kernel = kernel,
-                                  .stage = stage,
-                                  .column = stage->ranges[stage->range_count - 1].variable,
-                                  .row = row->variable};
-            from = mask_of(&m);
-            if (from == WEFT_EXPR_NONE || !repeats(&m, &stage->stores[i], from, memory)) return WEFT_EXPR_NONE;
+            if (stage->range_count == 0) return WEFT_EXPR_NONE;
+            const weft_range *column = &stage->ranges[stage->range_count - 1];
+            const masked_row m = {kernel, stage, column->variable, row->variable, buffer, from};
+            weft_expr own = mask_of(&m);
+            if (own == WEFT_EXPR_NONE) own = from; /* it makes something of what is stored */
+            if (own == WEFT_EXPR_NONE || !repeats(&m, &stage->stores[i], own, memory)) return WEFT_EXPR_NONE;
+            /* A row is stored as a whole each time. */
+            if (from != WEFT_EXPR_NONE && (own != from || column->extent != columns)) return WEFT_EXPR_NONE;
+            from = own;
+            columns = column->extent;
         }
     }
     return from;
