@@ -141,9 +141,11 @@ LLVMValueRef weft_rows_load(weft_emitter *e, const weft_inst *load, uint32_t lev
 bool weft_rows_store(weft_emitter *e, const weft_stage *stage, const weft_store *store);
 
 /* ---- emit_prefetch.c ---- */
-/* After part `part` of a contiguous load of elements of `type` from `pointer`: asks for the same of a later row, if
- * that is worth while. */
-void weft_prefetch_emit(weft_emitter *e, const weft_inst *load, LLVMTypeRef type, LLVMValueRef pointer, uint32_t part);
+/* After part `part` of a contiguous load or store of elements of `type` at `pointer`: asks for what will be accessed
+ * later, if that is worth while. */
+void weft_prefetch_load(weft_emitter *e, const weft_inst *load, LLVMTypeRef type, LLVMValueRef pointer, uint32_t part);
+void weft_prefetch_store(weft_emitter *e, const weft_store *store, LLVMTypeRef type, LLVMValueRef pointer,
+                         uint32_t part);
 
 /* ---- emit_condition.c ---- */
 /* Where predicates hold: a scalar condition and masks, NULL where they hold always. */

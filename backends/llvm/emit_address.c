@@ -286,7 +286,7 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, const 
     if (known != 0) return load_lanes(e, access, pointer, known);
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
-        weft_prefetch_emit(e, load, access->type, pointer, part);
+        if (access->step.step > 0) weft_prefetch_load(e, load, access->type, pointer, part);
     } else if (weft_dtype_size(access->dtype) < 4 && !weft_emitter_has(e, WEFT_ISA_V4)) {
         value = weft_masked_load(e, access->dtype, type, pointer, mask);
     } else {
@@ -531,9 +531,10 @@ void weft_masked_store_emit(weft_emitter *e, weft_dtype dtype, LLVMValueRef poin
     weft_intrinsic_call(e, "llvm.masked.store", 2, (LLVMTypeRef[]){LLVMTypeOf(value), e->pointer}, 4, args);
 }
 
-static void store_contiguous(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, LLVMValueRef value)
+static void store_contiguous(weft_emitter *e, weft_access *access, const weft_store *store, uint32_t part,
+                             LLVMValueRef value)
 {
-    LLVMValueRef pointer = vector_pointer(e, access, buffer, part), mask = part_mask(e, access, part);
+    LLVMValueRef pointer = vector_pointer(e, access, store->buffer, part), mask = part_mask(e, access, part);
     mask = address_mask(e, access, mask);
     uint32_t known = part + 1 == e->lane.parts ? known_lanes(e, access) : 0;
     if (known != 0) {
@@ -543,6 +544,7 @@ static void store_contiguous(weft_emitter *e, weft_access *access, uint32_t buff
     if (access->step.step < 0) value = reverse(e, value);
     if (mask == NULL) {
         aligned(LLVMBuildStore(e->builder, value, pointer), access->dtype);
+        if (access->step.step > 0) weft_prefetch_store(e, store, access->type, pointer, part);
         return;
     }
     weft_masked_store_emit(e, access->dtype, pointer, value, mask);
@@ -584,7 +586,7 @@ void weft_store_emit(weft_emitter *e, const weft_store *store)
         weft_scope_move(e, level);
         LLVMValueRef stored = weft_to_memory(e, dtype, register_value);
         if (!varying) store_uniform(e, &access, store->buffer, stored);
-        else if (is_contiguous(e, &access)) store_contiguous(e, &access, store->buffer, part, stored);
+        else if (is_contiguous(e, &access)) store_contiguous(e, &access, store, part, stored);
         else store_elements(e, &access, store->buffer, part, stored);
     }
 }

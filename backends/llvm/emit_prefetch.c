@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asking for rows early. A kernel of several stages reads a row again and again, as softmax does for its maximum and
- * for its powers; only the first stage waits for memory, and computes little meanwhile. What a processor fetches ahead
- * by itself it finds page by page: of rows that are hardly longer than a page it sees too little. So the stage that
- * computes most asks for the row after its own, or a later one where rows are short. Much longer rows would not stay in
- * L1 until they are read again, and ask for themselves.
+ * Asking for memory early. What a processor fetches ahead by itself it finds page by page, and where each element takes
+ * many instructions too few of them are under way at once to wait for the beginnings of several pages. So long arrays
+ * that are walked through are asked for a page ahead, for what is stored there too.
+ *
+ * Kernels of several stages read rows again and again, as softmax does for its maximum and for its powers; only the
+ * first stage waits for memory, and computes little meanwhile. If rows are so short that they stay in L1, the stage
+ * that computes most asks for the row after its own, or a later one where rows are very short.
  */
 #include "backends/llvm/emit.h"
 
-enum { LEAST_ROW = 256, MOST_ROW = 8192, LEAST_AHEAD = 1024, LINE = 64 }; /* bytes */
+enum { LINE = 64, AHEAD = 4096, LONG = 1 << 20 };              /* bytes: of long arrays */
+enum { LEAST_ROW = 256, MOST_ROW = 8192, LEAST_AHEAD = 1024 }; /* of rows */
+
+/* ---- rows that are read again ---- */
 
 /* How a stage goes along rows of a buffer: elements from row to row, 0 where it does not, and bytes of a row. */
 typedef struct row_walk {
@@ -18,12 +23,13 @@ typedef struct row_walk {
 static row_walk walk_of(const weft_emitter *e, const weft_stage *stage, const weft_inst *load)
 {
     const weft_kernel *kernel = e->kernel;
-    weft_expr row = kernel->ranges[kernel->range_count - 1].variable, step, rest;
     row_walk walk = {0, 0};
+    weft_expr step, rest;
     int64_t extent;
     if (load->op != WEFT_SCALAR_load || load->arg_count != 0 || load->predicate_count != 0) return walk;
-    if (stage->range_count != 1 || !weft_expr_is_constant(e->exprs, stage->ranges[0].extent, &extent)) return walk;
-    if (extent > MOST_ROW) return walk;
+    if (kernel->range_count == 0 || stage->range_count != 1) return walk;
+    if (!weft_expr_is_constant(e->exprs, stage->ranges[0].extent, &extent) || extent > MOST_ROW) return walk;
+    weft_expr row = kernel->ranges[kernel->range_count - 1].variable;
     if (!weft_expr_affine(e->exprs, load->index, row, &step, &rest)) return walk;
     if (!weft_expr_is_constant(e->exprs, step, &walk.step)) walk.step = 0;
     walk.bytes = extent * (int64_t)weft_dtype_size(load->dtype);
@@ -42,39 +48,115 @@ static bool reads(const weft_emitter *e, const weft_stage *stage, uint32_t buffe
     return false;
 }
 
-/* Whether no other stage that reads the rows again computes more. */
-static bool computes_most(const weft_emitter *e, uint32_t buffer, row_walk along)
+/* Of the stages that read the rows after the first one, the one that computes most; NULL: there is none. */
+static const weft_stage *asking_stage(const weft_emitter *e, uint32_t buffer, row_walk along)
 {
     const weft_stage *first = NULL, *most = NULL;
+    if (along.step == 0 || along.bytes < LEAST_ROW || along.bytes > MOST_ROW) return NULL;
     for (uint32_t s = 0; s < e->kernel->stage_count; s++) {
         const weft_stage *stage = &e->kernel->stages[s];
         if (!reads(e, stage, buffer, along)) continue;
         if (first == NULL) first = stage;
         else if (most == NULL || stage->inst_count > most->inst_count) most = stage;
     }
-    return most == e->stage;
+    return most;
 }
 
-/* Elements from what a contiguous load of the stage reads to what is to be asked for; 0: nothing is. */
-static int64_t distance_of(const weft_emitter *e, const weft_inst *load)
+/* Elements from a row to the one to ask for; wraps, as pointers do. */
+static int64_t rows_ahead(row_walk walk)
 {
-    const weft_stage *stage = e->stage;
-    if (!weft_emitter_has(e, WEFT_ISA_V4) || e->kernel->range_count == 0 || stage == NULL) return 0;
-    if (e->kernel->stage_count == 1 || e->kernel->buffers[load->buffer].local != 0) return 0;
-    row_walk walk = walk_of(e, stage, load);
-    if (walk.step == 0 || walk.bytes < LEAST_ROW || walk.bytes > MOST_ROW) return 0;
-    if (stage->ranges[0].variable != e->lane.variable) return 0;
-    if (!computes_most(e, load->buffer, walk)) return 0;
     uint64_t rows = (uint64_t)((LEAST_AHEAD + walk.bytes - 1) / walk.bytes);
-    return (int64_t)((uint64_t)walk.step * rows); /* wraps, as pointers do */
+    return (int64_t)((uint64_t)walk.step * rows);
 }
 
-void weft_prefetch_emit(weft_emitter *e, const weft_inst *load, LLVMTypeRef type, LLVMValueRef pointer, uint32_t part)
+/* ---- long arrays ---- */
+
+/* Extends a run of elements, the lanes' first, by a range, if its points follow each other; false: the run ends. */
+static bool extend(const weft_emitter *e, weft_expr index, const weft_range *range, int64_t *run)
 {
-    int64_t distance = distance_of(e, load), bytes = e->lane.width * (int64_t)weft_dtype_size(load->dtype);
+    weft_expr step, rest;
+    int64_t extent, distance;
+    if (!weft_expr_is_constant(e->exprs, range->extent, &extent)) return false;
+    if (extent == 1) return true;
+    if (!weft_expr_affine(e->exprs, index, range->variable, &step, &rest)) return false;
+    if (!weft_expr_is_constant(e->exprs, step, &distance) || distance != *run) return false;
+    return !__builtin_mul_overflow(*run, extent, run);
+}
+
+/* Whether the points of the stage walk through many elements, one after another. */
+static bool is_long(const weft_emitter *e, weft_expr index, size_t size)
+{
+    const weft_kernel *kernel = e->kernel;
+    bool follows = true;
+    int64_t run = 1;
+    for (uint32_t i = e->stage->range_count; i-- > 0 && follows;)
+        follows = extend(e, index, &e->stage->ranges[i], &run);
+    for (uint32_t i = kernel->range_count; i-- > 0 && follows;) follows = extend(e, index, &kernel->ranges[i], &run);
+    return run > LONG / (int64_t)size;
+}
+
+/* Whether the kernel has one stage, or what its stages have in common are long rows: shorter ones come from L1 so fast
+ * that memory to store them in is best waited for. */
+static bool waits_little(const weft_emitter *e, size_t size)
+{
+    int64_t extent;
+    if (e->kernel->stage_count == 1) return true;
+    return e->stage->range_count == 1 && weft_expr_is_constant(e->exprs, e->stage->ranges[0].extent, &extent) &&
+           extent > MOST_ROW / (int64_t)size;
+}
+
+/* Whether no earlier stage reads or writes the buffer. */
+static bool comes_first(const weft_emitter *e, uint32_t buffer)
+{
+    for (const weft_stage *stage = e->kernel->stages; stage != e->stage; stage++) {
+        for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
+            if (e->kernel->insts[i].op == WEFT_SCALAR_load && e->kernel->insts[i].buffer == buffer) return false;
+        for (uint32_t i = 0; i < stage->store_count; i++)
+            if (stage->stores[i].buffer == buffer) return false;
+    }
+    return true;
+}
+
+/* ---- both ---- */
+
+static bool may_ask(const weft_emitter *e, uint32_t buffer)
+{
+    return weft_emitter_has(e, WEFT_ISA_V4) && e->stage != NULL && e->kernel->buffers[buffer].local == 0;
+}
+
+/* Asks for the elements of a part that lie `distance` further on, line by line. */
+static void ask(weft_emitter *e, LLVMTypeRef type, size_t size, LLVMValueRef pointer, uint32_t part, int64_t distance,
+                bool writes)
+{
+    const int64_t bytes = (int64_t)(e->lane.width * size), elements = LINE / (int64_t)size;
     if (distance == 0 || part * bytes % LINE != 0) return;
-    LLVMValueRef there = weft_int(e, distance);
-    LLVMValueRef args[4] = {LLVMBuildGEP2(e->builder, type, pointer, &there, 1, ""), LLVMConstInt(e->i32, 0, false),
-                            LLVMConstInt(e->i32, 3, false), LLVMConstInt(e->i32, 1, false)};
-    weft_intrinsic_call(e, "llvm.prefetch", 1, &e->pointer, 4, args);
+    for (int64_t i = 0; i < bytes; i += LINE) {
+        LLVMValueRef there = weft_int(e, (int64_t)((uint64_t)distance + (uint64_t)(i / LINE * elements)));
+        LLVMValueRef args[4] = {LLVMBuildGEP2(e->builder, type, pointer, &there, 1, ""),
+                                LLVMConstInt(e->i32, writes, false), LLVMConstInt(e->i32, 3, false),
+                                LLVMConstInt(e->i32, 1, false)};
+        weft_intrinsic_call(e, "llvm.prefetch", 1, &e->pointer, 4, args);
+    }
+}
+
+void weft_prefetch_load(weft_emitter *e, const weft_inst *load, LLVMTypeRef type, LLVMValueRef pointer, uint32_t part)
+{
+    size_t size = weft_dtype_size(load->dtype);
+    if (!may_ask(e, load->buffer)) return;
+    row_walk walk = walk_of(e, e->stage, load);
+    const weft_stage *asking = asking_stage(e, load->buffer, walk);
+    int64_t distance = 0;
+    if (asking == e->stage) distance = e->stage->ranges[0].variable == e->lane.variable ? rows_ahead(walk) : 0;
+    else if (asking == NULL && comes_first(e, load->buffer) && is_long(e, load->index, size))
+        distance = AHEAD / (int64_t)size;
+    ask(e, type, size, pointer, part, distance, false);
+}
+
+void weft_prefetch_store(weft_emitter *e, const weft_store *store, LLVMTypeRef type, LLVMValueRef pointer,
+                         uint32_t part)
+{
+    size_t size = weft_dtype_size(e->kernel->buffers[store->buffer].dtype);
+    bool asks = may_ask(e, store->buffer) && waits_little(e, size) && comes_first(e, store->buffer) &&
+                is_long(e, store->index, size);
+    ask(e, type, size, pointer, part, asks ? AHEAD / (int64_t)size : 0, true);
 }

@@ -581,26 +581,28 @@ graph {{
                 if number in ["-1.5", "inf"]:
                     self.assertNotIn("blend", self.weft("opt", "m.weft", "--emit", "asm")[1])
 
-    def test_rows_asked_for_early(self):
-        """With AVX-512, where a row is read again: of what is no row, or a short or long one, nothing is asked for."""
-        for columns, op, asks in [(1024, "softmax", True), (1000, "softmax", True), (60, "softmax", False),
-                                  (4096, "softmax", False), (1024, "sum", False)]:
+    def test_memory_asked_for_early(self):
+        """With AVX-512, where an array is long or a row is read again, unless that is short or long."""
+        for rows, columns, op, asks in [(100, 1024, "softmax", True), (100, 1000, "softmax", True),
+                                        (100, 60, "softmax", False), (32, 4096, "softmax", False),
+                                        (512, 4096, "softmax", True), (100, 1024, "sum", False),
+                                        (512, 1024, "sum", True)]:
             reduced = f"""%m = reduce_max(%x) {{axes = [1]}}
-  %r = reshape(%m) {{shape = [512, 1]}}
-  %b = broadcast(%r) {{shape = [512, {columns}], axes = [0, 1]}}
+  %r = reshape(%m) {{shape = [{rows}, 1]}}
+  %b = broadcast(%r) {{shape = [{rows}, {columns}], axes = [0, 1]}}
   %c = sub(%x, %b)
   %e = exp(%c)
   %y = reduce_sum(%e) {{axes = [1]}}""" if op == "softmax" else "%y = reduce_sum(%x) {axes = [1]}"
             (self.folder / "p.weft").write_text(f"""weft 0.1
 graph {{
-  %x = input() {{name = "x", dtype = f32, shape = [512, {columns}]}}
+  %x = input() {{name = "x", dtype = f32, shape = [{rows}, {columns}]}}
   {reduced}
   return y = %y
 }}
 """)
             for level in ["x86-64-v3", "x86-64-v4"]:
                 status, out, error = self.weft("opt", "p.weft", "--emit", "llvm", env={**os.environ, "WEFT_ISA": level})
-                with self.subTest(columns=columns, op=op, level=level):
+                with self.subTest(rows=rows, columns=columns, op=op, level=level):
                     if status == OK:
                         self.assertEqual("@llvm.prefetch" in out, asks and level == "x86-64-v4")
                     else:
