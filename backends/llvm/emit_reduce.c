@@ -207,8 +207,18 @@ static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, u
     }
 }
 
-/* Whether the step asks if elements are NaN, all of a round are valid, and their accumulators are in registers. That of
- * an extremum asks if the accumulator is: along rows, where few vectors wait for each other, this takes longest. */
+/* Whether the accumulator is an extremum along rows of several rounds, whose few vectors wait for each other: it takes
+ * longest to ask for each of them if the accumulator is NaN. */
+static bool waits_for_nan(const weft_emitter *e, const weft_accumulator *accumulator)
+{
+    const weft_stage *stage = e->reduction.stage;
+    int64_t least, most;
+    if (!e->reduction.along_lanes || !is_extremum(accumulator)) return false;
+    weft_expr_range(e->exprs, stage->ranges[stage->range_count - 1].extent, &least, &most);
+    return most >= 2 * (int64_t)e->reduction.width * e->reduction.parts;
+}
+
+/* Whether the step asks if elements are NaN, all of a round are valid, and their accumulators are in registers. */
 static bool asks_of_round(const weft_emitter *e, const weft_accumulator *accumulator)
 {
     const weft_combiner *step = weft_accumulator_step(accumulator);
@@ -216,7 +226,7 @@ static bool asks_of_round(const weft_emitter *e, const weft_accumulator *accumul
     if (e->gpu || e->lane.variable == WEFT_EXPR_NONE || e->lane.mask != NULL || e->reduction.row != NULL) return false;
     if (!weft_emitter_has(e, WEFT_ISA_V4) || e->reduction.width == 1) return false;
     for (uint32_t i = 0; i < step->count; i++) asks |= asks_for_nan(accumulator, &step->insts[i]);
-    asks |= e->reduction.along_lanes && is_extremum(accumulator);
+    asks |= waits_for_nan(e, accumulator);
     return asks && accumulator->value_count == accumulator->width;
 }
 
