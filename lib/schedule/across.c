@@ -31,6 +31,12 @@ static bool lies_across(weft_kernel *kernel, const weft_stage *stage, weft_expr 
             (!inner || gait_of(kernel, index, stage->ranges[stage->range_count - 1].variable) != WALKS));
 }
 
+/* Results of reductions may lie apart, as those of parts of long columns do: they are few beside what is reduced. */
+static bool is_stored_once(weft_kernel *kernel, const weft_stage *stage, weft_expr index, weft_expr column)
+{
+    return stage->range_count == 0 && gait_of(kernel, index, column) == JUMPS;
+}
+
 /* What a stage is made of, for lanes along the columns. */
 static bool stage_lies_across(weft_kernel *kernel, const weft_stage *stage, weft_expr column, bool *walks)
 {
@@ -42,7 +48,9 @@ static bool stage_lies_across(weft_kernel *kernel, const weft_stage *stage, weft
     }
     for (uint32_t i = 0; i < stage->store_count; i++) {
         const weft_store *store = &stage->stores[i];
-        if (store->is_indirect || !lies_across(kernel, stage, store->index, column, walks)) return false;
+        if (store->is_indirect || !(is_stored_once(kernel, stage, store->index, column) ||
+                                    lies_across(kernel, stage, store->index, column, walks)))
+            return false;
     }
     return true;
 }

@@ -6,10 +6,10 @@
 #include <weft/weft.h>
 #include "test/support.h"
 
-enum { ROWS = 53, MOST_ROW = 33, LONGEST = 100, FORMS = 5, REFERENCE = FORMS };
+enum { ROWS = 53, MOST_ROW = 33, LONGEST = 100, LONG_COLUMN = 20000, FEW = 19, FORMS = 5, REFERENCE = FORMS };
 
 static weft_executor *wide, *narrow; /* for vectors of 64 bytes and of 32 */
-static int64_t numbers[ROWS * LONGEST];
+static int64_t numbers[LONG_COLUMN * FEW];
 
 static int set_up(void **state)
 {
@@ -97,6 +97,11 @@ static weft_tensor norm(weft_tensor x)
 static weft_tensor softmax(weft_tensor x)
 {
     return weft_softmax(x, 1);
+}
+
+static weft_tensor sums_of_columns(weft_tensor x)
+{
+    return sum(weft_transpose(x, 0, 1));
 }
 
 static weft_tensor products_of_rows(weft_tensor x)
@@ -254,7 +259,8 @@ static void test_operations(void **state)
 }
 
 /* How many steps a program of the first `rows` rows has; its result is at *out_result. */
-static size_t run_rows(weft_tensor (*trace)(weft_tensor x), int64_t rows, int64_t columns, weft_array **out_result)
+static size_t run_rows(weft_executor *executor, weft_tensor (*trace)(weft_tensor x), int64_t rows, int64_t columns,
+                       weft_array **out_result)
 {
     weft_graph *graph;
     weft_program *program;
@@ -267,10 +273,24 @@ static size_t run_rows(weft_tensor (*trace)(weft_tensor x), int64_t rows, int64_
     weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, (const int64_t[]){rows, columns}, NULL, numbers, NULL, NULL, &x));
     *out_result = NULL;
     weft_run run = {.input_count = 1, .inputs = &x, .output_count = 1, .outputs = out_result, .report = &report};
-    weft_test_ok(weft_executor_run(wide, program, &run));
+    weft_test_ok(weft_executor_run(executor, program, &run));
     weft_array_release(x);
     weft_program_release(program);
     return report.steps;
+}
+
+/* Columns so long that they are added up in parts, whose sums lie apart. */
+static void test_long_columns(void **state)
+{
+    (void)state;
+    weft_array *wanted, *found;
+    float *x = (float *)numbers;
+    for (int64_t i = 0; i < (int64_t)LONG_COLUMN * FEW; i++) x[i] = (float)(i * 7919 % 1009) / 300 - 1.5f;
+    run_rows(narrow, sums_of_columns, LONG_COLUMN, FEW, &wanted);
+    run_rows(wide, sums_of_columns, LONG_COLUMN, FEW, &found);
+    assert_true(is_same(wanted, found));
+    weft_array_release(wanted);
+    weft_array_release(found);
 }
 
 /* A function of rows that do not fill lanes is computed before they are scanned; an addition is not. */
@@ -279,11 +299,11 @@ static void test_few_rows(void **state)
     (void)state;
     weft_array *many, *few;
     fill(&(sample){.dtype = WEFT_F32, .columns = LONGEST});
-    assert_int_equal(run_rows(sums_of_tangents, ROWS, LONGEST, &many), 1);
-    assert_int_equal(run_rows(sums_of_tangents, 2, LONGEST, &few), 2);
+    assert_int_equal(run_rows(wide, sums_of_tangents, ROWS, LONGEST, &many), 1);
+    assert_int_equal(run_rows(wide, sums_of_tangents, 2, LONGEST, &few), 2);
     assert_memory_equal(weft_array_data(few), weft_array_data(many), 2 * LONGEST * sizeof(float));
     weft_array_release(few);
-    assert_int_equal(run_rows(sums_so_far, 2, LONGEST, &few), 1);
+    assert_int_equal(run_rows(wide, sums_so_far, 2, LONGEST, &few), 1);
     weft_array_release(few);
     weft_array_release(many);
 }
@@ -314,6 +334,7 @@ static void test_turned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths), cmocka_unit_test(test_operations),
-                                       cmocka_unit_test(test_few_rows), cmocka_unit_test(test_turned)};
+                                       cmocka_unit_test(test_few_rows), cmocka_unit_test(test_long_columns),
+                                       cmocka_unit_test(test_turned)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
