@@ -190,22 +190,14 @@ weft_inst_id weft_math_acosh(const writer *w, const weft_inst_id *x)
     return choose(w, beyond, log_of_sum(w, x[0], -1.0), outside);
 }
 
-/*
- * atanh(a) = log(q) / 2, q = (1 + a) / (1 - a); numerator and denominator are sums with their rounding errors, and what
- * the quotient leaves is, relative to it, the correction.
- */
+/* atanh(a) = log((1 + a) / (1 - a)) / 2, numerator and denominator with their rounding errors. */
 weft_inst_id weft_math_atanh(const writer *w, const weft_inst_id *x)
 {
     weft_inst_id a = absolute(w, x[0]), one = real(w, 1.0), minus = negative_of(w, a);
-    weft_inst_id top = add(w, one, a), bottom = add(w, one, minus), q = quotient(w, top, bottom);
-    weft_inst_id top_low = sum_error(w, top, one, a), bottom_low = sum_error(w, bottom, one, minus);
-    weft_inst_id less_q = negative_of(w, q), left = fma3(w, less_q, bottom, top);
-    left = add(w, left, fma3(w, less_q, bottom_low, top_low));
-    weft_inst_id correction = quotient(w, left, top);
-    weft_inst_id result = weft_math_log_corrected(w, q, real(w, 0.0), correction);
-    result = mul(w, result, real(w, 0.5));
-    weft_inst_id tiny = less(w, a, real(w, constants_of[w->number].tiny));
-    result = choose(w, tiny, cubic(w, a, 1.0 / 3.0), result);
+    math_ratio ratio = {.top = add(w, one, a), .bottom = add(w, one, minus)};
+    ratio.top_low = sum_error(w, ratio.top, one, a);
+    ratio.bottom_low = sum_error(w, ratio.bottom, one, minus);
+    weft_inst_id result = weft_math_half_log(w, &ratio);
     weft_inst_id at_one = binary(w, WEFT_SCALAR_eq, a, one), outside = choose_real(w, at_one, HUGE_VAL, (double)NAN);
     return with_sign(w, choose(w, less(w, a, one), result, outside), x[0]);
 }

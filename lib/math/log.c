@@ -132,6 +132,64 @@ weft_inst_id weft_math_log1p(const writer *w, const weft_inst_id *x)
     return choose(w, tiny, x[0], result);
 }
 
+/* ---- logarithms of ratios ---- */
+
+/* (atanh(sqrt(z)) / sqrt(z) - 1) / z on [0, 0.2005^2]: error 2^-28.3. */
+static const double single_atanh[] = {0x1.5555b4p-2, 0x1.992a76p-3, 0x1.36f36p-3};
+
+/* The same, error 2^-60.7. */
+static const double double_atanh[] = {0x1.555555555554fp-2, 0x1.999999999c268p-3, 0x1.24924921d6ce1p-3,
+                                      0x1.c71c749b4b37cp-4, 0x1.745c4839b7dcdp-4, 0x1.3b3614f80c19fp-4,
+                                      0x1.0dc6272a4c734p-4, 0x1.1ba5cfea5fbp-4};
+
+/* top = 2^k * scaled, where scaled / bottom = (1 + s) / (1 - s), |s| <= 0.2005; k as a float, power = 2^-k. */
+typedef struct balanced {
+    weft_inst_id k, scaled, power;
+} balanced;
+
+/* The difference of the bits is the binary logarithm of the ratio to 0.09, in steps of the last place. */
+static balanced balance(const writer *w, weft_inst_id top, weft_inst_id bottom)
+{
+    unsigned fraction = w->format->fraction, origin = w->number == MATH_F32 ? 0 : 1 << 11;
+    uint64_t unit = (uint64_t)1 << fraction, half = unit / 2;
+    weft_inst_id least = sub(w, as_integer(w, bottom), integer(w, half));
+    weft_inst_id moved = sub(w, as_integer(w, top), least);
+    weft_inst_id bits = binary(w, WEFT_SCALAR_and, moved, integer(w, unit - 1)), whole = sub(w, moved, bits);
+    balanced parts = {.scaled = as_real(w, add(w, bits, least))};
+    if (origin != 0) moved = add(w, moved, integer(w, origin * unit));
+    parts.k = exponent_of(w, moved, origin);
+    parts.power = as_real(w, sub(w, integer(w, w->format->one), whole));
+    return parts;
+}
+
+/* (atanh(s) - s) / s^3, z = s^2 */
+static weft_inst_id atanh_rest(const writer *w, weft_inst_id z)
+{
+    if (w->number == MATH_F32) return polynomial(w, z, single_atanh, sizeof single_atanh / sizeof *single_atanh);
+    return polynomial(w, z, double_atanh, sizeof double_atanh / sizeof *double_atanh);
+}
+
+/*
+ * With n = 2^-k top - bottom, which is exact, and d = 2^-k top + bottom it is k ln(2) / 2 + atanh(n / d). The quotient
+ * lacks what n and d do, and its own rounding; one inverse serves all.
+ */
+weft_inst_id weft_math_half_log(const writer *w, const math_ratio *ratio)
+{
+    const constants *c = &constants_of[w->number];
+    balanced parts = balance(w, ratio->top, ratio->bottom);
+    weft_inst_id n = sub(w, parts.scaled, ratio->bottom), twice = add(w, ratio->bottom, ratio->bottom),
+                 d = add(w, twice, n);
+    weft_inst_id low = mul(w, parts.power, ratio->top_low), n_low = sub(w, low, ratio->bottom_low);
+    weft_inst_id d_low = add(w, sum_error(w, d, twice, n), add(w, low, ratio->bottom_low));
+    weft_inst_id inverse = quotient(w, real(w, 1.0), d), s = mul(w, n, inverse), minus = negative_of(w, s);
+    weft_inst_id left = fma3(w, minus, d, n);
+    weft_inst_id s_low = mul(w, add(w, left, fma3(w, minus, d_low, n_low)), inverse);
+    weft_inst_id sum = fma3(w, parts.k, real(w, 0.5 * c->ln2_high), s);
+    weft_inst_id taken = fma3(w, parts.k, real(w, -0.5 * c->ln2_high), sum);
+    weft_inst_id rest = add(w, fma3(w, parts.k, real(w, 0.5 * c->ln2_low), sub(w, s, taken)), s_low), z = mul(w, s, s);
+    return add(w, sum, fma3(w, mul(w, s, z), atanh_rest(w, z), rest));
+}
+
 /* ---- other bases ---- */
 
 /* (log2(1 + f) - f / log(2)) / f^2 on the same interval: error 2^-27.7. */

@@ -77,4 +77,12 @@ typedef struct math_split {
 math_split weft_math_split(const writer *w, weft_inst_id x);
 /* log(2^more * x * (1 + correction)) for positive finite x and a correction of a few units of the last place. */
 weft_inst_id weft_math_log_corrected(const writer *w, weft_inst_id x, weft_inst_id more, weft_inst_id correction);
+
+/* (top + top_low) / (bottom + bottom_low): numbers of [2^-53, 2], and what they lack. */
+typedef struct math_ratio {
+    weft_inst_id top, top_low, bottom, bottom_low;
+} math_ratio;
+
+/* Half the logarithm of a ratio, which may be as near to 1 as numbers come to 0. */
+weft_inst_id weft_math_half_log(const writer *w, const math_ratio *ratio);
 #endif
