@@ -76,8 +76,9 @@ LLVMValueRef weft_int_like(LLVMTypeRef type, int64_t value);
 /* 0, step, 2*step, ... of the integer type `type`. */
 LLVMValueRef weft_lane_steps(LLVMTypeRef type, uint32_t width, int64_t step);
 LLVMValueRef weft_splat(weft_emitter *e, LLVMValueRef scalar, uint32_t width);
-/* Whether any lane of a vector of i1 is set; a scalar as it is. */
+/* Whether any lane of a vector of i1 is set, or all are; a scalar as it is. */
 LLVMValueRef weft_any_lane(weft_emitter *e, LLVMValueRef lanes);
+LLVMValueRef weft_all_lanes(weft_emitter *e, LLVMValueRef lanes);
 LLVMValueRef weft_element(weft_emitter *e, LLVMValueRef vector, uint32_t width, uint32_t lane);
 /* `vector` with another element in a lane. */
 LLVMValueRef weft_element_insert(weft_emitter *e, LLVMValueRef vector, LLVMValueRef element, uint32_t lane);

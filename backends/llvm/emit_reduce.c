@@ -369,9 +369,24 @@ static void halve_vector(weft_emitter *e, const weft_accumulator *accumulator, u
     for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, 0) = out[c];
 }
 
+/* Whether bools are combined by nothing but `and` or `or`, which *out_op then is: one comparison serves all lanes. */
+static bool is_truth(const weft_accumulator *accumulator, weft_scalar_op *out_op)
+{
+    const weft_combiner *block = &accumulator->combine;
+    *out_op = block->insts[block->count - 1].op;
+    bool is_plain = accumulator->width == 1 && accumulator->dtypes[0] == WEFT_BOOL && block->count == 3;
+    return is_plain && (*out_op == WEFT_SCALAR_and || *out_op == WEFT_SCALAR_or);
+}
+
 static void reduce_lanes(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot)
 {
+    weft_scalar_op op;
     for (uint32_t count = e->reduction.parts; count > 1; count /= 2) halve_parts(e, accumulator, slot, count);
+    if (e->reduction.width > 1 && is_truth(accumulator, &op)) {
+        LLVMValueRef *value = carried_at(e, slot, 0);
+        *value = (op == WEFT_SCALAR_or ? weft_any_lane : weft_all_lanes)(e, *value);
+        return;
+    }
     for (uint32_t width = e->reduction.width; width > 1; width /= 2) halve_vector(e, accumulator, slot, width);
 }
 

@@ -156,11 +156,23 @@ LLVMValueRef weft_repeat_lanes(weft_emitter *e, LLVMValueRef vector, uint32_t ti
                                   LLVMConstVector(numbers, count), "");
 }
 
-LLVMValueRef weft_any_lane(weft_emitter *e, LLVMValueRef lanes)
+/* Bools of all lanes as one integer, compared with `wanted`: whether all of them are, or one is not. */
+static LLVMValueRef compare_lanes(weft_emitter *e, LLVMIntPredicate order, LLVMValueRef lanes, bool wanted)
 {
     if (!is_vector(LLVMTypeOf(lanes))) return lanes;
-    LLVMTypeRef bits = LLVMIntTypeInContext(e->context, LLVMGetVectorSize(LLVMTypeOf(lanes)));
-    return LLVMBuildICmp(e->builder, LLVMIntNE, LLVMBuildBitCast(e->builder, lanes, bits, ""), LLVMConstNull(bits), "");
+    LLVMTypeRef type = LLVMIntTypeInContext(e->context, LLVMGetVectorSize(LLVMTypeOf(lanes)));
+    LLVMValueRef bits = LLVMBuildBitCast(e->builder, lanes, type, "");
+    return LLVMBuildICmp(e->builder, order, bits, wanted ? LLVMConstAllOnes(type) : LLVMConstNull(type), "");
+}
+
+LLVMValueRef weft_any_lane(weft_emitter *e, LLVMValueRef lanes)
+{
+    return compare_lanes(e, LLVMIntNE, lanes, false);
+}
+
+LLVMValueRef weft_all_lanes(weft_emitter *e, LLVMValueRef lanes)
+{
+    return compare_lanes(e, LLVMIntEQ, lanes, true);
 }
 
 LLVMValueRef weft_from_memory(weft_emitter *e, weft_dtype dtype, LLVMValueRef value)
