@@ -243,6 +243,47 @@ static weft_tensor add_sheared(const weft_rewrite_site *site)
     return wide == dtype ? sum : weft_cast(sum, dtype);
 }
 
+/* The most elements that an element of a reduction takes in, or `limit` + 1 if it may be more than `limit`. */
+static int64_t most_reduced(weft_tensor x, weft_ints axes, int64_t limit)
+{
+    int64_t product = 1, least, most;
+    for (size_t i = 0; i < axes.count; i++) {
+        weft_extent_range(weft_tensor_extent(x, axes.items[i]), &least, &most);
+        if (most > limit / product) return limit + 1;
+        product *= most > 1 ? most : 1;
+    }
+    return product;
+}
+
+/* Whether elements lie in long rows: vectors of more and smaller elements lose in short ones, whose tails are masked.
+ */
+static bool has_long_rows(weft_tensor x)
+{
+    enum { LONG = 256 };
+    int64_t least, most;
+    if (weft_tensor_rank(x) == 0) return false;
+    weft_extent_range(weft_tensor_extent(x, (int64_t)weft_tensor_rank(x) - 1), &least, &most);
+    return least >= LONG;
+}
+
+/* How many bools are true, in i32 where it is large enough: as exact as wider integers and floats, and faster; than
+ * f32 only where bools come from memory. */
+static weft_tensor count_true(const weft_rewrite_site *site)
+{
+    enum { EXACT_SINGLE = 1 << 24 };
+    weft_tensor x = input_of(site, 0);
+    if (!weft_tensor_is_op(x, WEFT_OP_cast)) return weft_site_leave();
+    weft_tensor bools = weft_tensor_operand(x, 0);
+    weft_dtype dtype = weft_tensor_dtype(x), wide = weft_accumulator_dtype(dtype);
+    bool is_slower =
+        wide == WEFT_I64 || wide == WEFT_F64 || (wide == WEFT_F32 && weft_tensor_is_op(bools, WEFT_OP_input));
+    if (weft_tensor_dtype(bools) != WEFT_BOOL || !is_slower || !has_long_rows(bools)) return weft_site_leave();
+    weft_ints axes = site->node->attrs[0].ints;
+    int64_t limit = wide == WEFT_F32 ? EXACT_SINGLE : INT32_MAX;
+    if (most_reduced(x, axes, limit) > limit) return weft_site_leave();
+    return weft_cast(weft_reduce_sum(weft_cast(bools, WEFT_I32), axes, false), dtype);
+}
+
 static weft_tensor arg_reduce_one(const weft_rewrite_site *site)
 {
     int64_t axis = site->node->attrs[0].integer;
@@ -285,6 +326,7 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_select, select_not},
     {WEFT_OP_reduce_sum, reduce_one},
     {WEFT_OP_reduce_sum, add_sheared},
+    {WEFT_OP_reduce_sum, count_true},
     {WEFT_OP_reduce_prod, reduce_one},
     {WEFT_OP_reduce_max, reduce_one},
     {WEFT_OP_reduce_max, weft_reduce_windows},
