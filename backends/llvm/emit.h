@@ -180,6 +180,11 @@ void weft_store_emit(weft_emitter *e, const weft_store *store);
 void weft_masked_store_emit(weft_emitter *e, weft_dtype dtype, LLVMValueRef pointer, LLVMValueRef value,
                             LLVMValueRef mask);
 
+/* ---- emit_cast.c ---- */
+/* Scalars or vectors, also of bools and 16-bit floats. */
+LLVMValueRef weft_cast_emit(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value);
+LLVMValueRef weft_bitcast_emit(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value);
+
 /* ---- emit_scalar.c ---- */
 /* One operation on registers, scalar or vector; `from` is the dtype of the last operand. */
 LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype from, LLVMValueRef *args);

@@ -5,11 +5,7 @@
  * for |x| < 2^51 in f64, whatever y is, and 2^22 in f32. Integers of 64 bits that are larger take two such steps.
  */
 #include "backends/llvm/emit.h"
-
-static bool is_signed(weft_dtype dtype)
-{
-    return weft_dtype_info_of(dtype)->kind == WEFT_KIND_SIGNED;
-}
+#include "backends/llvm/emit_dtype.h"
 
 /* What LLVM does by a shift. */
 static bool is_power_of_two(LLVMValueRef constant)

@@ -1,40 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include "backends/llvm/emit_dtype.h"
 #include "lib/loop/inst.h"
 #include "lib/math/math.h"
 
 /* What instructions of AVX-512 are told. */
 enum { CURRENT_ROUNDING = 4 };
-
-static weft_dtype_kind kind_of(weft_dtype dtype)
-{
-    return weft_dtype_info_of(dtype)->kind;
-}
-
-static bool is_float(weft_dtype dtype)
-{
-    return kind_of(dtype) == WEFT_KIND_FLOAT;
-}
-
-/* 16-bit floats are integers in LLVM IR: their bits. */
-static bool is_short(weft_dtype dtype)
-{
-    return weft_dtype_is_float16(dtype);
-}
-
-static bool is_signed(weft_dtype dtype)
-{
-    return kind_of(dtype) == WEFT_KIND_SIGNED;
-}
-
-/* `type` with the elements of `shaped` replaced by scalars of `element`. */
-static LLVMTypeRef like(LLVMTypeRef shaped, LLVMTypeRef element)
-{
-    return LLVMGetTypeKind(shaped) == LLVMVectorTypeKind ? LLVMVectorType(element, LLVMGetVectorSize(shaped)) : element;
-}
 
 LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits)
 {
@@ -139,186 +112,6 @@ static LLVMValueRef emit_compare(weft_emitter *e, weft_scalar_op op, weft_dtype 
     unsigned row = (unsigned)op - WEFT_SCALAR_eq;
     if (is_float(from)) return LLVMBuildFCmp(e->builder, floats[row], a, b, "");
     return LLVMBuildICmp(e->builder, integers[is_signed(from)][row], a, b, "");
-}
-
-/* ---- casts ---- */
-
-static LLVMValueRef shift_right(weft_emitter *e, LLVMValueRef value, int64_t count)
-{
-    return LLVMBuildLShr(e->builder, value, weft_int_like(LLVMTypeOf(value), count), "");
-}
-
-static LLVMValueRef shift_left(weft_emitter *e, LLVMValueRef value, int64_t count)
-{
-    return LLVMBuildShl(e->builder, value, weft_int_like(LLVMTypeOf(value), count), "");
-}
-
-static LLVMValueRef mask(weft_emitter *e, LLVMValueRef value, int64_t bits)
-{
-    return LLVMBuildAnd(e->builder, value, weft_int_like(LLVMTypeOf(value), bits), "");
-}
-
-static LLVMValueRef add(weft_emitter *e, LLVMValueRef value, int64_t other)
-{
-    return LLVMBuildAdd(e->builder, value, weft_int_like(LLVMTypeOf(value), other), "");
-}
-
-/* Integers: value < bound ? yes : no. */
-static LLVMValueRef select_below(weft_emitter *e, LLVMValueRef value, int64_t bound, LLVMValueRef yes, LLVMValueRef no)
-{
-    LLVMValueRef below = LLVMBuildICmp(e->builder, LLVMIntULT, value, weft_int_like(LLVMTypeOf(value), bound), "");
-    return LLVMBuildSelect(e->builder, below, yes, no, "");
-}
-
-/* Without instructions for f16 LLVM calls a function for each conversion. */
-static bool has_half_instructions(const weft_emitter *e)
-{
-    return e->gpu || weft_emitter_has(e, WEFT_ISA_V3) || weft_emitter_has(e, WEFT_ISA_ARMV8A);
-}
-
-/* As F16C does it. The exponent moves by 112, that of infinities and NaNs once more; subnormal numbers are counts of
- * 2^-24; a NaN becomes quiet. */
-static LLVMValueRef single_from_half_bits(weft_emitter *e, LLVMValueRef value)
-{
-    enum { SUBNORMALS = 0x400, INFINITY_BITS = 0x7c00, MOVED = 112 << 23, QUIET = 1 << 22 };
-    LLVMTypeRef type = like(LLVMTypeOf(value), e->i32), single = like(type, e->f32);
-    LLVMValueRef bits = LLVMBuildZExt(e->builder, value, type, ""), size = mask(e, bits, 0x7fff);
-    LLVMValueRef normal = add(e, shift_left(e, size, 13), MOVED), large = add(e, normal, MOVED);
-    LLVMValueRef nan = LLVMBuildOr(e->builder, large, weft_int_like(type, QUIET), "");
-    LLVMValueRef unit = LLVMConstBitCast(weft_int_like(type, (127 - 24) << 23), single);
-    LLVMValueRef small = LLVMBuildFMul(e->builder, LLVMBuildSIToFP(e->builder, size, single, ""), unit, "");
-    large = select_below(e, size, INFINITY_BITS + 1, large, nan);
-    LLVMValueRef chosen = select_below(e, size, INFINITY_BITS, normal, large);
-    chosen = select_below(e, size, SUBNORMALS, LLVMBuildBitCast(e->builder, small, type, ""), chosen);
-    LLVMValueRef sign = shift_left(e, LLVMBuildXor(e->builder, bits, size, ""), 16);
-    return LLVMBuildBitCast(e->builder, LLVMBuildOr(e->builder, chosen, sign, ""), single, "");
-}
-
-/* As F16C does it, to nearest even. Adding 1/2, whose last bit is 2^-24, rounds what becomes subnormal. */
-static LLVMValueRef half_from_single_bits(weft_emitter *e, LLVMValueRef value)
-{
-    enum { NORMAL = 113 << 23, OVERFLOW = 0x47800000, INFINITY_BITS = 0x7f800000, MOVED = 112 << 23, HALF = 126 << 23 };
-    LLVMTypeRef single = LLVMTypeOf(value), type = like(single, e->i32);
-    LLVMValueRef bits = LLVMBuildBitCast(e->builder, value, type, ""), size = mask(e, bits, 0x7fffffff);
-    LLVMValueRef last = mask(e, shift_right(e, size, 13), 1);
-    LLVMValueRef normal = LLVMBuildAdd(e->builder, add(e, size, 0xfff - MOVED), last, "");
-    LLVMValueRef half = LLVMConstBitCast(weft_int_like(type, HALF), single);
-    LLVMValueRef small = LLVMBuildFAdd(e->builder, LLVMBuildBitCast(e->builder, size, single, ""), half, "");
-    small = add(e, LLVMBuildBitCast(e->builder, small, type, ""), -HALF);
-    LLVMValueRef infinite = weft_int_like(type, 0x7c00);
-    LLVMValueRef nan = mask(e, shift_right(e, size, 13), 0x3ff);
-    nan = LLVMBuildOr(e->builder, nan, weft_int_like(type, 0x7e00), "");
-    LLVMValueRef large = select_below(e, size, INFINITY_BITS + 1, infinite, nan);
-    LLVMValueRef chosen = select_below(e, size, OVERFLOW, shift_right(e, normal, 13), large);
-    chosen = select_below(e, size, NORMAL, small, chosen);
-    LLVMValueRef sign = mask(e, shift_right(e, bits, 16), 0x8000);
-    return LLVMBuildTrunc(e->builder, LLVMBuildOr(e->builder, chosen, sign, ""), like(type, e->i16), "");
-}
-
-static LLVMValueRef single_from_short(weft_emitter *e, weft_dtype from, LLVMValueRef value)
-{
-    LLVMTypeRef type = LLVMTypeOf(value), single = like(type, e->f32);
-    if (from == WEFT_BF16) {
-        /* The upper half of f32. */
-        LLVMValueRef bits = shift_left(e, LLVMBuildZExt(e->builder, value, like(type, e->i32), ""), 16);
-        return LLVMBuildBitCast(e->builder, bits, single, "");
-    }
-    if (!has_half_instructions(e)) return single_from_half_bits(e, value);
-    /* LLVM 19 would move comparisons in front of an fpext, where it makes one for each lane, and calls the C library
-     * for the minimum of two halves. */
-    bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
-    if (!e->gpu && !vector) return weft_intrinsic_call(e, "llvm.convert.from.fp16", 1, &single, 1, &value);
-    LLVMValueRef half = LLVMBuildBitCast(e->builder, value, like(type, e->f16), "");
-    LLVMValueRef extended = LLVMBuildFPExt(e->builder, half, single, "");
-    return e->gpu ? extended : call_same(e, "llvm.arithmetic.fence", 1, &extended);
-}
-
-/* To nearest even: half a unit less one is added, and one more where the last bit that stays is set; a carry runs into
- * the exponent, up to infinity. A NaN keeps its upper bits and becomes quiet. */
-static LLVMValueRef bf16_from_single_bits(weft_emitter *e, LLVMValueRef value)
-{
-    LLVMTypeRef type = like(LLVMTypeOf(value), e->i32);
-    LLVMValueRef bits = LLVMBuildBitCast(e->builder, value, type, "");
-    LLVMValueRef last = LLVMBuildAnd(e->builder, shift_right(e, bits, 16), weft_int_like(type, 1), "");
-    LLVMValueRef moved = LLVMBuildAdd(e->builder, bits, weft_int_like(type, 0x7fff), "");
-    moved = LLVMBuildAdd(e->builder, moved, last, "");
-    LLVMValueRef quiet = LLVMBuildOr(e->builder, bits, weft_int_like(type, 0x400000), "");
-    LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, value, value, "");
-    LLVMValueRef chosen = LLVMBuildSelect(e->builder, is_nan, quiet, moved, "");
-    return LLVMBuildTrunc(e->builder, shift_right(e, chosen, 16), like(type, e->i16), "");
-}
-
-static LLVMValueRef short_from_single(weft_emitter *e, weft_dtype to, LLVMValueRef value)
-{
-    LLVMTypeRef type = LLVMTypeOf(value);
-    if (to == WEFT_BF16) {
-        /* Not an fptrunc: LLVM 19 joins one to bfloat with a product into a product of bf16, which rounds once where
-         * the product is below the least normal f32, and so to other bits. */
-        if (!e->gpu || LLVMGetTypeKind(type) == LLVMVectorTypeKind) return bf16_from_single_bits(e, value);
-        LLVMValueRef rounded = weft_intrinsic_call(e, "llvm.nvvm.f2bf16.rn", 0, NULL, 1, &value);
-        return LLVMBuildBitCast(e->builder, rounded, e->i16, "");
-    }
-    if (!has_half_instructions(e)) return half_from_single_bits(e, value);
-    LLVMValueRef half = LLVMBuildFPTrunc(e->builder, value, like(type, e->f16), "");
-    return LLVMBuildBitCast(e->builder, half, like(type, e->i16), "");
-}
-
-/*
- * A vector of floats as integers, saturating, NaN as 0: what llvm.fptosi.sat means, for which LLVM 19 makes one
- * conversion for each lane. The numbers are first brought between the limits of the integers, or the nearest floats
- * inside of them; beyond an upper limit that is no float the result is replaced.
- */
-static LLVMValueRef saturated_lanes(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
-{
-    LLVMBuilderRef builder = e->builder;
-    LLVMTypeRef type = LLVMTypeOf(value), integers = like(type, weft_register_type(e, to));
-    int digits = 8 * (int)weft_dtype_size(to) - (is_signed(to) ? 1 : 0);
-    int precision = from == WEFT_F64 ? DBL_MANT_DIG : FLT_MANT_DIG;
-    double limit = ldexp(1, digits), largest = limit - (digits > precision ? ldexp(1, digits - precision) : 1);
-    LLVMValueRef low = LLVMConstReal(type, is_signed(to) ? -limit : 0), high = LLVMConstReal(type, largest);
-    LLVMValueRef above = LLVMBuildFCmp(builder, LLVMRealOGT, value, low, "");
-    LLVMValueRef within = LLVMBuildSelect(builder, above, value, low, "");
-    LLVMValueRef below = LLVMBuildFCmp(builder, LLVMRealOLT, within, high, "");
-    within = LLVMBuildSelect(builder, below, within, high, "");
-    if (weft_dtype_size(to) < sizeof(int32_t))
-        return LLVMBuildTrunc(builder, LLVMBuildFPToSI(builder, within, like(type, e->i32), ""), integers, "");
-    LLVMValueRef result = (is_signed(to) ? LLVMBuildFPToSI : LLVMBuildFPToUI)(builder, within, integers, "");
-    if (digits > precision) {
-        LLVMValueRef over = LLVMBuildFCmp(builder, LLVMRealOGE, value, LLVMConstReal(type, limit), "");
-        LLVMValueRef most = weft_int_like(integers, is_signed(to) ? (int64_t)(UINT64_MAX >> (64 - digits)) : -1);
-        result = LLVMBuildSelect(builder, over, most, result, "");
-    }
-    if (!is_signed(to)) return result;
-    LLVMValueRef ordered = LLVMBuildFCmp(builder, LLVMRealORD, value, value, "");
-    return LLVMBuildSelect(builder, ordered, result, LLVMConstNull(integers), "");
-}
-
-static LLVMValueRef emit_cast(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
-{
-    LLVMBuilderRef builder = e->builder;
-    LLVMTypeRef type = LLVMTypeOf(value);
-    if (is_short(from)) return single_from_short(e, from, value);
-    if (is_short(to)) return short_from_single(e, to, value);
-    if (to == WEFT_BOOL)
-        return is_float(from) ? LLVMBuildFCmp(builder, LLVMRealUNE, value, LLVMConstNull(type), "")
-                              : LLVMBuildICmp(builder, LLVMIntNE, value, LLVMConstNull(type), "");
-    LLVMTypeRef types[2] = {like(type, weft_register_type(e, to)), type};
-    if (is_float(from) && is_float(to)) {
-        if (from == to) return value;
-        return (to == WEFT_F64 ? LLVMBuildFPExt : LLVMBuildFPTrunc)(builder, value, types[0], "");
-    }
-    if (is_float(from) && LLVMGetTypeKind(type) == LLVMVectorTypeKind) return saturated_lanes(e, from, to, value);
-    if (is_float(from))
-        return weft_intrinsic_call(e, is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, types, 1, &value);
-    if (is_float(to)) return (is_signed(from) ? LLVMBuildSIToFP : LLVMBuildUIToFP)(builder, value, types[0], "");
-    return LLVMBuildIntCast2(builder, value, types[0], is_signed(from), "");
-}
-
-static LLVMValueRef emit_bitcast(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
-{
-    value = weft_to_memory(e, from, value);
-    value = LLVMBuildBitCast(e->builder, value, like(LLVMTypeOf(value), weft_memory_type(e, to)), "");
-    return weft_from_memory(e, to, value);
 }
 
 /* ---- integer division ---- */
@@ -500,8 +293,8 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     case WEFT_SCALAR_earlier: return emit_compare(e, WEFT_SCALAR_lt, from, args[0], args[1]);
     case WEFT_SCALAR_rarely:
     case WEFT_SCALAR_select: return LLVMBuildSelect(builder, args[0], args[1], args[2], "");
-    case WEFT_SCALAR_cast: return emit_cast(e, from, inst->dtype, args[0]);
-    case WEFT_SCALAR_bitcast: return emit_bitcast(e, from, inst->dtype, args[0]);
+    case WEFT_SCALAR_cast: return weft_cast_emit(e, from, inst->dtype, args[0]);
+    case WEFT_SCALAR_bitcast: return weft_bitcast_emit(e, from, inst->dtype, args[0]);
     case WEFT_SCALAR_shl: return LLVMBuildShl(builder, args[0], args[1], "");
     case WEFT_SCALAR_shr: return LLVMBuildLShr(builder, args[0], args[1], "");
     case WEFT_SCALAR_sar: return LLVMBuildAShr(builder, args[0], args[1], "");
