@@ -24,13 +24,37 @@ typedef void weft_key_turn(const char *from, int64_t next, char *to, int64_t to_
 /* The elements of keys, adjacent. */
 typedef void weft_key_put(const weft_key_map *map, const void *keys, int64_t count, void *elements);
 
+/* Keys of adjacent elements of 8 bytes, and packed ones: their upper bits, above the least one, over the positions,
+ * which take weft_key_place_bits(count); signed. How many bits of keys are lost. */
+typedef int weft_key_pack(const weft_key_map *map, const void *elements, int64_t count, uint64_t *keys,
+                          uint64_t *packed);
+
+static inline int weft_key_place_bits(int64_t count)
+{
+    return count < 2 ? 1 : 64 - __builtin_clzll((unsigned long long)count - 1);
+}
+
+/* Columns that lie side by side, at most as many as keys are in a register; from a line to the next it is so many
+ * bytes. */
+typedef struct weft_key_columns {
+    const char *in;
+    char *out;
+    int64_t in_step, out_step, count, length;
+    int64_t wanted; /* lines that are put */
+    void *keys;     /* room for whole blocks of WEFT_KEY_SHORT registers */
+} weft_key_columns;
+
+/* Sorts up to WEFT_KEY_TALL lines, and leaves their keys, a register for each. Whether one does not give its element
+ * back. */
+typedef bool weft_key_across(const weft_key_map *map, const weft_key_columns *columns);
+
 /* A row of adjacent elements, and what it is sorted into. */
 typedef struct weft_key_row {
     const weft_key_map *map;
     weft_key_take *take;
     weft_key_put *put; /* NULL: keys stay keys */
     const char *elements;
-    char *out; /* moves on as elements are put */
+    char *out;     /* moves on as elements are put */
     int64_t count; /* of elements */
     const volatile bool *cancelled;
     bool lost;    /* whether a key did not give its element back */
@@ -64,21 +88,24 @@ typedef struct weft_key_sort {
     int64_t most_together;
     weft_key_pick *pick;
     weft_key_turn *turn; /* of elements of this size */
+    weft_key_across *across;
+    weft_key_pack *pack;
 } weft_key_sort;
 
 enum {
     WEFT_KEY_SKIPPED = 64,
     WEFT_KEY_LANES = 16,
     WEFT_KEY_SHORT = 16,
-    WEFT_KEY_COLUMNS = 256,
+    WEFT_KEY_COLUMNS = 256, /* rows that become columns */
+    WEFT_KEY_TALL = 384,    /* columns as they lie: twice as many keys are parted faster */
     WEFT_KEY_LONG = 1 << 15
 };
 
 /* Of elements of so many bits. */
 extern const weft_key_sort weft_key_sort_v3_8, weft_key_sort_v3_16, weft_key_sort_v3_32, weft_key_sort_v3_64;
 extern const weft_key_sort weft_key_sort_v4_8, weft_key_sort_v4_16, weft_key_sort_v4_32, weft_key_sort_v4_64;
-/* Of their positions: keys of 8 bytes with positions in the lower half, which `put` puts as i64; `take` makes them of
- * elements of 4 bytes. */
+/* Of their positions: keys of 8 bytes with positions in the lower half, which `put` puts as i64. For elements of 8
+ * bytes it has the keys that `pack` makes. */
 extern const weft_key_sort weft_key_sort_v3_positions8, weft_key_sort_v3_positions16, weft_key_sort_v3_positions32,
     weft_key_sort_v3_positions64;
 extern const weft_key_sort weft_key_sort_v4_positions8, weft_key_sort_v4_positions16, weft_key_sort_v4_positions32,

@@ -188,4 +188,5 @@ static inline void halve64(__m256i *a, __m256i *b, uint32_t distance)
 #define TABLE(x) weft_key_sort_v3_##x
 #define LONG(x) NULL
 #define PICK(x) NULL
+#define ACROSS(x) NULL
 #include "runtime/engine/key_sort_tables.h"

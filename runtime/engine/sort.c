@@ -6,11 +6,12 @@
 /*
  * A row is taken out of the array as keys in the order of its elements, sorted, and put back.
  *
- *     bytes   of long rows are counted
+ *     bytes   of long rows are counted, and so are their positions
  *     vectors keys of 4 or 8 bytes, sorted by vectors (key_sort.h); where positions are asked for, each key of up to 4
  *             bytes has its own in its lower half, which keeps equal ones in order; short rows are sorted together
- *     packed  positions of 8-byte elements: the upper bits of the keys, above the least one of the row, with positions
- *             in the lower half; those that these bits do not tell apart are sorted again
+ *     packed  positions of 8-byte elements: the upper bits of the keys, above the least one of the row, over positions
+ *             in the lower ones; those that these bits do not tell apart are sorted again; short rows together
+ *     columns short rows that lie side by side, without being transposed, with AVX-512
  *     items   what is left: of one word, or two, a key and its position; short rows are sorted by insertion and
  *             merging, long ones digit by digit from the low end (radix)
  *
@@ -26,6 +27,7 @@ enum {
     LONGER_ROWS = 16,       /* the same of longer ones */
     LEAST_ROWS = 8,         /* of longer ones: as many columns are sorted for fewer */
     COUNTED_LEAST = 2048,   /* bytes from so many on are counted */
+    PLACED_LEAST = 512,     /* the same where positions are asked for */
     PACKED_LEAST = 17,      /* elements, from so many on */
     SELECTED_PART = 512,    /* of a row is selected at most */
     PICKED_PART = 128,      /* the same where vectors pick what may be wanted */
@@ -108,10 +110,24 @@ static bool sort_short_rows(const weft_sorter *s, int64_t first, int64_t count, 
     return true;
 }
 
-static bool sort_row(const weft_sorter *s, const char *in, char *out, char *keys)
+/* Positions of one row or of several. False: cancelled, or a single row has to be sorted in another way. */
+static bool sort_packed(const weft_sorter *s, int64_t first, int64_t count, char *keys)
 {
+    weft_packed_rows rows = weft_sorter_packed_rows(s, keys, s->call->length, count);
+    for (int64_t r = 0; r < count; r++)
+        weft_sorter_pack(s, &rows, r, in_row(s, first + r), s->take_step * (int64_t)s->map.size);
+    if (!weft_sorter_sort_packed(s, &rows)) return false;
+    for (int64_t r = 0; r < count; r++)
+        weft_sorter_put_packed(s, &rows, r, out_row(s, first + r), s->put_step * (int64_t)sizeof(int64_t));
+    return true;
+}
+
+static bool sort_row(const weft_sorter *s, int64_t row, char *keys)
+{
+    const char *in = in_row(s, row);
+    char *out = out_row(s, row);
     if (s->is_direct) return sort_directly(s, in, out, keys);
-    if (s->is_packed && weft_sorter_sort_packed(s, in, out, keys)) return true;
+    if (s->is_packed && sort_packed(s, row, 1, keys)) return true;
     bool selects = s->room < s->call->length, lost = s->map.infinity != 0;
     const void *sorted = keys;
     if (selects) sorted = weft_sorter_select(s, in, keys) ? keys : NULL;
@@ -127,10 +143,18 @@ static bool sort_row(const weft_sorter *s, const char *in, char *out, char *keys
 static bool sort_rows(const weft_sorter *s, int64_t first, int64_t count, void *scratch)
 {
     if (weft_is_cancelled(s->cancelled)) return false;
-    if (s->method == WEFT_SORT_COUNTED) return weft_sorter_count(s, in_row(s, first), out_row(s, first));
     if (s->is_across) return weft_sorter_sort_across(s, in_row(s, first), count, scratch, out_row(s, first));
-    if (s->together == 1) return sort_row(s, in_row(s, first), out_row(s, first), scratch);
-    return sort_short_rows(s, first, count, scratch);
+    if (s->is_looked_at) {
+        int64_t ordered = 0;
+        while (ordered < count && weft_sorter_put_ordered(s, in_row(s, first + ordered), out_row(s, first + ordered)))
+            ordered++;
+        if (ordered == count) return true;
+    }
+    if (s->method == WEFT_SORT_COUNTED)
+        return (s->call->positions ? weft_sorter_count_positions : weft_sorter_count)(s, in_row(s, first),
+                                                                                      out_row(s, first));
+    if (s->together == 1) return sort_row(s, first, scratch);
+    return s->is_packed ? sort_packed(s, first, count, scratch) : sort_short_rows(s, first, count, scratch);
 }
 
 /* Rows that are sorted with row `row` at a time, before row `last`. */
@@ -204,22 +228,61 @@ bool weft_sort_selects(const weft_key_sort *keys, const weft_sort_call *call)
     return call->wanted > 0 && call->wanted < call->length / (picks(keys, call) ? PICKED_PART : SELECTED_PART);
 }
 
-/* `cache_bytes`: for rows side by side. */
-static void choose_method(weft_sorter *s, size_t cache_bytes)
+/* Whether bytes are counted, or their positions: bools need no table, but short rows of them are sorted together. */
+static bool is_counted(const weft_sorter *s)
+{
+    const weft_sort_call *call = s->call;
+    if (s->map.size != 1 || (call->positions && weft_sort_selects(s->vectors, call))) return false;
+    if (s->vectors == NULL || (s->map.truth && !call->positions)) return true;
+    if (s->map.truth) return call->length > WEFT_KEY_SHORT;
+    return call->length >= (call->positions ? PLACED_LEAST : COUNTED_LEAST);
+}
+
+static weft_sort_method method_of(const weft_sorter *s)
 {
     const weft_sort_call *call = s->call;
     bool packed = call->positions && s->map.size <= sizeof(uint32_t) && call->length <= UINT32_MAX;
     bool wide = call->positions || s->map.size > sizeof(uint32_t);
-    bool is_counted = s->map.size == 1 && !call->positions;
-    if (is_counted && (s->vectors == NULL || s->map.truth || call->length >= COUNTED_LEAST))
-        s->method = WEFT_SORT_COUNTED;
-    else if (s->vectors == NULL || (call->positions && !packed))
-        s->method = call->positions ? WEFT_SORT_ITEM_PAIRS : WEFT_SORT_ITEMS;
-    else s->method = wide ? WEFT_SORT_VECTORS_64 : WEFT_SORT_VECTORS_32;
+    if (is_counted(s)) return WEFT_SORT_COUNTED;
+    if (s->vectors == NULL || (call->positions && !packed))
+        return call->positions ? WEFT_SORT_ITEM_PAIRS : WEFT_SORT_ITEMS;
+    return wide ? WEFT_SORT_VECTORS_64 : WEFT_SORT_VECTORS_32;
+}
+
+/* A few elements of many. */
+static void choose_selection(weft_sorter *s)
+{
+    int64_t some = s->wanted * SELECTED_TIMES, least = s->pick != NULL ? PICKED_LEAST : SELECTED_LEAST;
+    if (some < least) some = least;
+    if (some < s->call->length) s->room = some;
+    s->together = 1;
+}
+
+/* Rows that lie side by side. `cache_bytes`: for those that are sorted together. */
+static void choose_across(weft_sorter *s, size_t cache_bytes)
+{
+    bool has_vectors = s->method == WEFT_SORT_VECTORS_32 || s->method == WEFT_SORT_VECTORS_64;
+    int64_t across = rows_across(s, s->together > 1 ? SIZE_MAX : cache_bytes);
+    s->is_across = across > 1;
+    if (!s->is_across) return;
+    s->together = across;
+    s->take_step = s->put_step = 1;
+    s->take = has_vectors ? s->vectors->take : NULL;
+    s->put = has_vectors ? s->vectors->put : NULL;
+    s->is_columns = has_vectors && s->vectors->across != NULL && s->call->length <= WEFT_KEY_TALL;
+}
+
+/* `cache_bytes`: for rows side by side. */
+static void choose_method(weft_sorter *s, size_t cache_bytes)
+{
+    const weft_sort_call *call = s->call;
+    s->method = method_of(s);
     bool has_vectors = s->method == WEFT_SORT_VECTORS_32 || s->method == WEFT_SORT_VECTORS_64;
     bool is_short = call->length <= WEFT_KEY_SHORT;
     bool is_longer = !is_short && s->row_count >= LEAST_ROWS && call->in_step == 1 && call->out_step == 1;
-    bool is_together = has_vectors && call->length <= s->vectors->most_together && (is_short || is_longer);
+    bool can_pack = s->method == WEFT_SORT_ITEM_PAIRS && s->vectors != NULL && call->length <= UINT32_MAX;
+    bool is_together =
+        (has_vectors || can_pack) && call->length <= s->vectors->most_together && (is_short || is_longer);
     s->together = !is_together ? 1 : is_short ? SHORT_ROWS : LONGER_ROWS;
     s->room = call->length;
     s->take_step = call->in_step;
@@ -228,13 +291,9 @@ static void choose_method(weft_sorter *s, size_t cache_bytes)
     s->put = has_vectors && call->out_step == 1 ? s->vectors->put : NULL;
     s->skip = s->vectors != NULL && call->in_step == 1 ? s->vectors->skip : NULL;
     s->pick = picks(s->vectors, call) ? s->vectors->pick : NULL;
+    s->is_looked_at = call->positions && !has_vectors;
     if (s->method == WEFT_SORT_COUNTED) return;
-    if (weft_sort_selects(s->vectors, call)) {
-        int64_t some = s->wanted * SELECTED_TIMES, least = s->pick != NULL ? PICKED_LEAST : SELECTED_LEAST;
-        if (some < least) some = least;
-        if (some < call->length) s->room = some;
-        s->together = 1;
-    }
+    if (weft_sort_selects(s->vectors, call)) choose_selection(s);
     s->takes_whole = s->together > 1 && s->take != NULL && !call->positions && is_adjacent(call, call->in_strides);
     s->puts_whole = s->together > 1 && s->put != NULL && !call->positions && s->wanted == call->length &&
                     is_adjacent(call, call->out_strides);
@@ -242,15 +301,9 @@ static void choose_method(weft_sorter *s, size_t cache_bytes)
                    s->wanted == call->length && !call->positions;
     s->is_direct = s->room == call->length && !is_short && s->take != NULL && s->put != NULL && !call->positions &&
                    (s->vectors->sort_row32 != NULL || s->vectors->sort_row64 != NULL);
-    if (s->together > 1 || s->room < call->length) return;
-    s->is_packed = s->method == WEFT_SORT_ITEM_PAIRS && s->vectors != NULL && call->length >= PACKED_LEAST &&
-                   call->length <= UINT32_MAX;
-    s->together = rows_across(s, cache_bytes);
-    s->is_across = s->together > 1;
-    if (!s->is_across) return;
-    s->take_step = s->put_step = 1;
-    s->take = has_vectors ? s->vectors->take : NULL;
-    s->put = has_vectors ? s->vectors->put : NULL;
+    s->is_packed = can_pack && s->room == call->length && (s->together > 1 || call->length >= PACKED_LEAST);
+    if (s->room < call->length) return;
+    if (s->together == 1 || (s->vectors != NULL && s->vectors->across != NULL)) choose_across(s, cache_bytes);
 }
 
 /* Of one part. */
@@ -259,8 +312,10 @@ static int64_t scratch_bytes(const weft_sorter *s)
     if (s->method == WEFT_SORT_COUNTED) return 0;
     /* The keys, and where they are not those of short rows room for as many of one. */
     int64_t rows = s->is_across ? s->together + 1 : s->together > 1 ? s->together : 2;
+    if (s->is_packed && s->together > 1) rows = s->together + 2;
     int64_t keys = saturating_product(s->room, (int64_t)weft_sorter_key_bytes[s->method] * rows);
     if (s->is_across) keys += rows * WEFT_SORT_LINE;
+    if (s->is_columns) keys = (s->call->length + WEFT_KEY_SHORT - 1) / WEFT_KEY_SHORT * WEFT_KEY_SHORT * WEFT_SORT_LINE;
     if (keys > INT64_MAX - SCRATCH_ALIGNMENT) keys = INT64_MAX - SCRATCH_ALIGNMENT;
     return (keys + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
 }

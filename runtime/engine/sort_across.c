@@ -6,7 +6,8 @@
  * rows of a power of two. */
 static int64_t key_pitch(const weft_sorter *s)
 {
-    return s->call->length * (int64_t)weft_sorter_key_bytes[s->method] + WEFT_SORT_LINE;
+    const size_t bytes = s->is_packed ? sizeof(uint64_t) : weft_sorter_key_bytes[s->method];
+    return s->call->length * (int64_t)bytes + WEFT_SORT_LINE;
 }
 
 /* Elements that lie side by side in the array, to or from a place in each of `count` rows. */
@@ -95,12 +96,29 @@ static int64_t sort_in_place(const weft_sorter *s, char *row, char *other, bool 
     return nans;
 }
 
+/* Positions, of rows of elements in `keys`. */
+static bool sort_packed_across(const weft_sorter *s, int64_t count, char *keys, char *out)
+{
+    const int64_t next = key_pitch(s), size = (int64_t)s->map.size;
+    weft_packed_rows rows = weft_sorter_packed_rows(s, keys, next / size, count);
+    for (int64_t r = 0; r < count; r++) weft_sorter_pack(s, &rows, r, keys + r * next, size);
+    if (!weft_sorter_sort_packed(s, &rows)) return false;
+    for (int64_t r = 0; r < count; r++) weft_sorter_put_packed(s, &rows, r, keys + r * next, size);
+    spread_across(s, keys, count, out);
+    return true;
+}
+
 bool weft_sorter_sort_across(const weft_sorter *s, const char *in, int64_t count, char *keys, char *out)
 {
     const int64_t next = key_pitch(s), size = (int64_t)s->map.size;
     int64_t nans[WEFT_SORT_LINE];
     bool lost = false;
+    if (s->is_columns) {
+        weft_sorter_sort_columns(s, in, count, keys, out);
+        return true;
+    }
     gather_across(s, in, count, keys);
+    if (s->is_packed) return sort_packed_across(s, count, keys, out);
     for (int64_t r = 0; r < count; r++) {
         nans[r] = sort_in_place(s, keys + r * next, keys + s->together * next, &lost);
         if (nans[r] < 0) return false;

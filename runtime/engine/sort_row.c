@@ -102,21 +102,42 @@ void weft_sorter_put(const weft_sorter *s, const void *keys, const char *in, cha
     if (lost && !s->call->positions) weft_sorter_put_lost(s, weft_sorter_nans(s, keys), in, out);
 }
 
+/* The least ones, and the others. */
+static void count_truths(const weft_sorter *s, const char *in, char *out)
+{
+    const int64_t length = s->call->length, in_step = s->call->in_step, step = s->call->out_step;
+    int64_t set = 0;
+    for (int64_t i = 0; i < length; i++) set += in[i * in_step] != 0;
+    const bool set_first = s->map.flip != 0;
+    const int64_t first = set_first ? set : length - set;
+    if (step == 1) {
+        memset(out, set_first, (size_t)first);
+        memset(out + first, !set_first, (size_t)(length - first));
+    }
+    for (int64_t i = 0; i < length && step != 1; i++) out[i * step] = (i < first) == set_first;
+}
+
 /* Keys of bytes give their elements back. */
 bool weft_sorter_count(const weft_sorter *s, const char *in, char *out)
 {
     enum { TABLES = 4 }; /* so that an equal neighbour's count need not be there yet */
-    int64_t counts[TABLES][256] = {{0}}, length = s->call->length, step = s->call->out_step;
+    const int64_t length = s->call->length, in_step = s->call->in_step, step = s->call->out_step;
+    const uint8_t flip = (uint8_t)s->map.flip;
+    int64_t counts[TABLES][256] = {{0}};
+    if (s->map.truth) {
+        count_truths(s, in, out);
+        return true;
+    }
     for (int64_t first = 0, end; first < length; first = end) {
         if (weft_is_cancelled(s->cancelled)) return false;
         end = length - first < WEFT_SORT_CANCEL_ELEMENTS ? length : first + WEFT_SORT_CANCEL_ELEMENTS;
-        for (int64_t i = first; i < end; i++)
-            counts[i % TABLES][weft_key_of64(&s->map, weft_sort_load(in + i * s->call->in_step, 1))]++;
+        for (int64_t i = first; i < end; i++) counts[i % TABLES][(uint8_t)in[i * in_step] ^ flip]++;
     }
-    for (uint64_t key = 0; key < 256; key++) {
+    for (int key = 0; key < 256; key++) {
         int64_t count = 0;
         for (int table = 0; table < TABLES; table++) count += counts[table][key];
-        for (int64_t i = 0; i < count; i++) weft_sort_store(out + i * step, 1, weft_key_bits64(&s->map, key));
+        if (step == 1) memset(out, key ^ flip, (size_t)count);
+        for (int64_t i = 0; i < count && step != 1; i++) out[i * step] = (char)(key ^ flip);
         out += count * step;
     }
     return true;

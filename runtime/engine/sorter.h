@@ -72,10 +72,12 @@ typedef struct weft_sorter {
     weft_key_skip *skip;         /* NULL: nothing is passed over */
     weft_key_pick *pick;         /* NULL: elements are looked at one by one */
     int64_t row_count, part_count, part_bytes;
-    int64_t together; /* rows that are sorted at a time */
-    bool is_packed;   /* positions, in keys of 8 bytes first */
-    bool is_direct;   /* from elements to elements, without a row of keys between */
-    bool is_across;   /* they lie side by side: their elements are taken a line of the cache at a time */
+    int64_t together;  /* rows that are sorted at a time */
+    bool is_packed;    /* positions, in keys of 8 bytes first */
+    bool is_columns;   /* rows side by side are sorted as they lie */
+    bool is_looked_at; /* positions: a row may be in order */
+    bool is_direct;    /* from elements to elements, without a row of keys between */
+    bool is_across;    /* they lie side by side: their elements are taken a line of the cache at a time */
     bool takes_whole,
         puts_whole; /* rows follow each other: those that are sorted together are taken, and put, as one */
     bool puts_lost; /* vectors put zeros and NaNs of whole rows of adjacent elements */
@@ -147,9 +149,32 @@ bool weft_sorter_count(const weft_sorter *s, const char *in, char *out);
 
 /* ---- other ways ---- */
 
-/* Sorts the positions of a row of 8-byte elements. False: they have to be sorted in another way, or it was cancelled
- * (sort_packed.c). */
-bool weft_sorter_sort_packed(const weft_sorter *s, const char *in, char *out, char *scratch);
+/* Positions of a row whose elements ascend or descend, no two of which are equal then. False: it does neither
+ * (sort_positions.c). */
+bool weft_sorter_put_ordered(const weft_sorter *s, const char *in, char *out);
+/* Positions of bytes. False when cancelled. */
+bool weft_sorter_count_positions(const weft_sorter *s, const char *in, char *out);
+
+/* Rows of 8-byte elements whose positions are sorted (sort_packed.c). */
+typedef struct weft_packed_rows {
+    uint64_t *keys;   /* in the order of their elements */
+    int64_t next;     /* words from those of a row to those of the next one */
+    uint64_t *packed; /* rows follow each other */
+    uint64_t *other;
+    int64_t room; /* words of `other`, for two rows, or for four where rows are sorted together */
+    int64_t count;
+    int place_bits;
+    int lost[WEFT_SORT_LINE]; /* bits of the keys of a row */
+} weft_packed_rows;
+
+weft_packed_rows weft_sorter_packed_rows(const weft_sorter *s, char *scratch, int64_t next, int64_t count);
+/* Elements may lie where the keys will, if they are adjacent. */
+void weft_sorter_pack(const weft_sorter *s, weft_packed_rows *rows, int64_t row, const char *in, int64_t step);
+/* False: cancelled, or a single row has to be sorted in another way. */
+bool weft_sorter_sort_packed(const weft_sorter *s, const weft_packed_rows *rows);
+void weft_sorter_put_packed(const weft_sorter *s, const weft_packed_rows *rows, int64_t row, char *out, int64_t step);
+/* Sorts columns side by side of up to WEFT_KEY_TALL lines (sort_columns.c). */
+void weft_sorter_sort_columns(const weft_sorter *s, const char *in, int64_t count, void *keys, char *out);
 /* The wanted keys of a row, in order, with room for a few times as many (sort_select.c). False when cancelled. */
 bool weft_sorter_select(const weft_sorter *s, const char *in, void *keys);
 /* Sorts `count` rows that lie side by side (sort_across.c). False when cancelled. */

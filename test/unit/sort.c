@@ -291,7 +291,8 @@ static void elements_of_few_values(void **unused)
             for (size_t d = 2; d < sizeof dtypes / sizeof *dtypes; d++)
                 check(pool, dtypes[d], 1, lengths[l], false, l % 2 != 0);
     for (kinds = 1; kinds <= 64; kinds *= 2)
-        for (size_t d = 1; d < sizeof dtypes / sizeof *dtypes; d++) check(pool, dtypes[d], 40, 100, false, d % 2 != 0);
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            for (int turn = 0; turn < 4; turn++) check(pool, dtypes[d], 40, 100, turn & 1, turn & 2);
     kinds = 0;
     weft_pool_destroy(pool);
 }
@@ -305,6 +306,8 @@ static void elements_in_groups(void **unused)
     for (groups = 1; groups <= 64; groups *= 2)
         for (size_t d = 0; d < 2; d++) {
             check(pool, wide[d], 9, 20, false, d != 0);
+            check(pool, wide[d], 40, 12, false, d == 0);
+            check(pool, wide[d], 37, 100, groups % 4 != 0, d != 0);
             check(pool, wide[d], 3, 300, false, d == 0);
             check(pool, wide[d], 1, 5000, groups % 4 != 0, d != 0);
         }

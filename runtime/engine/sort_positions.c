@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Positions of rows that need no sorting: those in order, and those of bytes, which are counted. */
+#include "runtime/base/cancel.h"
+#include "runtime/engine/sorter.h"
+
+static uint64_t key_at(const weft_sorter *s, const char *in, int64_t i)
+{
+    const weft_key_map map = s->map;
+    return weft_key_of64(&map, weft_sort_load(in + i * s->call->in_step * (int64_t)map.size, map.size));
+}
+
+bool weft_sorter_put_ordered(const weft_sorter *s, const char *in, char *out)
+{
+    const int64_t length = s->call->length, step = s->call->out_step * (int64_t)sizeof(int64_t);
+    bool descends = length > 1 && key_at(s, in, 1) < key_at(s, in, 0);
+    uint64_t last = key_at(s, in, 0);
+    for (int64_t i = 1; i < length; i++) {
+        uint64_t key = key_at(s, in, i);
+        if (descends ? key >= last : key < last) return false;
+        last = key;
+    }
+    for (int64_t i = 0; i < s->wanted; i++)
+        weft_sort_store(out + i * step, sizeof(int64_t), (uint64_t)(descends ? length - 1 - i : i));
+    return true;
+}
+
+/* Bools: those of the first key from the first place on, the others after them. */
+static void put_truths(const weft_sorter *s, const char *in, char *out)
+{
+    const int64_t length = s->call->length, in_step = s->call->in_step, step = s->call->out_step;
+    int64_t set = 0;
+    for (int64_t i = 0; i < length; i++) set += in[i * in_step] != 0;
+    const bool set_first = s->map.flip != 0;
+    int64_t *places = (int64_t *)(void *)out, next[2] = {set_first ? set : 0, set_first ? 0 : length - set};
+    for (int64_t i = 0; i < length; i++) places[next[in[i * in_step] != 0]++ * step] = i;
+}
+
+/* Each half of a row has counts of its own, so that an equal neighbour's need not be there yet. */
+static bool put_bytes(const weft_sorter *s, const char *in, char *out)
+{
+    const int64_t length = s->call->length, in_step = s->call->in_step, step = s->call->out_step, half = length / 2;
+    const uint8_t flip = (uint8_t)s->map.flip, *low = (const uint8_t *)in, *high = low + half * in_step;
+    int64_t next[2][256] = {{0}}, *places = (int64_t *)(void *)out, place = 0;
+    for (int64_t i = 0; i < half; i++) {
+        next[0][low[i * in_step] ^ flip]++;
+        next[1][high[i * in_step] ^ flip]++;
+    }
+    if (length % 2 != 0) next[1][high[half * in_step] ^ flip]++;
+    for (int key = 0; key < 256; key++)
+        for (int h = 0; h < 2; h++) {
+            int64_t first = place;
+            place += next[h][key];
+            next[h][key] = first;
+        }
+    for (int64_t first = 0, end; first < half; first = end) {
+        if (weft_is_cancelled(s->cancelled)) return false;
+        end = half - first < WEFT_SORT_CANCEL_ELEMENTS ? half : first + WEFT_SORT_CANCEL_ELEMENTS;
+        for (int64_t i = first; i < end; i++) {
+            places[next[0][low[i * in_step] ^ flip]++ * step] = i;
+            places[next[1][high[i * in_step] ^ flip]++ * step] = half + i;
+        }
+    }
+    if (length % 2 != 0) places[next[1][high[half * in_step] ^ flip]++ * step] = length - 1;
+    return true;
+}
+
+bool weft_sorter_count_positions(const weft_sorter *s, const char *in, char *out)
+{
+    if (!s->map.truth) return put_bytes(s, in, out);
+    put_truths(s, in, out);
+    return true;
+}
