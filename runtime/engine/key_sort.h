@@ -34,8 +34,8 @@ static inline int weft_key_place_bits(int64_t count)
     return count < 2 ? 1 : 64 - __builtin_clzll((unsigned long long)count - 1);
 }
 
-/* Columns that lie side by side, at most as many as keys are in a register; from a line to the next it is so many
- * bytes. */
+/* Columns that lie side by side, at most as many as keys are in a register where nothing else is said; from a line to
+ * the next it is so many bytes. */
 typedef struct weft_key_columns {
     const char *in;
     char *out;
@@ -47,6 +47,10 @@ typedef struct weft_key_columns {
 /* Sorts up to WEFT_KEY_TALL lines, and leaves their keys, a register for each. Whether one does not give its element
  * back. */
 typedef bool weft_key_across(const weft_key_map *map, const weft_key_columns *columns);
+
+/* The first few of up to WEFT_KEY_WIDE columns: for each 8 of them `keys` has room for twice 8 words for each that is
+ * wanted; the lines are in the second half. */
+typedef void weft_key_few(const weft_key_map *map, const weft_key_columns *columns);
 
 /* A row of adjacent elements, and what it is sorted into. */
 typedef struct weft_key_row {
@@ -89,6 +93,7 @@ typedef struct weft_key_sort {
     weft_key_pick *pick;
     weft_key_turn *turn; /* of elements of this size */
     weft_key_across *across;
+    weft_key_few *few;
     weft_key_pack *pack;
 } weft_key_sort;
 
@@ -98,6 +103,7 @@ enum {
     WEFT_KEY_SHORT = 16,
     WEFT_KEY_COLUMNS = 256, /* rows that become columns */
     WEFT_KEY_TALL = 384,    /* columns as they lie: twice as many keys are parted faster */
+    WEFT_KEY_WIDE = 64,
     WEFT_KEY_LONG = 1 << 15
 };
 

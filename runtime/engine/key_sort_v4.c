@@ -169,6 +169,7 @@ static inline __attribute__((always_inline)) bool finish64(__m512i *a, __m512i *
 #include "runtime/engine/key_map_vector.h"
 #include "runtime/engine/key_across_v4.h"
 #include "runtime/engine/key_pick_v4.h"
+#include "runtime/engine/key_few_v4.h"
 
 #define TOGETHER WEFT_KEY_COLUMNS
 #define TABLE(x) weft_key_sort_v4_##x

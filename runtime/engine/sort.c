@@ -28,7 +28,10 @@ enum {
     LEAST_ROWS = 8,         /* of longer ones: as many columns are sorted for fewer */
     COUNTED_LEAST = 2048,   /* bytes from so many on are counted */
     PLACED_LEAST = 512,     /* the same where positions are asked for */
+    FEW_PART = 16,          /* of a row is few: a part of it */
     PACKED_LEAST = 17,      /* elements, from so many on */
+    LIST_MOST = 16,         /* wanted elements of a column that are held in a list */
+    LIST_PART = 8,          /* and of a column at most */
     SELECTED_PART = 512,    /* of a row is selected at most */
     PICKED_PART = 128,      /* the same where vectors pick what may be wanted */
     SELECTED_TIMES = 4,     /* room for this many times the wanted keys */
@@ -113,7 +116,8 @@ static bool sort_short_rows(const weft_sorter *s, int64_t first, int64_t count, 
 /* Positions of one row or of several. False: cancelled, or a single row has to be sorted in another way. */
 static bool sort_packed(const weft_sorter *s, int64_t first, int64_t count, char *keys)
 {
-    weft_packed_rows rows = weft_sorter_packed_rows(s, keys, s->call->length, count);
+    weft_packed_rows rows;
+    weft_sorter_lay_out_packed(s, keys, s->call->length, count, &rows);
     for (int64_t r = 0; r < count; r++)
         weft_sorter_pack(s, &rows, r, in_row(s, first + r), s->take_step * (int64_t)s->map.size);
     if (!weft_sorter_sort_packed(s, &rows)) return false;
@@ -228,14 +232,16 @@ bool weft_sort_selects(const weft_key_sort *keys, const weft_sort_call *call)
     return call->wanted > 0 && call->wanted < call->length / (picks(keys, call) ? PICKED_PART : SELECTED_PART);
 }
 
-/* Whether bytes are counted, or their positions: bools need no table, but short rows of them are sorted together. */
+/* Whether bytes are counted, or their positions: bools need no table, but short rows of them are sorted together. Of
+ * positions that are few it takes less to sort those. */
 static bool is_counted(const weft_sorter *s)
 {
     const weft_sort_call *call = s->call;
-    if (s->map.size != 1 || (call->positions && weft_sort_selects(s->vectors, call))) return false;
-    if (s->vectors == NULL || (s->map.truth && !call->positions)) return true;
-    if (s->map.truth) return call->length > WEFT_KEY_SHORT;
-    return call->length >= (call->positions ? PLACED_LEAST : COUNTED_LEAST);
+    if (s->map.size != 1) return false;
+    if (s->vectors == NULL) return !call->positions;
+    if (call->in_step != 1 || call->out_step != 1) return s->map.truth && !call->positions;
+    if (!call->positions) return s->map.truth || call->length >= COUNTED_LEAST;
+    return call->length >= (s->map.truth ? WEFT_KEY_SHORT + 1 : PLACED_LEAST) && s->wanted >= call->length / FEW_PART;
 }
 
 static weft_sort_method method_of(const weft_sorter *s)
@@ -247,6 +253,21 @@ static weft_sort_method method_of(const weft_sorter *s)
     if (s->vectors == NULL || (call->positions && !packed))
         return call->positions ? WEFT_SORT_ITEM_PAIRS : WEFT_SORT_ITEMS;
     return wide ? WEFT_SORT_VECTORS_64 : WEFT_SORT_VECTORS_32;
+}
+
+/* The first few elements of rows that lie side by side: of many more, and few enough to be held in a list. */
+static bool choose_few(weft_sorter *s)
+{
+    const weft_sort_call *call = s->call;
+    if (s->vectors == NULL || s->vectors->few == NULL || s->map.truth || call->rank == 0 || call->in_step == 1)
+        return false;
+    int64_t inner = call->rows[call->rank - 1];
+    if (call->in_strides[call->rank - 1] != 1 || inner < LEAST_ROWS) return false;
+    s->is_few = s->wanted <= LIST_MOST && s->wanted < call->length / LIST_PART;
+    if (!s->is_few) return false;
+    s->is_across = true;
+    s->together = inner < WEFT_KEY_WIDE ? inner : WEFT_KEY_WIDE;
+    return true;
 }
 
 /* A few elements of many. */
@@ -277,6 +298,8 @@ static void choose_method(weft_sorter *s, size_t cache_bytes)
 {
     const weft_sort_call *call = s->call;
     s->method = method_of(s);
+    s->room = call->length;
+    if (choose_few(s)) return;
     bool has_vectors = s->method == WEFT_SORT_VECTORS_32 || s->method == WEFT_SORT_VECTORS_64;
     bool is_short = call->length <= WEFT_KEY_SHORT;
     bool is_longer = !is_short && s->row_count >= LEAST_ROWS && call->in_step == 1 && call->out_step == 1;
@@ -284,7 +307,6 @@ static void choose_method(weft_sorter *s, size_t cache_bytes)
     bool is_together =
         (has_vectors || can_pack) && call->length <= s->vectors->most_together && (is_short || is_longer);
     s->together = !is_together ? 1 : is_short ? SHORT_ROWS : LONGER_ROWS;
-    s->room = call->length;
     s->take_step = call->in_step;
     s->put_step = call->out_step;
     s->take = has_vectors && call->in_step == 1 ? s->vectors->take : NULL;
@@ -309,12 +331,13 @@ static void choose_method(weft_sorter *s, size_t cache_bytes)
 /* Of one part. */
 static int64_t scratch_bytes(const weft_sorter *s)
 {
-    if (s->method == WEFT_SORT_COUNTED) return 0;
+    if (s->method == WEFT_SORT_COUNTED && !s->is_few) return 0;
     /* The keys, and where they are not those of short rows room for as many of one. */
     int64_t rows = s->is_across ? s->together + 1 : s->together > 1 ? s->together : 2;
     if (s->is_packed && s->together > 1) rows = s->together + 2;
     int64_t keys = saturating_product(s->room, (int64_t)weft_sorter_key_bytes[s->method] * rows);
     if (s->is_across) keys += rows * WEFT_SORT_LINE;
+    if (s->is_few) keys = 2 * s->wanted * WEFT_SORT_LINE * ((s->together + 7) / 8);
     if (s->is_columns) keys = (s->call->length + WEFT_KEY_SHORT - 1) / WEFT_KEY_SHORT * WEFT_KEY_SHORT * WEFT_SORT_LINE;
     if (keys > INT64_MAX - SCRATCH_ALIGNMENT) keys = INT64_MAX - SCRATCH_ALIGNMENT;
     return (keys + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;

@@ -100,7 +100,8 @@ static int64_t sort_in_place(const weft_sorter *s, char *row, char *other, bool 
 static bool sort_packed_across(const weft_sorter *s, int64_t count, char *keys, char *out)
 {
     const int64_t next = key_pitch(s), size = (int64_t)s->map.size;
-    weft_packed_rows rows = weft_sorter_packed_rows(s, keys, next / size, count);
+    weft_packed_rows rows;
+    weft_sorter_lay_out_packed(s, keys, next / size, count, &rows);
     for (int64_t r = 0; r < count; r++) weft_sorter_pack(s, &rows, r, keys + r * next, size);
     if (!weft_sorter_sort_packed(s, &rows)) return false;
     for (int64_t r = 0; r < count; r++) weft_sorter_put_packed(s, &rows, r, keys + r * next, size);
@@ -113,8 +114,8 @@ bool weft_sorter_sort_across(const weft_sorter *s, const char *in, int64_t count
     const int64_t next = key_pitch(s), size = (int64_t)s->map.size;
     int64_t nans[WEFT_SORT_LINE];
     bool lost = false;
-    if (s->is_columns) {
-        weft_sorter_sort_columns(s, in, count, keys, out);
+    if (s->is_columns || s->is_few) {
+        (s->is_few ? weft_sorter_select_columns : weft_sorter_sort_columns)(s, in, count, keys, out);
         return true;
     }
     gather_across(s, in, count, keys);

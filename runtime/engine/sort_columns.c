@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of a few lines, which are sorted as they lie. */
+/* Columns of a few lines, which are sorted as they lie, and the first few elements of any. */
 #include "runtime/engine/sorter.h"
 
 /* The first of the sorted keys of a column that is not less. */
@@ -61,4 +61,31 @@ void weft_sorter_sort_columns(const weft_sorter *s, const char *in, int64_t coun
         c.count = count - first < lanes ? count - first : lanes;
         if (s->vectors->across(&s->map, &c)) put_lost_columns(s, &c, lanes);
     }
+}
+
+static void put_few(const weft_sorter *s, const char *in, char *out, int64_t line)
+{
+    if (s->call->positions) weft_sort_store(out, sizeof line, (uint64_t)line);
+    else
+        weft_sort_store(out, s->map.size,
+                        weft_sort_load(in + line * s->call->in_step * (int64_t)s->map.size, s->map.size));
+}
+
+void weft_sorter_select_columns(const weft_sorter *s, const char *in, int64_t count, void *keys, char *out)
+{
+    enum { LANES = WEFT_SORT_LINE / sizeof(int64_t) };
+    const int64_t size = (int64_t)s->map.size, put_size = (int64_t)weft_sorter_put_size(s);
+    const weft_key_columns c = {.in = in,
+                                .in_step = s->call->in_step * size,
+                                .length = s->call->length,
+                                .wanted = s->wanted,
+                                .count = count,
+                                .keys = keys};
+    s->vectors->few(&s->map, &c);
+    const int64_t *lists = keys;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t r = 0; r < s->wanted; r++) {
+            int64_t line = lists[((2 * (i / LANES) + 1) * s->wanted + r) * LANES + i % LANES];
+            put_few(s, in + i * size, out + r * s->call->out_step * put_size + i * put_size, line);
+        }
 }

@@ -9,17 +9,17 @@ static int64_t packed_place(const weft_packed_rows *rows, uint64_t packed)
     return (int64_t)(packed & ((UINT64_C(1) << rows->place_bits) - 1));
 }
 
-weft_packed_rows weft_sorter_packed_rows(const weft_sorter *s, char *scratch, int64_t next, int64_t count)
+void weft_sorter_lay_out_packed(const weft_sorter *s, char *scratch, int64_t next, int64_t count,
+                                weft_packed_rows *out_rows)
 {
     const int64_t length = s->call->length;
-    uint64_t *keys = (uint64_t *)(void *)scratch, *packed = keys + count * next;
-    return (weft_packed_rows){.keys = keys,
-                              .next = next,
-                              .packed = packed,
-                              .other = packed + count * length,
-                              .room = (s->together > 1 ? 4 : 2) * length,
-                              .count = count,
-                              .place_bits = weft_key_place_bits(length)};
+    out_rows->keys = (uint64_t *)(void *)scratch;
+    out_rows->next = next;
+    out_rows->packed = out_rows->keys + count * next;
+    out_rows->other = out_rows->packed + count * length;
+    out_rows->room = (s->together > 1 ? 4 : 2) * length;
+    out_rows->count = count;
+    out_rows->place_bits = weft_key_place_bits(length);
 }
 
 void weft_sorter_pack(const weft_sorter *s, weft_packed_rows *rows, int64_t row, const char *in, int64_t step)

@@ -75,6 +75,7 @@ typedef struct weft_sorter {
     int64_t together;  /* rows that are sorted at a time */
     bool is_packed;    /* positions, in keys of 8 bytes first */
     bool is_columns;   /* rows side by side are sorted as they lie */
+    bool is_few;       /* the first ones of rows side by side */
     bool is_looked_at; /* positions: a row may be in order */
     bool is_direct;    /* from elements to elements, without a row of keys between */
     bool is_across;    /* they lie side by side: their elements are taken a line of the cache at a time */
@@ -167,7 +168,9 @@ typedef struct weft_packed_rows {
     int lost[WEFT_SORT_LINE]; /* bits of the keys of a row */
 } weft_packed_rows;
 
-weft_packed_rows weft_sorter_packed_rows(const weft_sorter *s, char *scratch, int64_t next, int64_t count);
+/* `next` words from the keys of a row to those of the next one. */
+void weft_sorter_lay_out_packed(const weft_sorter *s, char *scratch, int64_t next, int64_t count,
+                                weft_packed_rows *out_rows);
 /* Elements may lie where the keys will, if they are adjacent. */
 void weft_sorter_pack(const weft_sorter *s, weft_packed_rows *rows, int64_t row, const char *in, int64_t step);
 /* False: cancelled, or a single row has to be sorted in another way. */
@@ -175,6 +178,8 @@ bool weft_sorter_sort_packed(const weft_sorter *s, const weft_packed_rows *rows)
 void weft_sorter_put_packed(const weft_sorter *s, const weft_packed_rows *rows, int64_t row, char *out, int64_t step);
 /* Sorts columns side by side of up to WEFT_KEY_TALL lines (sort_columns.c). */
 void weft_sorter_sort_columns(const weft_sorter *s, const char *in, int64_t count, void *keys, char *out);
+/* The first few elements of up to WEFT_KEY_WIDE of them. */
+void weft_sorter_select_columns(const weft_sorter *s, const char *in, int64_t count, void *keys, char *out);
 /* The wanted keys of a row, in order, with room for a few times as many (sort_select.c). False when cancelled. */
 bool weft_sorter_select(const weft_sorter *s, const char *in, void *keys);
 /* Sorts `count` rows that lie side by side (sort_across.c). False when cancelled. */
