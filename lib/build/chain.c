@@ -9,12 +9,12 @@
  * be, and which elements an iteration of a kernel touches.
  *
  * A chain begins with a step that writes an intermediate; the steps that read it belong to it, and those that read what
- * these hand on. Steps in between that need nothing of it, such as a cast of weights, are moved before it. A chain has
- * at most two products: with more, strips would read more operands again. Chains with products are found first; of what
- * is left, kernels that follow each other are chains too, such as a pad and the windows over it.
+ * these hand on. Steps in between that need nothing of it, such as a cast of weights, are moved before it. Chains
+ * with products are found first; of what is left, kernels that follow each other are chains too, such as a pad and the
+ * windows over it.
  */
 
-enum { MOST_PRODUCTS = 2, FARTHEST = 16 /* steps from the first to the last one, those in between included */ };
+enum { FARTHEST = 16 /* steps from the first to the last one, those in between included */ };
 
 typedef struct chain_finder {
     weft_arena *arena;
@@ -200,8 +200,8 @@ static bool is_member(const chain *c, size_t number)
 static bool add_member(const chain_finder *f, chain *c, size_t number)
 {
     size_t i = c->count;
+    if (c->count == WEFT_CHAIN_STEPS || f->taken[number]) return false;
     c->products += f->variant->steps[number].kind == WEFT_STEP_GEMM;
-    if (c->count == WEFT_CHAIN_STEPS || c->products > MOST_PRODUCTS || f->taken[number]) return false;
     for (; i > 0 && c->members[i - 1] > number; i--) c->members[i] = c->members[i - 1];
     c->members[i] = number;
     c->count++;
@@ -250,13 +250,25 @@ static void take_in_all(const chain_finder *f, chain *c, size_t number)
     for (size_t i = 0; i < step->written; i++) take_in(f, c, number, weft_step_written(step, i));
 }
 
+/* Whether the buffer is a temporary, or an output that no donated input may be. */
+static bool is_own_memory(const weft_variant *variant, uint32_t number)
+{
+    const weft_buffer *buffer = &variant->buffers[number];
+    if (buffer->kind != WEFT_BUFFER_OUTPUT) return buffer->kind == WEFT_BUFFER_TEMPORARY;
+    for (size_t i = 0; i < variant->buffer_count; i++) {
+        const weft_buffer *input = &variant->buffers[i];
+        if (input->kind == WEFT_BUFFER_INPUT && variant->output_alias[input->number] == buffer->number) return false;
+    }
+    return true;
+}
+
 /* Whether step `number`, which is no member, may run before the first one. */
 static bool can_hoist(const chain_finder *f, const chain *c, size_t number)
 {
     const weft_step *step = &f->variant->steps[number];
     if (!can_belong(step) || step->written != 1) return false;
     uint32_t written = weft_step_written(step, 0);
-    if (f->variant->buffers[written].kind != WEFT_BUFFER_TEMPORARY) return false;
+    if (!is_own_memory(f->variant, written)) return false;
     for (size_t i = 0; i < c->count; i++) {
         const weft_step *member = &f->variant->steps[c->members[i]];
         for (size_t k = 0; k < member->written; k++)

@@ -3,9 +3,10 @@
  * The cotangents of attention. With P the weights, o the result and g its cotangent,
  *   dS = P (g v^T - sum(g o)),  dq = dS k,  dk = dS^T q,  dv = P^T g.
  * P is E / z, exponentials and their sums. Dividing g, and with it sum(g o), in place of E divides fewer numbers where
- * keys are many; not those of 16 bits, for which g / z may be too small. E is computed again, for so many elements of
- * the batch, or rows of q, at a time that memory is linear in the number of rows and of keys, and what a product leaves
- * for the next is still near: some heads after others, and of one whose scores are many some rows after others.
+ * keys are many; not those of 16 bits, for which g / z may be too small. Where a core's share of caches does not hold
+ * all scores, E is computed again, for so many elements of the batch, or rows of q, at a time that memory is linear in
+ * the number of rows and of keys, and what a product leaves for the next is still near: some heads after others, and of
+ * one whose scores are many some rows after others.
  *
  * Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness", 2022.
  */
@@ -15,6 +16,7 @@
 #include "lib/grad/grad.h"
 
 enum {
+    ALL_SCORES = 1 << 21,  /* of all heads, that are kept: what a core has of L3 holds two such */
     SCORES = 1 << 19,      /* of a block, where extents are known */
     NEAR_SCORES = 1 << 18, /* of the heads of a block, which stay in L2 */
     FEW_SCORES = 1 << 14,  /* that do not pay for a loop */
@@ -187,11 +189,16 @@ static void pull_blocks(const rows *r, const bool *needs, int64_t size, weft_ten
     if (needs[OF_Q]) out_values[OF_Q] = weft_narrow(out_values[OF_Q], (int64_t)b.axis, weft_extent_of(0), count);
 }
 
-/* The product of the extents of x in [first, last) in *out_count, if it is known and no more than SCORES. */
-static bool count(weft_tensor x, size_t first, size_t last, int64_t *out_count)
+/* The product of the extents of x in [first, last) in *out_count, if it is known and no more than `most`. */
+static bool count_up_to(int64_t most, weft_tensor x, size_t first, size_t last, int64_t *out_count)
 {
     weft_extent product = weft_extent_product(weft_tensor_shape(x), first, last);
-    return weft_extent_is_static(product, out_count) && *out_count <= SCORES;
+    return weft_extent_is_static(product, out_count) && *out_count <= most;
+}
+
+static bool count(weft_tensor x, size_t first, size_t last, int64_t *out_count)
+{
+    return count_up_to(SCORES, x, first, last, out_count);
 }
 
 /* Rows of a block: a multiple of FEW_ROWS. */
@@ -398,6 +405,16 @@ static int64_t divisor(int64_t count, int64_t most)
     return size > 1 ? size : 1;
 }
 
+/* Whether all scores are so few that E need not be computed again; where a mask hides half of them, blocks of rows do
+ * less. */
+static bool keeps_scores(const rows *r)
+{
+    int64_t queries, keys;
+    return !r->core.causal && weft_extent_is_static(weft_tensor_extent(r->core.k, -2), &keys) &&
+           count_up_to(ALL_SCORES, r->core.q, 0, weft_tensor_rank(r->core.q) - 1, &queries) &&
+           (keys == 0 || queries <= ALL_SCORES / keys);
+}
+
 /* Whether the batch goes by blocks of about NEAR_SCORES, or at least of FEW_SCORES. */
 static bool fill_batches(const rows *r, const bool *needs, batches *out)
 {
@@ -430,7 +447,7 @@ static weft_status *vjp_attention(const weft_gradient_context *c, weft_tensor *o
               .along = weft_reduce_sum(along, WEFT_INTS(-1), true)};
     batches b;
     /* The cotangent of a mask may be as large as the scores are. */
-    if (c->needs[OF_MASK]) pull_rows(&r, c->needs, out_values);
+    if (c->needs[OF_MASK] || keeps_scores(&r)) pull_rows(&r, c->needs, out_values);
     else if (fill_batches(&r, c->needs, &b)) pull_batches(&b, out_values);
     else pull_all(&r, c->needs, out_values);
     return NULL;

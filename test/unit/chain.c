@@ -65,6 +65,15 @@ static void trace_attention_and_sums(traced *t)
     put_out(t, weft_reduce_sum(weft_mul(y, y), WEFT_INTS(3), false));
 }
 
+/* What is made of one product goes into two others, of which one sums over its rows: a strip is whole matrices. */
+static void trace_three_products(traced *t)
+{
+    weft_tensor x = input(t, "x", WEFT_SHAPE(6, 90, 40)), y = input(t, "y", WEFT_SHAPE(6, 90, 40));
+    weft_tensor weights = weft_softmax(weft_matmul(x, weft_permute(y, WEFT_INTS(0, 2, 1))), -1);
+    put_out(t, weft_matmul(weights, y));
+    put_out(t, weft_matmul(weft_permute(weights, WEFT_INTS(0, 2, 1)), x));
+}
+
 static void trace_masked_attention(traced *t)
 {
     weft_tensor q = input(t, "q", WEFT_SHAPE(5, 130, 40)), k = input(t, "k", WEFT_SHAPE(5, 130, 40));
@@ -333,6 +342,7 @@ static const chain_case cases[] = {{"attention", trace_attention, WEFT_F32, 0, t
                                    {"attention, f64", trace_attention, WEFT_F64, 0, true},
                                    {"attention, bf16", trace_attention, WEFT_BF16, 0, true},
                                    {"attention and sums", trace_attention_and_sums, WEFT_F32, 0, true},
+                                   {"three products", trace_three_products, WEFT_F32, 0, true},
                                    {"masked attention", trace_masked_attention, WEFT_F32, 0, true},
                                    {"causal attention", trace_causal, WEFT_F32, 0, true},
                                    {"causal attention, f64", trace_causal, WEFT_F64, 0, true},
