@@ -94,14 +94,20 @@ static weft_expr at_point(const weft_flat *f, const weft_flat_stage *s, uint32_t
     return weft_expr_substitute(f->kernel->exprs, e, 1, &s->range->variable, &value);
 }
 
-static weft_status *all_at_point(const weft_flat *f, const weft_flat_stage *s, uint32_t point, uint32_t count,
-                                 const weft_expr **exprs)
+/* Those that always hold there are left out. */
+static weft_status *predicates_at_point(const weft_flat *f, const weft_flat_stage *s, uint32_t point, uint32_t *count,
+                                        const weft_expr **exprs)
 {
-    if (count == 0) return NULL;
-    weft_expr *copy = weft_arena_copy(&f->kernel->arena, *exprs, count * sizeof *copy);
+    uint32_t left = 0;
+    if (*count == 0) return NULL;
+    weft_expr *copy = weft_arena_copy(&f->kernel->arena, *exprs, *count * sizeof *copy);
     if (copy == NULL) return weft_status_out_of_memory();
-    for (uint32_t i = 0; i < count; i++) copy[i] = at_point(f, s, point, copy[i]);
+    for (uint32_t i = 0; i < *count; i++) {
+        copy[left] = at_point(f, s, point, copy[i]);
+        left += !weft_expr_always_nonnegative(f->kernel->exprs, copy[left]);
+    }
     *exprs = copy;
+    *count = left;
     return NULL;
 }
 
@@ -118,13 +124,15 @@ static weft_status *add_inst(weft_flat *f, const weft_flat_stage *s, uint32_t po
     for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = f->ids[inst.args[a]];
     inst.index = at_point(f, s, point, inst.index);
     inst.position = at_point(f, s, point, inst.position);
-    WEFT_TRY(all_at_point(f, s, point, inst.predicate_count, &inst.predicates));
+    WEFT_TRY(predicates_at_point(f, s, point, &inst.predicate_count, &inst.predicates));
     bool written = inst.op == WEFT_SCALAR_load && f->kernel->buffers[inst.buffer].written;
     const weft_store *stored = written ? find_store(f, inst.buffer, inst.index) : NULL;
     if (written && stored == NULL) return weft_kernel_expr_failure(f->kernel);
     if (written) f->ids[id] = stored->value;
     else if (inst.op == WEFT_SCALAR_result || inst.op == WEFT_SCALAR_running)
         f->ids[id] = f->results[inst.buffer * WEFT_MAX_COMPONENTS + inst.number];
+    else if (inst.op == WEFT_SCALAR_inside && inst.predicate_count == 0)
+        f->ids[id] = weft_inst_list_constant(&f->list, WEFT_BOOL, 1);
     else f->ids[id] = weft_inst_list_add(&f->list, &inst);
     return NULL;
 }
@@ -135,7 +143,7 @@ static weft_status *add_stores(weft_flat *f, const weft_flat_stage *s, uint32_t 
         weft_store store = s->stage->stores[i];
         store.index = at_point(f, s, point, store.index);
         store.value = f->ids[store.value];
-        WEFT_TRY(all_at_point(f, s, point, store.predicate_count, &store.predicates));
+        WEFT_TRY(predicates_at_point(f, s, point, &store.predicate_count, &store.predicates));
         weft_store *early = find_store(f, store.buffer, store.index);
         if (early == NULL) early = &f->stores[f->store_count++];
         *early = store;
@@ -260,11 +268,11 @@ static bool is_in_rows(const weft_kernel *kernel, weft_dtype dtype, weft_expr in
     return distance == 1 || ((size == 4 || size == 8) && weft_dtype_info_of(dtype)->kind != WEFT_KIND_COMPLEX);
 }
 
-static bool stage_is_in_rows(const weft_kernel *kernel, const weft_stage *stage, weft_expr row)
+static bool stage_is_in_rows(const weft_kernel *kernel, const weft_stage *stage, weft_expr row, bool predicated)
 {
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
-        if (inst->predicate_count != 0) return false;
+        if (inst->predicate_count != 0 && !predicated) return false;
         if (inst->op == WEFT_SCALAR_load && !is_in_rows(kernel, inst->dtype, inst->index, row)) return false;
     }
     for (uint32_t i = 0; i < stage->store_count; i++) {
@@ -275,11 +283,11 @@ static bool stage_is_in_rows(const weft_kernel *kernel, const weft_stage *stage,
     return true;
 }
 
-bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row)
+bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row, bool predicated)
 {
     bool in_rows = true;
     for (uint32_t s = 0; s < kernel->stage_count && in_rows; s++)
-        in_rows = stage_is_in_rows(kernel, &kernel->stages[s], row);
+        in_rows = stage_is_in_rows(kernel, &kernel->stages[s], row, predicated);
     return in_rows;
 }
 
@@ -298,5 +306,5 @@ bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uin
         uint32_t points = count_points(kernel, &kernel->stages[s]);
         if (points > *out_row) *out_row = points;
     }
-    return *out_row <= LONGEST_WANTED && weft_kernel_is_in_rows(kernel, rows->variable);
+    return *out_row <= LONGEST_WANTED && weft_kernel_is_in_rows(kernel, rows->variable, false);
 }

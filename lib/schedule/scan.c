@@ -4,7 +4,8 @@
 
 /*
  * Scans of long rows. A row alone takes the latency of an operation for each element, and its stores are single ones.
- * So a few columns are one pass, at the end of which accumulators of all rows of a tile lie in local buffers.
+ * So a few columns are one pass, at the end of which accumulators of all rows of a tile lie in local buffers. The first
+ * column is apart where it alone is without what others have: an exclusive scan, or a recurrence.
  */
 
 /* Columns of the passes: a whole vector of each row, 16 bytes of it at least, and one. */
@@ -66,6 +67,26 @@ const char *weft_kernel_scan_refusal(const weft_kernel *kernel, uint32_t width, 
     return fits(stage, 1) && width * unroll <= 256 ? NULL : "it would be too much code";
 }
 
+/* Whether the kernel has predicates, of loads and of what counts, which all hold from the second column on. */
+static bool counts_from_second(const weft_kernel *kernel)
+{
+    const weft_stage *stage = &kernel->stages[0];
+    weft_expr_context *x = kernel->exprs;
+    int64_t least, most;
+    bool any = false;
+    weft_expr_range(x, stage->ranges[0].extent, &least, &most);
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+        for (uint32_t p = 0; p < kernel->insts[i].predicate_count; p++) {
+            weft_expr step, rest, predicate = kernel->insts[i].predicates[p];
+            if (!weft_expr_affine(x, predicate, stage->ranges[0].variable, &step, &rest)) return false;
+            bool grows = weft_expr_always_nonnegative(x, step);
+            if (!grows || !weft_expr_always_nonnegative(x, weft_expr_add(x, step, rest))) return false;
+            any = true;
+        }
+    }
+    return any && least > 0;
+}
+
 /* What is added to the list from here on is a new stage. */
 static weft_stage *open_stage(scan *s)
 {
@@ -114,11 +135,15 @@ static void access_components(scan *s, access kind)
     }
 }
 
-static weft_status *add_start(scan *s)
+/* What accumulators begin with, and the first column where that is one of its own. */
+static weft_status *add_start(scan *s, bool has_first)
 {
     weft_stage *stage = open_stage(s);
     if (stage == NULL) return weft_status_out_of_memory();
     access_components(s, INIT);
+    s->stage.points = 1;
+    s->stage.first = weft_expr_constant(s->flat.kernel->exprs, 0);
+    if (has_first) WEFT_TRY(weft_flat_add_point(&s->flat, &s->stage, 0));
     access_components(s, STORE);
     return close_stage(s, stage, NULL);
 }
@@ -159,9 +184,10 @@ static weft_status *add_locals(scan *s, uint32_t rows)
 static weft_status *add_stages(scan *s, const weft_range *columns)
 {
     weft_expr_context *x = s->flat.kernel->exprs;
-    weft_expr from = weft_expr_constant(x, 0), left = columns->extent;
+    bool has_first = counts_from_second(s->flat.kernel);
+    weft_expr from = weft_expr_constant(x, has_first), left = weft_expr_sub(x, columns->extent, from);
     int64_t least, most;
-    WEFT_TRY(add_start(s));
+    WEFT_TRY(add_start(s, has_first));
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         if (!fits(s->stage.stage, lengths[i])) continue;
         weft_expr length = weft_expr_constant(x, lengths[i]), passes = weft_expr_div(x, left, length);
@@ -228,5 +254,5 @@ bool weft_kernel_wants_scan(const weft_kernel *kernel, uint32_t width)
     weft_expr_range(kernel->exprs, kernel->stages[0].ranges[0].extent, &least, &columns);
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);
     if (2 * most < width || columns < WIDE_PASS || !takes_long(kernel)) return false;
-    return weft_kernel_is_in_rows(kernel, rows->variable);
+    return weft_kernel_is_in_rows(kernel, rows->variable, counts_from_second(kernel));
 }

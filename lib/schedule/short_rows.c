@@ -154,7 +154,7 @@ weft_short_rows weft_kernel_find_short_rows(const weft_kernel *kernel, uint32_t 
     if (row.count == 0 || results * kernel->inst_count > MOST_INSTRUCTIONS) return none;
     if (weft_kernel_flatten_refusal(kernel, results) != NULL || results * count_terms(kernel) > MOST_TERMS) return none;
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);
-    if (most < 2 * (int64_t)width || !weft_kernel_is_in_rows(kernel, rows->variable)) return none;
+    if (most < 2 * (int64_t)width || !weft_kernel_is_in_rows(kernel, rows->variable, false)) return none;
     accesses found = find_accesses(kernel, &row);
     if (!found.in_runs || found.elements >= 2 * width + MANY_BEYOND) return none;
     if (row.rows > row.first && (!found.jump || found.reread)) return none;

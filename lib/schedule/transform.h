@@ -86,7 +86,7 @@ bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uin
 const char *weft_kernel_flatten_refusal(const weft_kernel *kernel, uint32_t copies);
 weft_status *weft_kernel_flatten(weft_kernel *kernel) WEFT_MUST_USE;
 /* Whether all accesses go along a range in known steps, of elements that vectors are transposed by, without masks. */
-bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row);
+bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row, bool predicated);
 
 /*
  * Products with short rows of results (short_rows.c): rows are jammed and flattened, for lanes across them.

@@ -68,6 +68,11 @@ static weft_tensor least_so_far(weft_tensor x)
     return weft_cummin(x, 1, false, false);
 }
 
+static weft_tensor products_before(weft_tensor x)
+{
+    return weft_cumprod(x, 1, false, true);
+}
+
 static weft_tensor recurrence(weft_tensor x)
 {
     return weft_scan_linear(weft_flip(x, WEFT_INTS(1)), x, 1, false);
@@ -231,6 +236,9 @@ static void test_operations(void **state)
         {"cumulative sum from behind", sums_from_behind, WEFT_F32, 64, false},
         {"cumulative minimum", least_so_far, WEFT_F32, 100, true},
         {"cumulative minimum", least_so_far, WEFT_F64, 71, true},
+        {"products before", products_before, WEFT_F32, 48, true},
+        {"products before", products_before, WEFT_F64, 17, true},
+        {"products before", products_before, WEFT_I32, 33, false},
         {"recurrence", recurrence, WEFT_F32, 50, false},
         {"recurrence", recurrence, WEFT_F64, 20, false},
         {"cumulative sum of exponentials", sums_of_exponentials, WEFT_F32, 40, false},
