@@ -65,7 +65,7 @@ static weft_status *softplus(const weft_gradient_context *c, weft_tensor *out_va
 static weft_tensor shares_of(const weft_gradient_context *c)
 {
     weft_ints axes = c->attrs[0].ints;
-    weft_tensor x = c->inputs.items[0], y = c->outputs.items[0], zero = weft_scalar_like(x, 0);
+    weft_tensor x = weft_gradient_afresh(c->inputs.items[0]), y = c->outputs.items[0], zero = weft_scalar_like(x, 0);
     weft_tensor greatest = weft_stop_gradient(weft_reduce_max(x, axes, true));
     weft_tensor count = weft_composite_sum_of_powers(x, greatest, axes);
     weft_tensor is_least = weft_eq(y, weft_scalar_like(y, -INFINITY)),

@@ -10,7 +10,7 @@ static weft_tensor slope_of(const weft_gradient_context *c)
 {
     weft_tensor x = c->inputs.items[0], classes = weft_unsqueeze(c->inputs.items[1], -1);
     weft_tensor is_class = weft_eq(weft_composite_positions(x, weft_tensor_rank(x) - 1), classes);
-    weft_tensor share = weft_softmax(x, -1);
+    weft_tensor share = weft_softmax(weft_gradient_afresh(x), -1);
     return weft_select(is_class, weft_sub(share, weft_scalar_like(x, 1)), share);
 }
 
