@@ -6,6 +6,7 @@
  * it on the first miss. No LLVM type appears here.
  */
 #include <weft/runtime.h>
+#include "lib/build/build.h"
 #include "lib/object/request.h"
 
 typedef enum weft_llvm_format {
@@ -25,6 +26,9 @@ typedef struct weft_llvm_interface {
      * of its own. COMPILE_FAILED, UNSUPPORTED. */
     weft_status *(*emit)(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                          weft_llvm_format format, weft_bytes *out_bytes);
+    /* The same for several kernels, as an object; `quick` makes one without optimisation. */
+    weft_status *(*emit_group)(const weft_allocator *allocator, const weft_code_group *group, bool quick,
+                               weft_bytes *out_object);
     /* Emits an ELF object with position-independent code. */
     weft_status *(*emit_object)(const weft_allocator *allocator, const weft_object_request *request,
                                 weft_bytes *out_object);

@@ -3,8 +3,11 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
+#include <llvm-c/Object.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <stdio.h>
+#include <string.h>
 #include "backends/llvm/emit.h"
 #include "backends/llvm/fma.h"
 #include "backends/llvm/freestanding.h"
@@ -140,31 +143,95 @@ static weft_status *emit_code(compilation *c, LLVMCodeGenFileType type, weft_byt
     return status;
 }
 
-static weft_status *compile(compilation *c, const weft_kernel *kernel, const char *symbol, weft_llvm_format format,
+/* The function of kernel i of a group. */
+static void name_function(const weft_code_group *group, size_t i, size_t size, char *out_name)
+{
+    if (i == 0) snprintf(out_name, size, "%s", group->symbol);
+    else snprintf(out_name, size, "%s_%zu", group->symbol, i);
+}
+
+enum { NAME_SIZE = 256 };
+
+static weft_status *add_group(const compilation *c, const weft_code_group *group)
+{
+    char name[NAME_SIZE];
+    for (size_t i = 0; i < group->count; i++) {
+        name_function(group, i, sizeof name, name);
+        WEFT_TRY(weft_kernel_emit(c->allocator, group->kernels[i], name, weft_processor_find(c->target), c->module));
+    }
+    return NULL;
+}
+
+/* Where a function begins in its section; -1: nowhere. */
+static int64_t find_function(LLVMBinaryRef object, const char *name)
+{
+    LLVMSymbolIteratorRef symbol = LLVMObjectFileCopySymbolIterator(object);
+    int64_t address = -1;
+    for (; address < 0 && !LLVMObjectFileIsSymbolIteratorAtEnd(object, symbol); LLVMMoveToNextSymbol(symbol))
+        if (strcmp(LLVMGetSymbolName(symbol), name) == 0) address = (int64_t)LLVMGetSymbolAddress(symbol);
+    LLVMDisposeSymbolIterator(symbol);
+    return address;
+}
+
+static weft_status *fill_offsets(const compilation *c, const weft_code_group *group, const weft_bytes *bytes)
+{
+    char name[NAME_SIZE], *message = NULL;
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(bytes->data, bytes->size, "", false);
+    LLVMBinaryRef object = LLVMCreateBinary(buffer, c->context, &message);
+    if (object == NULL) {
+        LLVMDisposeMemoryBuffer(buffer);
+        return fail_with(c, "LLVM does not read its object", message);
+    }
+    int64_t first = find_function(object, group->symbol);
+    for (size_t i = 0; i < group->count; i++) {
+        name_function(group, i, sizeof name, name);
+        group->offsets[i] = find_function(object, name) - first;
+    }
+    LLVMDisposeBinary(object);
+    LLVMDisposeMemoryBuffer(buffer);
+    return NULL;
+}
+
+static weft_status *compile(compilation *c, const weft_code_group *group, weft_llvm_format format,
                             weft_bytes *out_bytes)
 {
     WEFT_TRY(create(c));
-    WEFT_TRY(weft_kernel_emit(c->allocator, kernel, symbol, weft_processor_find(c->target), c->module));
+    WEFT_TRY(add_group(c, group));
     WEFT_TRY(verify(c));
     WEFT_TRY(run_passes(c, c->target == WEFT_TARGET_HOST_QUICK ? QUICK_PASSES : PASSES));
     if (c->target == WEFT_TARGET_HOST_QUICK) keep_loads(c);
     if (format == WEFT_LLVM_IR) return emit_text(c, out_bytes);
     bool is_object = format == WEFT_LLVM_OBJECT || format == WEFT_LLVM_QUICK_OBJECT;
-    return emit_code(c, is_object ? LLVMObjectFile : LLVMAssemblyFile, out_bytes);
+    WEFT_TRY(emit_code(c, is_object ? LLVMObjectFile : LLVMAssemblyFile, out_bytes));
+    return group->count == 1 ? NULL : fill_offsets(c, group, out_bytes);
 }
 
-weft_status *weft_llvm_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
-                            weft_llvm_format format, weft_bytes *out_bytes)
+static weft_status *emit(const weft_allocator *allocator, const weft_code_group *group, weft_llvm_format format,
+                         weft_bytes *out_bytes)
 {
     compilation c = {.allocator = weft_allocator_or_default(allocator),
                      .target = format == WEFT_LLVM_PTX            ? WEFT_TARGET_PTX
                                : format == WEFT_LLVM_QUICK_OBJECT ? WEFT_TARGET_HOST_QUICK
                                                                   : WEFT_TARGET_HOST};
     weft_bytes_init(out_bytes, c.allocator);
-    weft_status *status = compile(&c, kernel, symbol, format, out_bytes);
+    weft_status *status = compile(&c, group, format, out_bytes);
     destroy(&c);
     if (status != NULL) weft_bytes_finish(out_bytes);
     return status;
+}
+
+weft_status *weft_llvm_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                            weft_llvm_format format, weft_bytes *out_bytes)
+{
+    const weft_code_group group = {.kernels = &kernel, .count = 1, .symbol = symbol};
+    return emit(allocator, &group, format, out_bytes);
+}
+
+weft_status *weft_llvm_emit_group(const weft_allocator *allocator, const weft_code_group *group, bool quick,
+                                  weft_bytes *out_object)
+{
+    group->offsets[0] = 0;
+    return emit(allocator, group, quick ? WEFT_LLVM_QUICK_OBJECT : WEFT_LLVM_OBJECT, out_object);
 }
 
 /* ---- objects of many kernels ---- */

@@ -16,6 +16,7 @@ const weft_llvm_interface *weft_llvm_query(void)
         .size = sizeof interface,
         .target = target,
         .emit = weft_llvm_emit,
+        .emit_group = weft_llvm_emit_group,
         .emit_object = weft_llvm_emit_object,
         .load = weft_jit_load,
         .unload = weft_jit_unload,

@@ -164,6 +164,17 @@ static weft_status *emit_format(const weft_allocator *allocator, const weft_kern
     return status;
 }
 
+static weft_status *emit_group(const weft_allocator *allocator, const weft_code_group *group, bool quick,
+                               weft_bytes *out_object)
+{
+    WEFT_TRY(check_memory("compiling", TO_COMPILE));
+    if (!enter()) return is_closed();
+    weft_status *status = atomic_load(&loaded)->emit_group(allocator, group, quick, out_object);
+    register_at_exit();
+    leave();
+    return status;
+}
+
 static weft_status *emit_object(const weft_allocator *allocator, const weft_object_request *request,
                                 weft_bytes *out_object)
 {
@@ -213,6 +224,7 @@ weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
     static const weft_llvm_interface gated = {.size = sizeof gated,
                                               .target = target,
                                               .emit = emit_format,
+                                              .emit_group = emit_group,
                                               .emit_object = emit_object,
                                               .load = load_image,
                                               .unload = unload_image};
@@ -236,25 +248,23 @@ weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
 
 /* Sanitizers see nothing of what LLVM makes, but slow it down: beside them all code is made quickly. */
 #if defined(WEFT_SANITIZED)
-enum { OPTIMIZED_OBJECT = WEFT_LLVM_QUICK_OBJECT };
+enum { ALWAYS_QUICK = true };
 #else
-enum { OPTIMIZED_OBJECT = WEFT_LLVM_OBJECT };
+enum { ALWAYS_QUICK = false };
 #endif
 
-static weft_status *emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
-                         weft_bytes *out_object)
+static weft_status *emit(const weft_allocator *allocator, const weft_code_group *group, weft_bytes *out_object)
 {
     const weft_llvm_interface *llvm;
     WEFT_TRY(weft_llvm_load(&llvm));
-    return llvm->emit(allocator, kernel, symbol, (weft_llvm_format)OPTIMIZED_OBJECT, out_object);
+    return llvm->emit_group(allocator, group, ALWAYS_QUICK, out_object);
 }
 
-static weft_status *emit_quick(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
-                               weft_bytes *out_object)
+static weft_status *emit_quick(const weft_allocator *allocator, const weft_code_group *group, weft_bytes *out_object)
 {
     const weft_llvm_interface *llvm;
     WEFT_TRY(weft_llvm_load(&llvm));
-    return llvm->emit(allocator, kernel, symbol, WEFT_LLVM_QUICK_OBJECT, out_object);
+    return llvm->emit_group(allocator, group, true, out_object);
 }
 
 /* Of one generator, and for the instructions of a processor; how fast those are changes no bit of a result. */

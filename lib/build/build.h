@@ -7,16 +7,22 @@
 #include "lib/schedule/schedule.h"
 #include "runtime/program/variant.h"
 
-/* What turns a scheduled kernel into an object that the runtime's driver loads. */
+/* Kernels that become one object. */
+typedef struct weft_code_group {
+    const weft_kernel *const *kernels; /* scheduled */
+    size_t count;                      /* 1 or more */
+    const char *symbol;                /* the first one's function */
+    int64_t *offsets;                  /* to be filled: bytes from that function to each one's, in the same section */
+} weft_code_group;
+
+/* What turns scheduled kernels into an object that the runtime's driver loads. */
 typedef struct weft_code_generator {
     /* Appends what objects depend on besides their kernels; part of the key of every kernel. Equal for processes that
      * can exchange objects. Needs no code generator. */
     void (*append_target)(weft_bytes *key);
-    weft_status *(*emit)(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
-                         weft_bytes *out_object);
+    weft_status *(*emit)(const weft_allocator *allocator, const weft_code_group *group, weft_bytes *out_object);
     /* The same in less time, for slower code of the same bits; NULL: there is no such way. */
-    weft_status *(*emit_quick)(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
-                               weft_bytes *out_object);
+    weft_status *(*emit_quick)(const weft_allocator *allocator, const weft_code_group *group, weft_bytes *out_object);
 } weft_code_generator;
 
 /* Builds the variant `request` describes. UNSUPPORTED names an op that no engine here runs. */

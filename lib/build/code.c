@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/build/builder.h"
+#include "lib/build/code.h"
 #include <string.h>
-#include "runtime/base/cancel.h"
-#include "runtime/base/pool.h"
 #include "runtime/data/device.h"
 
 /*
- * Code of kernels: from the executor's cache, or made and loaded, on all threads of its pool. Some may wait in the
- * cache for a kernel that another is making. There is no deadlock, because a thread that makes one takes nothing else
- * from the cache and starts no job.
+ * Code of kernels: from the executor's cache, or made and loaded. Some may wait in the cache for a kernel that another
+ * thread is making. There is no deadlock, because a thread that makes one, or several, waits for nothing else from the
+ * cache and starts no job.
  *
  * Code may be made in haste first; then the background makes it again.
  *
@@ -19,15 +17,6 @@
 
 #define SYMBOL "weft_kernel"
 
-/* Where code comes from: the program, the disk, or the generator. */
-typedef struct code_source {
-    const weft_allocator *allocator;
-    const weft_runtime *runtime;
-    const weft_code_generator *generator;
-    weft_kept_code *kept; /* the program's; NULL: none */
-    weft_store *store;    /* NULL: none */
-} code_source;
-
 /* Code that was loaded. */
 typedef struct loaded_code {
     weft_image *image;
@@ -35,27 +24,19 @@ typedef struct loaded_code {
     size_t bytes; /* of its object */
 } loaded_code;
 
-typedef struct code_request {
-    const weft_build_request *request;
-    code_source source;
-    const weft_kernel *kernel;
-    const weft_bytes *key; /* on disk */
-} code_request;
-
-static code_source source_of(const weft_build_request *request, const weft_code_generator *generator)
+weft_code_source weft_code_source_of(const weft_build_request *request, const weft_code_generator *generator)
 {
-    return (code_source){request->allocator, request->runtime, generator, request->program->kept, request->store};
+    return (weft_code_source){request->allocator, request->runtime, generator, request->program->kept, request->store};
 }
 
-/* What identifies the object of a kernel, for all processes. */
-static weft_status *append_key(const code_source *source, const weft_kernel *kernel, weft_bytes *key)
+weft_status *weft_code_append_key(const weft_code_source *source, const weft_kernel *kernel, weft_bytes *key)
 {
     source->generator->append_target(key);
     WEFT_TRY(weft_kernel_key(kernel, key));
     return weft_bytes_status(key);
 }
 
-static weft_status *load_object(const code_source *source, const weft_bytes *object, loaded_code *out_code)
+static weft_status *load_object(const weft_code_source *source, const weft_bytes *object, loaded_code *out_code)
 {
     const weft_runtime *runtime = source->runtime;
     out_code->bytes = object->size;
@@ -64,7 +45,7 @@ static weft_status *load_object(const code_source *source, const weft_bytes *obj
 }
 
 /* `out_broken`: it cannot be loaded at all, and that is not for want of memory. */
-static bool try_load(const code_source *source, const weft_bytes *object, loaded_code *out_code, bool *out_broken)
+static bool try_load(const weft_code_source *source, const weft_bytes *object, loaded_code *out_code, bool *out_broken)
 {
     weft_status *status = load_object(source, object, out_code);
     bool loaded = status == NULL;
@@ -74,7 +55,7 @@ static bool try_load(const code_source *source, const weft_bytes *object, loaded
 }
 
 /* From the program, which loses what is broken: it would be saved again. */
-static bool load_from_program(const code_source *source, const weft_bytes *key, weft_bytes *object,
+static bool load_from_program(const weft_code_source *source, const weft_bytes *key, weft_bytes *object,
                               loaded_code *out_code)
 {
     bool broken;
@@ -84,7 +65,8 @@ static bool load_from_program(const code_source *source, const weft_bytes *key, 
     return false;
 }
 
-static bool load_from_disk(const code_source *source, const weft_bytes *key, weft_bytes *object, loaded_code *out_code)
+static bool load_from_disk(const weft_code_source *source, const weft_bytes *key, weft_bytes *object,
+                           loaded_code *out_code)
 {
     bool broken;
     if (source->store == NULL || !weft_store_read(source->store, key->data, key->size, object)) return false;
@@ -94,7 +76,7 @@ static bool load_from_disk(const code_source *source, const weft_bytes *key, wef
 }
 
 /* From the program or the disk; false: it is not there, or cannot be used. */
-static bool load_kept(const code_source *source, const weft_bytes *key, loaded_code *out_code)
+static bool load_kept(const weft_code_source *source, const weft_bytes *key, loaded_code *out_code)
 {
     weft_bytes object;
     weft_bytes_init(&object, source->allocator);
@@ -103,17 +85,31 @@ static bool load_kept(const code_source *source, const weft_bytes *key, loaded_c
     return loaded;
 }
 
-/* Emits an object and loads it. */
-static weft_status *load_new(const code_source *source, const weft_kernel *kernel, bool quick, loaded_code *out_code,
-                             weft_bytes *out_object)
+static weft_status *emit(const weft_code_source *source, const weft_code_group *group, bool quick,
+                         weft_bytes *out_object)
 {
     const weft_code_generator *generator = source->generator;
-    WEFT_TRY((quick ? generator->emit_quick : generator->emit)(source->allocator, kernel, SYMBOL, out_object));
+    return (quick ? generator->emit_quick : generator->emit)(source->allocator, group, out_object);
+}
+
+static weft_status *emit_one(const weft_code_source *source, const weft_kernel *kernel, bool quick,
+                             weft_bytes *out_object)
+{
+    int64_t offset;
+    const weft_code_group group = {.kernels = &kernel, .count = 1, .symbol = SYMBOL, .offsets = &offset};
+    return emit(source, &group, quick, out_object);
+}
+
+/* Emits an object and loads it. */
+static weft_status *load_new(const weft_code_source *source, const weft_kernel *kernel, bool quick,
+                             loaded_code *out_code, weft_bytes *out_object)
+{
+    WEFT_TRY(emit_one(source, kernel, quick, out_object));
     return load_object(source, out_object, out_code);
 }
 
 /* And keeps it, unless it was made in haste. */
-static weft_status *make_and_keep(const code_source *source, const weft_kernel *kernel, const weft_bytes *key,
+static weft_status *make_and_keep(const weft_code_source *source, const weft_kernel *kernel, const weft_bytes *key,
                                   bool quick, loaded_code *out_code)
 {
     weft_bytes object;
@@ -125,39 +121,86 @@ static weft_status *make_and_keep(const code_source *source, const weft_kernel *
     return status;
 }
 
-static bool is_quick(const weft_build_request *request, const weft_code_generator *generator)
+bool weft_code_is_quick(const weft_build_request *request, const weft_code_generator *generator)
 {
     if (weft_device_is_apart(request->runtime)) return false; /* its driver keeps the image */
     return request->code != WEFT_CODE_OPTIMIZED && generator->emit_quick != NULL;
 }
 
-static weft_status *find_or_make(const code_request *code, bool quick, bool *out_kept, loaded_code *out_code)
+static weft_status *find_or_make(const weft_code_request *code, bool quick, bool *out_kept, loaded_code *out_code)
 {
     *out_kept = load_kept(&code->source, code->key, out_code);
     return *out_kept ? NULL : make_and_keep(&code->source, code->kernel, code->key, quick, out_code);
 }
 
+static void fill_code(const loaded_code *loaded, int64_t offset, bool is_settled, weft_kernel_code *out_code)
+{
+    void *address;
+    weft_kernel_function function;
+    memcpy(&address, &loaded->function, sizeof address);
+    address = (char *)address + offset;
+    memcpy(&function, &address, sizeof function);
+    out_code->image = loaded->image;
+    atomic_init(&out_code->function, function);
+    atomic_init(&out_code->is_settled, is_settled);
+}
+
 static weft_status *make_code(void *context, void **out_value, size_t *out_bytes)
 {
-    const code_request *code = context;
+    const weft_code_request *code = context;
     const weft_build_request *request = code->request;
-    bool quick = is_quick(request, code->source.generator), kept;
+    bool quick = weft_code_is_quick(request, code->source.generator), kept;
     loaded_code loaded;
-    weft_kernel_code *made = weft_allocate_zeroed(request->allocator, sizeof *made);
-    if (made == NULL) return weft_status_out_of_memory();
-    made->allocator = request->allocator;
-    made->runtime = request->runtime;
+    weft_kernel_code *made;
+    WEFT_TRY(weft_kernel_codes_create(request->allocator, request->runtime, 1, &made));
     weft_status *status = find_or_make(code, quick, &kept, &loaded);
     if (status != NULL) {
-        weft_free(request->allocator, made, sizeof *made);
+        weft_kernel_code_destroy(made);
         return status;
     }
-    made->image = loaded.image;
-    atomic_init(&made->function, loaded.function);
-    atomic_init(&made->is_settled, kept || !quick);
+    fill_code(&loaded, 0, kept || !quick, made);
     if (!kept) atomic_fetch_add(request->kernels_compiled, 1);
     *out_value = made;
     *out_bytes = loaded.bytes;
+    return NULL;
+}
+
+/* ---- several in one object ---- */
+
+/* Emits an object of all kernels, and loads it. */
+static weft_status *make_group(const weft_code_request *requests, size_t count, int64_t *offsets, loaded_code *out_code)
+{
+    const weft_kernel *kernels[WEFT_CODE_GROUP];
+    const weft_code_source *source = &requests->source;
+    const weft_code_group group = {.kernels = kernels, .count = count, .symbol = SYMBOL, .offsets = offsets};
+    weft_bytes object;
+    for (size_t i = 0; i < count; i++) kernels[i] = requests[i].kernel;
+    weft_bytes_init(&object, source->allocator);
+    weft_status *status = emit(source, &group, weft_code_is_quick(requests->request, source->generator), &object);
+    if (status == NULL) status = load_object(source, &object, out_code);
+    weft_bytes_finish(&object);
+    return status;
+}
+
+/* Codes of all kernels, each in its own value. */
+static weft_status *make_codes(const weft_code_request *requests, size_t count, weft_kernel_code **out_codes,
+                               size_t *out_bytes)
+{
+    const weft_build_request *request = requests->request;
+    int64_t offsets[WEFT_CODE_GROUP];
+    loaded_code loaded;
+    weft_kernel_code *made;
+    WEFT_TRY(weft_kernel_codes_create(request->allocator, request->runtime, count, &made));
+    weft_status *status = make_group(requests, count, offsets, &loaded);
+    bool is_settled = !weft_code_is_quick(request, requests->source.generator);
+    for (size_t i = 0; i < count; i++) {
+        if (status == NULL) fill_code(&loaded, offsets[i], is_settled, &made[i]);
+        else weft_kernel_code_destroy(&made[i]);
+    }
+    if (status != NULL) return status;
+    atomic_fetch_add(request->kernels_compiled, count);
+    *out_codes = made;
+    *out_bytes = loaded.bytes / count;
     return NULL;
 }
 
@@ -166,7 +209,7 @@ static weft_status *make_code(void *context, void **out_value, size_t *out_bytes
 /* Of code that was made in haste. */
 typedef struct optimization {
     weft_background_task task;
-    code_source source;
+    weft_code_source source;
     weft_kernel *kernel;
     weft_cache_handle *handle;
     _Atomic uint64_t *count;
@@ -176,7 +219,7 @@ static weft_status *make_optimized(const optimization *o, loaded_code *out_code)
 {
     weft_bytes key;
     weft_bytes_init(&key, o->source.allocator);
-    weft_status *status = append_key(&o->source, o->kernel, &key);
+    weft_status *status = weft_code_append_key(&o->source, o->kernel, &key);
     if (status == NULL) status = make_and_keep(&o->source, o->kernel, &key, false, out_code);
     weft_bytes_finish(&key);
     return status;
@@ -206,16 +249,15 @@ static void destroy_optimization(weft_background_task *task)
     weft_free(o->source.allocator, o, sizeof *o);
 }
 
-/* Once for each code. Where there is no memory for it, it stays as it is. */
-static void optimize_later(const weft_build_request *request, const weft_code_generator *generator,
-                           const weft_kernel *kernel, weft_cache_handle *handle)
+void weft_code_optimize_later(const weft_build_request *request, const weft_code_generator *generator,
+                              const weft_kernel *kernel, weft_cache_handle *handle)
 {
     weft_kernel_code *code = weft_cache_value(handle);
     if (atomic_exchange(&code->is_settled, true)) return;
     optimization *o = weft_allocate_zeroed(request->allocator, sizeof *o);
     if (o == NULL) return;
     *o = (optimization){.task = {.run = optimize, .destroy = destroy_optimization},
-                        .source = source_of(request, generator),
+                        .source = weft_code_source_of(request, generator),
                         .handle = weft_cache_retain(handle),
                         .count = request->kernels_optimized};
     weft_status *status = weft_kernel_clone(kernel, &o->kernel);
@@ -226,7 +268,7 @@ static void optimize_later(const weft_build_request *request, const weft_code_ge
 
 /* ---- the program's own ---- */
 
-static bool read_from_disk(const code_source *source, const weft_bytes *key, weft_bytes *out_object)
+static bool read_from_disk(const weft_code_source *source, const weft_bytes *key, weft_bytes *out_object)
 {
     loaded_code loaded;
     if (!load_from_disk(source, key, out_object, &loaded)) return false;
@@ -235,27 +277,23 @@ static bool read_from_disk(const code_source *source, const weft_bytes *key, wef
 }
 
 /* From the disk, if it can be loaded, or made. */
-static weft_status *find_object(const code_request *wanted, weft_bytes *out_object)
+static weft_status *find_object(const weft_code_request *wanted, weft_bytes *out_object)
 {
-    const code_source *source = &wanted->source;
+    const weft_code_source *source = &wanted->source;
     const weft_bytes *key = wanted->key;
     if (read_from_disk(source, key, out_object)) return NULL;
     weft_bytes_finish(out_object);
     weft_bytes_init(out_object, source->allocator);
-    WEFT_TRY(source->generator->emit(source->allocator, wanted->kernel, SYMBOL, out_object));
+    WEFT_TRY(emit_one(source, wanted->kernel, false, out_object));
     atomic_fetch_add(wanted->request->kernels_compiled, 1);
     if (source->store != NULL)
         weft_store_write(source->store, key->data, key->size, out_object->data, out_object->size);
     return NULL;
 }
 
-/*
- * Gives the program the optimised object of a kernel, if it is to have all. That the code may be in the cache does not
- * help, as objects are not kept there. The code is then loaded from the program.
- */
-static weft_status *keep_object(const code_request *wanted)
+weft_status *weft_code_keep(const weft_code_request *wanted)
 {
-    const code_source *source = &wanted->source;
+    const weft_code_source *source = &wanted->source;
     const weft_bytes *key = wanted->key;
     weft_bytes object;
     if (!weft_kept_code_grows(source->kept) || weft_kept_code_has(source->kept, key->data, key->size)) return NULL;
@@ -268,131 +306,74 @@ static weft_status *keep_object(const code_request *wanted)
 
 /* ---- the cache ---- */
 
-static weft_status *acquire(const code_request *wanted, weft_bytes *key, weft_cache_handle **out_handle)
+static weft_status *fill_key(const weft_code_request *wanted, weft_bytes *key)
 {
     const weft_build_request *request = wanted->request;
     /* Code belongs to the driver that loaded it. */
     weft_bytes_append(key, &request->runtime, sizeof request->runtime);
     weft_bytes_append(key, wanted->key->data, wanted->key->size);
-    WEFT_TRY(weft_bytes_status(key));
-    return weft_cache_acquire(request->kernels, key->data, key->size, make_code, (void *)wanted, request->cancelled,
-                              out_handle);
+    return weft_bytes_status(key);
 }
 
-static weft_status *find_code(const code_request *wanted, weft_resolved *out_resolved)
+weft_status *weft_code_find(const weft_code_request *wanted, weft_cache_handle **out_handle)
 {
     weft_bytes key;
     weft_bytes_init(&key, wanted->request->allocator);
-    weft_status *status = acquire(wanted, &key, &out_resolved->handle);
+    weft_status *status = fill_key(wanted, &key);
+    if (status == NULL)
+        status = weft_cache_acquire(wanted->request->kernels, key.data, key.size, make_code, (void *)wanted,
+                                    wanted->request->cancelled, out_handle);
     weft_bytes_finish(&key);
-    if (status == NULL) out_resolved->code = weft_cache_value(out_resolved->handle);
     return status;
 }
 
-static weft_status *check_cancelled(const weft_build_request *request)
+static weft_status *claim(const weft_code_request *wanted, weft_cache_handle **out_claim)
 {
-    if (!weft_is_cancelled(request->cancelled)) return NULL;
-    return weft_status_create(request->allocator, WEFT_CANCELLED, "weft_executor_run",
-                              "the run was cancelled while its kernels were compiled");
+    weft_bytes key;
+    weft_bytes_init(&key, wanted->request->allocator);
+    weft_status *status = fill_key(wanted, &key);
+    if (status == NULL) *out_claim = weft_cache_claim(wanted->request->kernels, key.data, key.size);
+    weft_bytes_finish(&key);
+    return status;
 }
 
-/* A kernel, and what its step calls. */
-typedef struct code_job {
-    const weft_kernel *kernel;
-    weft_resolved *resolved;
-    weft_bytes key; /* empty: not known yet */
-    weft_status *status;
-} code_job;
-
-typedef struct code_jobs {
-    const weft_build_request *request;
-    const weft_code_generator *generator;
-    code_job *items;
-    size_t count;
-} code_jobs;
-
-static weft_status *fill_key(const code_jobs *jobs, code_job *job)
+/* Ends all claims. Where kernels cannot be made together, each is made alone, so that none fails because of another. */
+static void make_claimed(const weft_code_request *wanted, size_t count, weft_cache_handle **claims,
+                         weft_cache_handle **out_handles, weft_status **out_statuses)
 {
-    const code_source source = source_of(jobs->request, jobs->generator);
-    return job->key.size > 0 ? NULL : append_key(&source, job->kernel, &job->key);
-}
-
-static weft_status *run_job(const code_jobs *jobs, code_job *job)
-{
-    WEFT_TRY(check_cancelled(jobs->request));
-    WEFT_TRY(fill_key(jobs, job));
-    const code_request wanted = {jobs->request, source_of(jobs->request, jobs->generator), job->kernel, &job->key};
-    WEFT_TRY(keep_object(&wanted));
-    WEFT_TRY(find_code(&wanted, job->resolved));
-    return keep_object(&wanted); /* what was there may have been broken */
-}
-
-static void run_jobs(void *context, int64_t begin, int64_t end)
-{
-    const code_jobs *jobs = context;
-    for (int64_t i = begin; i < end; i++) {
-        jobs->items[i].status = run_job(jobs, &jobs->items[i]);
-        weft_bytes_finish(&jobs->items[i].key);
+    weft_kernel_code *codes = NULL;
+    size_t bytes = 0;
+    weft_status *failure = make_codes(wanted, count, &codes, &bytes);
+    bool without_memory = weft_status_code(failure) == WEFT_OUT_OF_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        void *value = failure == NULL ? &codes[i] : NULL;
+        weft_status *status = without_memory ? weft_status_out_of_memory() : NULL;
+        if (failure != NULL && !without_memory) status = make_code((void *)&wanted[i], &value, &bytes);
+        out_statuses[i] = weft_cache_settle(wanted->request->kernels, claims[i], status, value, bytes, &out_handles[i]);
     }
+    weft_status_destroy(failure);
 }
 
-static bool is_kept(const code_source *source, const weft_bytes *key)
+void weft_codes_find(const weft_code_request *wanted, size_t count, weft_cache_handle **out_handles,
+                     weft_status **out_statuses)
 {
-    return weft_kept_code_has(source->kept, key->data, key->size) ||
-           (source->store != NULL && weft_store_has(source->store, key->data, key->size));
-}
-
-/* Whether all that is to be done is to read a few files: less than it takes to wake another thread. */
-static bool are_kept(const code_jobs *jobs)
-{
-    enum { FEW = 16 };
-    const code_source source = source_of(jobs->request, jobs->generator);
-    bool kept = (source.kept != NULL || source.store != NULL) && jobs->count <= FEW;
-    for (size_t i = 0; i < jobs->count && kept; i++) {
-        code_job *job = &jobs->items[i];
-        weft_status *status = fill_key(jobs, job);
-        kept = status == NULL && is_kept(&source, &job->key);
-        if (status != NULL) weft_bytes_finish(&job->key); /* the job tries again */
-        weft_status_destroy(status);
+    weft_code_request claimed[WEFT_CODE_GROUP];
+    weft_cache_handle *claims[WEFT_CODE_GROUP], *handles[WEFT_CODE_GROUP] = {NULL};
+    weft_status *statuses[WEFT_CODE_GROUP];
+    size_t places[WEFT_CODE_GROUP], claim_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        out_handles[i] = claims[claim_count] = NULL;
+        out_statuses[i] = claim(&wanted[i], &claims[claim_count]);
+        if (claims[claim_count] == NULL) continue;
+        claimed[claim_count] = wanted[i];
+        places[claim_count++] = i;
     }
-    return kept;
-}
-
-static void add_job(code_jobs *jobs, const weft_kernel *kernel, weft_resolved *resolved)
-{
-    code_job *job = &jobs->items[jobs->count++];
-    *job = (code_job){.kernel = kernel, .resolved = resolved};
-    weft_bytes_init(&job->key, jobs->request->allocator);
-}
-
-/* The first failure; the others are forgotten. */
-static weft_status *take_failure(const code_jobs *jobs)
-{
-    weft_status *first = NULL;
-    for (size_t i = 0; i < jobs->count; i++) {
-        if (first == NULL) first = jobs->items[i].status;
-        else weft_status_destroy(jobs->items[i].status);
+    if (claim_count > 0) make_claimed(claimed, claim_count, claims, handles, statuses);
+    for (size_t i = 0; i < claim_count; i++) {
+        out_handles[places[i]] = handles[i];
+        out_statuses[places[i]] = statuses[i];
     }
-    return first;
-}
-
-weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_generator *generator)
-{
-    const weft_variant *variant = builder->variant;
-    const weft_runtime *runtime = builder->request->runtime;
-    code_jobs jobs = {.request = builder->request, .generator = generator};
-    if (runtime->driver->load == NULL)
-        return weft_status_create(builder->request->allocator, WEFT_UNSUPPORTED, "weft_executor_run",
-                                  "the driver of runtime \"%s\" loads no code", runtime->name);
-    jobs.items = weft_arena_allocate(builder->arena, (variant->step_count + 1) * sizeof *jobs.items);
-    if (jobs.items == NULL) return weft_status_out_of_memory();
-    for (size_t s = 0; s < variant->step_count; s++)
-        if (variant->steps[s].kind == WEFT_STEP_KERNEL) add_job(&jobs, builder->kernels[s], &variant->resolved[s]);
-    if (are_kept(&jobs)) run_jobs(&jobs, 0, (int64_t)jobs.count);
-    else weft_pool_run(builder->request->pool, (int64_t)jobs.count, 1, run_jobs, &jobs);
-    WEFT_TRY(take_failure(&jobs));
-    bool tiered = builder->request->code == WEFT_CODE_TIERED && is_quick(builder->request, generator);
-    for (size_t i = 0; i < jobs.count && tiered; i++)
-        optimize_later(builder->request, generator, jobs.items[i].kernel, jobs.items[i].resolved->handle);
-    return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (out_handles[i] == NULL && out_statuses[i] == NULL)
+            out_statuses[i] = weft_code_find(&wanted[i], &out_handles[i]);
 }

@@ -211,15 +211,22 @@ static weft_status *make_entry(weft_cache *cache, weft_cache_handle *entry, weft
     return finish_make(cache, entry, status, out_handle);
 }
 
+/* With a reference for the call; NULL: there is no memory. */
+static weft_cache_handle *insert(weft_cache *cache, const void *key, size_t key_size)
+{
+    weft_cache_handle *entry = entry_create(cache, key, key_size);
+    if (entry != NULL && weft_map_insert(&cache->map, key, key_size, entry)) return weft_cache_retain(entry);
+    weft_cache_release(entry);
+    return NULL;
+}
+
 static weft_status *insert_and_make(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make,
                                     void *context, weft_cache_handle **out_handle)
 {
-    weft_cache_handle *entry = entry_create(cache, key, key_size);
-    if (entry != NULL && weft_map_insert(&cache->map, key, key_size, entry))
-        return make_entry(cache, weft_cache_retain(entry), make, context, out_handle);
+    weft_cache_handle *entry = insert(cache, key, key_size);
+    if (entry != NULL) return make_entry(cache, entry, make, context, out_handle);
     cache->counters.misses++;
     pthread_mutex_unlock(&cache->mutex);
-    weft_cache_release(entry);
     return weft_status_out_of_memory();
 }
 
@@ -229,14 +236,13 @@ static bool is_orphan(const weft_cache_handle *entry)
 }
 
 /* In place of a maker, and of calls that waited for it, in the process that this one was forked from. */
-static weft_status *adopt_and_make(weft_cache *cache, weft_cache_handle *entry, weft_cache_make make, void *context,
-                                   weft_cache_handle **out_handle)
+static weft_cache_handle *adopt(weft_cache_handle *entry)
 {
     atomic_store(&entry->references, 2);
     entry->waiters = 0;
     entry->maker = pthread_self();
     entry->process = weft_fork_generation();
-    return make_entry(cache, entry, make, context, out_handle);
+    return entry;
 }
 
 /* ---- finding ---- */
@@ -301,9 +307,28 @@ weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_s
 {
     pthread_mutex_lock(&cache->mutex);
     weft_cache_handle *entry = weft_map_find(&cache->map, key, key_size);
-    if (entry != NULL && is_orphan(entry)) return adopt_and_make(cache, entry, make, context, out_handle);
+    if (entry != NULL && is_orphan(entry)) return make_entry(cache, adopt(entry), make, context, out_handle);
     if (entry != NULL) return join(cache, entry, cancelled, out_handle);
     return insert_and_make(cache, key, key_size, make, context, out_handle);
+}
+
+weft_cache_handle *weft_cache_claim(weft_cache *cache, const void *key, size_t key_size)
+{
+    pthread_mutex_lock(&cache->mutex);
+    weft_cache_handle *entry = weft_map_find(&cache->map, key, key_size), *claim = NULL;
+    if (entry == NULL) claim = insert(cache, key, key_size);
+    else if (is_orphan(entry)) claim = adopt(entry);
+    if (claim != NULL) cache->counters.misses++;
+    pthread_mutex_unlock(&cache->mutex);
+    return claim;
+}
+
+weft_status *weft_cache_settle(weft_cache *cache, weft_cache_handle *claim, weft_status *error, void *value,
+                               size_t bytes, weft_cache_handle **out_handle)
+{
+    claim->value = value;
+    claim->bytes = bytes;
+    return finish_make(cache, claim, error, out_handle);
 }
 
 weft_cache_handle *weft_cache_find(weft_cache *cache, const void *key, size_t key_size)

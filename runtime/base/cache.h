@@ -35,6 +35,15 @@ void weft_cache_destroy(weft_cache *cache);
 weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make,
                                 void *context, const volatile bool *cancelled,
                                 weft_cache_handle **out_handle) WEFT_MUST_USE;
+/*
+ * For values that are made together: a claim on `key`, which this thread then makes the value of, and others wait for;
+ * NULL where there is one, or where another thread makes it, or for want of memory. Whoever has a claim waits for no
+ * other key of this cache before it is kept.
+ */
+weft_cache_handle *weft_cache_claim(weft_cache *cache, const void *key, size_t key_size);
+/* Ends a claim with the value that was made, or with the error, which it takes and returns. */
+weft_status *weft_cache_settle(weft_cache *cache, weft_cache_handle *claim, weft_status *error, void *value,
+                               size_t bytes, weft_cache_handle **out_handle) WEFT_MUST_USE;
 /* A handle on the value of `key` where it is ready, which counts as a use; else NULL. */
 weft_cache_handle *weft_cache_find(weft_cache *cache, const void *key, size_t key_size);
 /* One more reference on the same value. */

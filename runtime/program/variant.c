@@ -76,12 +76,35 @@ weft_status *weft_variant_upload(weft_variant *variant, const weft_runtime *runt
     return NULL;
 }
 
+/* ---- code ---- */
+
+typedef struct kernel_codes {
+    atomic_size_t left;
+    size_t count;
+    weft_kernel_code items[];
+} kernel_codes;
+
+weft_status *weft_kernel_codes_create(const weft_allocator *allocator, const weft_runtime *runtime, size_t count,
+                                      weft_kernel_code **out_codes)
+{
+    kernel_codes *codes = weft_allocate_zeroed(allocator, sizeof *codes + count * sizeof *codes->items);
+    if (codes == NULL) return weft_status_out_of_memory();
+    atomic_init(&codes->left, count);
+    codes->count = count;
+    for (size_t i = 0; i < count; i++)
+        codes->items[i] = (weft_kernel_code){.allocator = allocator, .runtime = runtime, .number = (uint32_t)i};
+    *out_codes = codes->items;
+    return NULL;
+}
+
 void weft_kernel_code_destroy(void *argument)
 {
     weft_kernel_code *code = argument;
     if (code == NULL) return;
     const weft_runtime *runtime = code->runtime;
-    if (code->image != NULL) runtime->driver->unload(runtime->self, code->image);
+    kernel_codes *codes = (kernel_codes *)((char *)(code - code->number) - offsetof(kernel_codes, items));
     if (code->optimized != NULL) runtime->driver->unload(runtime->self, code->optimized);
-    weft_free(code->allocator, code, sizeof *code);
+    if (atomic_fetch_sub(&codes->left, 1) != 1) return;
+    if (code->image != NULL) runtime->driver->unload(runtime->self, code->image);
+    weft_free(code->allocator, codes, sizeof *codes + codes->count * sizeof *codes->items);
 }

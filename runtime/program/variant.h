@@ -222,6 +222,7 @@ typedef struct weft_kernel_code {
     _Atomic(weft_kernel_function) function;
     /* Where `image` was made in haste: an optimised one may take over at any time. */
     atomic_bool is_settled; /* it is optimised, or somebody sees to that */
+    uint32_t number;        /* of those that were made with it */
     weft_image *optimized;
 } weft_kernel_code;
 
@@ -231,6 +232,9 @@ static inline weft_kernel_function weft_kernel_code_function(const weft_kernel_c
     return atomic_load_explicit(&code->function, memory_order_acquire);
 }
 
+/* Codes that share an image, which the last one that is destroyed unloads; one after another, all but empty. */
+weft_status *weft_kernel_codes_create(const weft_allocator *allocator, const weft_runtime *runtime, size_t count,
+                                      weft_kernel_code **out_codes) WEFT_MUST_USE;
 /* Unloads; what the kernel cache does with a value. */
 void weft_kernel_code_destroy(void *code);
 

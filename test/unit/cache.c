@@ -306,6 +306,53 @@ static void a_key_that_needs_itself_is_an_error(void **state)
     close_source(&source);
 }
 
+/* ---- values made together ---- */
+
+static void *visit_three(void *context)
+{
+    visit(context, 3);
+    return NULL;
+}
+
+static void *make_three(void *source)
+{
+    struct request request = {source, 3};
+    void *value;
+    size_t bytes;
+    weft_test_ok(make_int(&request, &value, &bytes));
+    return value;
+}
+
+static weft_cache_handle *claim(struct source *source, int number)
+{
+    return weft_cache_claim(source->cache, &number, sizeof number);
+}
+
+static void a_claim_ends_with_a_value_or_an_error(void **state)
+{
+    (void)state;
+    struct source source;
+    pthread_t thread;
+    weft_cache_handle *claims[2], *handle = NULL;
+    open_source(&source, 8, SIZE_MAX);
+    for (int i = 0; i < 2; i++) assert_non_null(claims[i] = claim(&source, 3 + i));
+    assert_null(claim(&source, 3));
+    assert_null(weft_cache_find(source.cache, &(int){3}, sizeof(int)));
+    weft_test_fails(acquire(&source, 3, &handle), WEFT_INTERNAL, "depends on itself");
+    assert_int_equal(pthread_create(&thread, NULL, visit_three, &source), 0);
+    weft_test_ok(weft_cache_settle(source.cache, claims[0], NULL, make_three(&source), source.bytes, &handle));
+    pthread_join(thread, NULL);
+    assert_int_equal(*(int *)weft_cache_value(handle), 3);
+    weft_cache_release(handle);
+    weft_status *error = weft_status_create(NULL, WEFT_COMPILE_FAILED, "make", "no value 4");
+    weft_test_fails(weft_cache_settle(source.cache, claims[1], error, NULL, 0, &handle), WEFT_COMPILE_FAILED, "");
+    assert_null(claim(&source, 3));
+    check_counters(&source, 1, 3, 0, 1);
+    visit(&source, 4);
+    assert_int_equal(atomic_load(&source.made), 2);
+    close_source(&source);
+}
+
 /* ---- many threads ---- */
 
 enum { THREADS = 6 };
@@ -530,6 +577,7 @@ int main(void)
         cmocka_unit_test(an_error_is_not_kept),
         cmocka_unit_test(making_may_use_the_same_cache),
         cmocka_unit_test(a_key_that_needs_itself_is_an_error),
+        cmocka_unit_test(a_claim_ends_with_a_value_or_an_error),
         cmocka_unit_test(many_threads_share_one_making),
         cmocka_unit_test(many_threads_share_one_error),
         cmocka_unit_test(a_child_makes_what_its_parent_was_making),

@@ -1005,6 +1005,36 @@ static void test_out_of_memory(void **state)
     weft_kernel_destroy(kernel);
 }
 
+/* Kernels of one object: each is where its offset says. */
+static void test_group(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 };
+    const example examples[COUNT] = {{.name = "add", .text = add_text, .special = true},
+                                     {.name = "softmax", .text = softmax_text},
+                                     {.name = "add", .text = add_text, .special = true}};
+    weft_kernel *kernels[COUNT];
+    int64_t offsets[COUNT];
+    weft_bytes object;
+    weft_image *image;
+    weft_kernel_function first;
+    for (int i = 0; i < COUNT; i++) kernels[i] = parse(&examples[i]);
+    const weft_code_group group = {(const weft_kernel *const *)kernels, COUNT, "kernel", offsets};
+    for (int quick = 0; quick < 2; quick++) {
+        weft_test_ok(llvm->emit_group(NULL, &group, quick != 0, &object));
+        weft_test_ok(llvm->load(object.data, object.size, "kernel", &image, &first));
+        assert_int_equal(offsets[0], 0);
+        for (int i = 0; i < COUNT; i++) {
+            weft_kernel_function function = (weft_kernel_function)((uintptr_t)first + (uintptr_t)offsets[i]);
+            assert_true(i == 0 || offsets[i] > offsets[i - 1]);
+            run_pieces(&examples[i], kernels[i], function, true);
+        }
+        llvm->unload(image);
+        weft_bytes_finish(&object);
+    }
+    for (int i = 0; i < COUNT; i++) weft_kernel_destroy(kernels[i]);
+}
+
 static void *emit_and_load(void *context)
 {
     (void)context;
@@ -1050,7 +1080,8 @@ int main(void)
         cmocka_unit_test(test_softmax),        cmocka_unit_test(test_gather),
         cmocka_unit_test(test_refusals),       cmocka_unit_test(test_missing_symbol),
         cmocka_unit_test(test_no_contraction), cmocka_unit_test(test_short_floats),
-        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_group),
+        cmocka_unit_test(test_threads),
     };
     llvm = weft_llvm_query();
     have_ptxas = system("ptxas --version >/dev/null 2>&1") == 0;
