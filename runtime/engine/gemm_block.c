@@ -134,7 +134,7 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
 {
     enum { LEAST = 32 }; /* fewer uses pay in no case, if the kernel asks ahead of time */
     int64_t size = weft_gemm_side_element(side), uses = other->count;
-    if (kernel->tile == NULL || side->panels != NULL || side->float16 != NULL) return true;
+    if (kernel->tile == NULL || kernel->packs || side->panels != NULL || side->float16 != NULL) return true;
     if (weft_gemm_side_is_joined(side) || (side->complex && !kernel->is_complex)) return true;
     bool beside = wide && kernel->large != NULL && uses >= LEAST &&
                   weft_gemm_packs(kernel, other, side, terms, false, cache_bytes);
@@ -466,6 +466,7 @@ static void move_tile(const weft_gemm_block *block, const struct tile *tile, con
  * into L2 beside it. */
 struct series {
     int64_t count, wide_step, narrow_step, c_step, fetch;
+    bool near;
 };
 
 /* Those of one column, from row `i` on, before `end`, whose panels of the left operand it reads in turn. */
@@ -494,6 +495,16 @@ static int64_t fetch_at(const weft_gemm_block *block, const struct part *left, i
     if (!left->wide || left->packs || is_last) return 0;
     int64_t line = column % block->kernel->vectors * weft_gemm_lanes(block->kernel);
     return (left->count * side->lines->stride + line) * (int64_t)side->size;
+}
+
+/* Whether the wide operand is in L2 after the first of many columns of tiles, in lines so close to each other that
+ * the processor finds the next ones by itself: asking for them would take as many instructions as they save time.
+ * 256^3 takes 0.96 of the time (Sapphire Rapids). */
+static bool is_near(const struct part *wide, const struct part *narrow)
+{
+    enum { NEAR = 2048, FEWEST_COLUMNS = 3 };
+    int64_t distance = wide->packs ? 0 : llabs(wide->side->terms->stride) * weft_gemm_side_element(wide->side);
+    return distance <= NEAR && narrow->count >= FEWEST_COLUMNS * panel_count(narrow->side, narrow->width);
 }
 
 /* One tile of each product. */
@@ -543,6 +554,7 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
                                         .c_step = series->c_step / size,
                                         .fetch = series->fetch / size,
                                         .add = add && direct,
+                                        .near = series->near,
                                         .wide_first = kernel->by_columns != block->right_first});
     if (!direct) move_tile(block, tile, buffer, add ? ADD : STORE);
     return count;
@@ -618,6 +630,7 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
             bool repeats = block->count > 1;
             struct series series = repeats ? repeated(block, left) : column_at(block, left, i, end);
             series.fetch = fetch_at(block, left, y);
+            series.near = series.fetch == 0 && is_near(left->wide ? left : right, left->wide ? right : left);
             const struct panel *wide = left->wide ? &a : &b, *narrow = left->wide ? &b : &a;
             done = run_strided(block, &tile, wide, narrow, &series, terms, add, buffer);
             if (repeats) done = 1;

@@ -19,6 +19,7 @@ typedef struct weft_gemm_tile_call {
     int64_t wide_step, narrow_step, c_step;
     int64_t fetch; /* from the wide operand's numbers of a term to what is asked for beside them, into L2; 0: nothing */
     bool add;
+    bool near;       /* the wide operand is in L2, and need not be asked for */
     bool wide_first; /* of complex numbers: the wide operand is the first factor */
 } weft_gemm_tile_call;
 

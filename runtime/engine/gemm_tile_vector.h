@@ -7,7 +7,7 @@
  *     FUNCTION, ROWS, VECTORS  what is defined; rows at most, of one or two registers, and registers at most
  *     VECTOR, LOAD, STORE      a register of numbers; from and to memory
  *     LOAD_LAST(p, n), STORE_LAST(p, n, v)  the same of the last register of a row, of which there are n numbers
- *     FMA_EACH(sum, a, p, i)   adds a * p[i], rounded once, without a register for p[i]; need not be defined
+ *     FMA_EACH(sum, a, p, i)   adds a * p[i], rounded once, without a register for p[i]; if there are more than 9 rows
  *     COMPLEX_FUNCTION         the same of complex numbers; need not be defined, nor what follows
  *     COMPLEX_ROWS             rows at most, of two registers
  *     EVEN, ODD(a, b)          re, and im, of the complex numbers in two registers
@@ -31,12 +31,18 @@ static inline __attribute__((always_inline)) const ELEMENT *NAME(row_at)(const E
     return firsts[i / NAME(GROUP)] + (rest == 3 ? three : rest * stride);
 }
 
-/* Inlined with constants, so that all sums are registers. Where rows of the narrow operand are adjacent, factors of
- * every second one are operands in memory: fewer instructions, and no more loads than there are ports for. */
+/* What is known of a tile: its registers are whole, since a mask takes a port from multiplications; the wide operand is
+ * near, and not asked for; terms of the narrow one are adjacent; or its rows are, and factors are operands in memory,
+ * which takes fewer instructions. */
+enum { NAME(WHOLE) = 1, NAME(NEAR) = 2, NAME(TERMS) = 4, NAME(PACKED) = 8 };
+
+/* Inlined with constants, so that all sums are registers. */
 static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_tile_call *p, int rows, int vectors,
-                                                             bool adjacent)
+                                                             int known)
 {
+    const bool asks = AHEAD > 0 && !(known & NAME(NEAR));
     const int64_t last = p->columns - (vectors - 1) * NAME(LANES);
+    const int64_t step = known & NAME(TERMS) ? 1 : p->narrow_term;
     VECTOR sums[ROWS][VECTORS];
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = (VECTOR){0};
     if (p->add) UNROLL for (int i = 0; i < rows; i++)
@@ -48,33 +54,32 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
     int64_t stride = p->narrow_stride, three = 3 * stride;
     const ELEMENT *wide = p->wide, *narrow = p->narrow, *second = narrow + NAME(GROUP) * stride,
                   *third = second + NAME(GROUP) * stride;
-    _Pragma("GCC unroll 4") for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term, narrow += p->narrow_term)
+    _Pragma("GCC unroll 4") for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term, narrow += step)
     {
         VECTOR across[VECTORS];
         const REAL *line = (const REAL *)wide;
-        if (AHEAD > 0)
+        if (asks)
             UNROLL for (int v = 0; v < vectors; v++) __builtin_prefetch(wide + AHEAD * p->wide_term + v * NAME(LANES));
-        if (AHEAD > 0) __builtin_prefetch(wide + p->fetch, 0, 2);
+        if (asks) __builtin_prefetch(wide + p->fetch, 0, 2);
         UNROLL for (int v = 0; v < vectors - 1; v++) across[v] = LOAD(line + v * NAME(LANES));
-        across[vectors - 1] = LOAD_LAST(line + (vectors - 1) * NAME(LANES), last);
+        across[vectors - 1] = known & NAME(WHOLE) ? LOAD(line + (vectors - 1) * NAME(LANES))
+                                                  : LOAD_LAST(line + (vectors - 1) * NAME(LANES), last);
         if (AHEAD > 0) __asm__("" : "+r"(stride), "+r"(three)); /* no address is kept */
         const ELEMENT *const firsts[] = {narrow, second, third};
         UNROLL for (int i = 0; i < rows; i++)
         {
 #ifdef FMA_EACH
-            if (adjacent && i % 2 == 0) {
+            if (known & NAME(PACKED)) {
                 UNROLL for (int v = 0; v < vectors; v++) FMA_EACH(sums[i][v], across[v], narrow, i);
                 continue;
             }
 #endif
-            const ELEMENT *factor = adjacent    ? narrow + i
-                                    : AHEAD > 0 ? NAME(row_at)(firsts, i, stride, three)
-                                                : narrow + i * p->narrow_stride;
+            const ELEMENT *factor = AHEAD > 0 ? NAME(row_at)(firsts, i, stride, three) : narrow + i * p->narrow_stride;
             VECTOR splat = SPLAT(*factor);
             UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = FMA_VECTOR(splat, across[v], sums[i][v]);
         }
-        second += p->narrow_term;
-        third += p->narrow_term;
+        second += step;
+        third += step;
     }
     UNROLL for (int i = 0; i < rows; i++)
     {
@@ -86,11 +91,11 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
 }
 
 static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_tile_call *p, int rows, int vectors,
-                                                              bool adjacent)
+                                                              int known)
 {
     weft_gemm_tile_call next = *p;
     for (int64_t i = 0; i < p->count; i++) {
-        NAME(tile)(&next, rows, vectors, adjacent);
+        NAME(tile)(&next, rows, vectors, known);
         next.wide = (const ELEMENT *)next.wide + p->wide_step;
         next.narrow = (const ELEMENT *)next.narrow + p->narrow_step;
         next.c = (ELEMENT *)next.c + p->c_step;
@@ -99,17 +104,30 @@ static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_ti
 
 #define CASE(rows)                                                                                                     \
     case rows:                                                                                                         \
-        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, false);                                                 \
-        else if (VECTORS == 2 || p->columns <= 2 * NAME(LANES)) NAME(tiles)(p, rows, 2, false);                        \
-        else NAME(tiles)(p, rows, VECTORS, false);                                                                     \
+        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, 0);                                                     \
+        else if (VECTORS == 2 || p->columns <= 2 * NAME(LANES)) NAME(tiles)(p, rows, 2, 0);                            \
+        else NAME(tiles)(p, rows, VECTORS, 0);                                                                         \
         break;
 
-/* More rows of two registers at most. */
-#define CASE_OF_TWO(rows)                                                                                              \
+/* The same of tiles that large products have most of. */
+#define CASE_OF_MANY(rows)                                                                                             \
     case rows:                                                                                                         \
-        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, false);                                                 \
-        else if (p->narrow_stride == 1) NAME(tiles)(p, rows, 2, true);                                                 \
-        else NAME(tiles)(p, rows, 2, false);                                                                           \
+        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, 0);                                                     \
+        else if (p->columns == 2 * NAME(LANES) && p->near && p->narrow_term == 1)                                      \
+            NAME(tiles)(p, rows, 2, NAME(WHOLE) | NAME(NEAR) | NAME(TERMS));                                           \
+        else if (p->columns <= 2 * NAME(LANES)) NAME(tiles)(p, rows, 2, 0);                                            \
+        else if (p->columns < VECTORS * NAME(LANES)) NAME(tiles)(p, rows, VECTORS, 0);                                 \
+        else if (p->near && p->narrow_term == 1)                                                                       \
+            NAME(tiles)(p, rows, VECTORS, NAME(WHOLE) | NAME(NEAR) | NAME(TERMS));                                     \
+        else NAME(tiles)(p, rows, VECTORS, NAME(WHOLE));                                                               \
+        break;
+
+/* More rows, of two registers at most, are those of two packed operands. */
+#define CASE_OF_PACKED(rows)                                                                                           \
+    case rows:                                                                                                         \
+        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, NAME(NEAR) | NAME(PACKED));                             \
+        else if (p->columns < 2 * NAME(LANES)) NAME(tiles)(p, rows, 2, NAME(NEAR) | NAME(PACKED));                     \
+        else NAME(tiles)(p, rows, 2, NAME(WHOLE) | NAME(NEAR) | NAME(PACKED));                                         \
         break;
 
 void FUNCTION(const weft_gemm_tile_call *p)
@@ -122,16 +140,16 @@ void FUNCTION(const weft_gemm_tile_call *p)
         CASE(5)
         CASE(6)
 #if ROWS >= 12
-        CASE(7)
-        CASE(8)
-        CASE(9)
-        CASE_OF_TWO(10)
-        CASE_OF_TWO(11)
-        CASE_OF_TWO(12)
+        CASE_OF_MANY(7)
+        CASE_OF_MANY(8)
+        CASE_OF_MANY(9)
+        CASE_OF_PACKED(10)
+        CASE_OF_PACKED(11)
+        CASE_OF_PACKED(12)
 #endif
 #if ROWS >= 14
-        CASE_OF_TWO(13)
-        CASE_OF_TWO(14)
+        CASE_OF_PACKED(13)
+        CASE_OF_PACKED(14)
 #endif
     }
 }
@@ -142,8 +160,8 @@ void FUNCTION(const weft_gemm_tile_call *p)
  * are operands in memory. Addresses of two registers would cost an instruction for each of these. One register alone,
  * of a second factor, is not parted. Inlined with constants; `stride` is that of rows.
  */
-static inline __attribute__((always_inline)) void NAME(complex_tile)(const weft_gemm_tile_call *p, int rows,
-                                                                     int64_t stride, int vectors, bool wide_first)
+static inline __attribute__((always_inline)) void
+NAME(complex_tile)(const weft_gemm_tile_call *p, int rows, int64_t stride, int vectors, bool wide_first, bool whole)
 {
     const int64_t first = p->columns < NAME(LANES) ? p->columns : NAME(LANES), last = p->columns - first;
     int64_t three = 3 * stride;
@@ -156,7 +174,8 @@ static inline __attribute__((always_inline)) void NAME(complex_tile)(const weft_
     {
         const REAL *line = (const REAL *)wide;
         UNROLL for (int v = 0; v < vectors; v++) __builtin_prefetch(wide + AHEAD * p->wide_term + v * NAME(LANES));
-        VECTOR a = LOAD_LAST(line, first), b = vectors == 1 ? a : LOAD_LAST(line + NAME(LANES), last);
+        VECTOR a = whole ? LOAD(line) : LOAD_LAST(line, first);
+        VECTOR b = vectors == 1 ? a : whole ? LOAD(line + NAME(LANES)) : LOAD_LAST(line + NAME(LANES), last);
         VECTOR x = vectors == 1 ? a : EVEN(a, b), y = vectors == 1 ? TIMES_I(a) : ODD(a, b);
         if (!__builtin_constant_p(stride)) __asm__("" : "+r"(stride), "+r"(three)); /* no address is kept */
         UNROLL for (int i = 0; i < rows; i++)
@@ -185,13 +204,21 @@ static inline __attribute__((always_inline)) void NAME(complex_tile)(const weft_
     }
 }
 
-/* Rows of the narrow operand are adjacent where it is packed, or lies so. */
 #define COMPLEX_CASE(rows)                                                                                             \
     case rows:                                                                                                         \
-        if (p->wide_first) NAME(complex_tile)(p, rows, p->narrow_stride, 2, true);                                     \
-        else if (p->columns <= NAME(LANES)) NAME(complex_tile)(p, rows, p->narrow_stride, 1, false);                   \
-        else if (p->narrow_stride == 2) NAME(complex_tile)(p, rows, 2, 2, false);                                      \
-        else NAME(complex_tile)(p, rows, p->narrow_stride, 2, false);                                                  \
+        if (p->wide_first) NAME(complex_tile)(p, rows, p->narrow_stride, 2, true, false);                              \
+        else if (p->columns <= NAME(LANES)) NAME(complex_tile)(p, rows, p->narrow_stride, 1, false, false);            \
+        else NAME(complex_tile)(p, rows, p->narrow_stride, 2, false, false);                                           \
+        break;
+
+/* The same of tiles that large products have most of; rows of the narrow operand are adjacent where it is packed. */
+#define COMPLEX_CASE_OF_MANY(rows)                                                                                     \
+    case rows:                                                                                                         \
+        if (p->wide_first) NAME(complex_tile)(p, rows, p->narrow_stride, 2, true, false);                              \
+        else if (p->columns <= NAME(LANES)) NAME(complex_tile)(p, rows, p->narrow_stride, 1, false, false);            \
+        else if (p->columns < 2 * NAME(LANES)) NAME(complex_tile)(p, rows, p->narrow_stride, 2, false, false);         \
+        else if (p->narrow_stride == 2) NAME(complex_tile)(p, rows, 2, 2, false, true);                                \
+        else NAME(complex_tile)(p, rows, p->narrow_stride, 2, false, true);                                            \
         break;
 
 static void NAME(one_complex_tile)(const weft_gemm_tile_call *p)
@@ -205,12 +232,12 @@ static void NAME(one_complex_tile)(const weft_gemm_tile_call *p)
         COMPLEX_CASE(6)
         COMPLEX_CASE(7)
         COMPLEX_CASE(8)
-        COMPLEX_CASE(9)
-        COMPLEX_CASE(10)
-        COMPLEX_CASE(11)
-        COMPLEX_CASE(12)
-        COMPLEX_CASE(13)
-        COMPLEX_CASE(14)
+        COMPLEX_CASE_OF_MANY(9)
+        COMPLEX_CASE_OF_MANY(10)
+        COMPLEX_CASE_OF_MANY(11)
+        COMPLEX_CASE_OF_MANY(12)
+        COMPLEX_CASE_OF_MANY(13)
+        COMPLEX_CASE_OF_MANY(14)
     }
 }
 
@@ -227,6 +254,7 @@ void COMPLEX_FUNCTION(const weft_gemm_tile_call *p)
 #undef COMPLEX_FUNCTION
 #undef COMPLEX_ROWS
 #undef COMPLEX_CASE
+#undef COMPLEX_CASE_OF_MANY
 #undef EVEN
 #undef ODD
 #undef LOW
@@ -237,7 +265,8 @@ void COMPLEX_FUNCTION(const weft_gemm_tile_call *p)
 #endif
 
 #undef CASE
-#undef CASE_OF_TWO
+#undef CASE_OF_MANY
+#undef CASE_OF_PACKED
 #undef REAL
 #undef ELEMENT
 #undef NAME
