@@ -82,10 +82,10 @@ void weft_sorter_select_columns(const weft_sorter *s, const char *in, int64_t co
                                 .count = count,
                                 .keys = keys};
     s->vectors->few(&s->map, &c);
-    const int64_t *lists = keys;
+    const int64_t *lists = keys, beside = s->call->out_strides[s->call->rank - 1];
     for (int64_t i = 0; i < count; i++)
         for (int64_t r = 0; r < s->wanted; r++) {
             int64_t line = lists[((2 * (i / LANES) + 1) * s->wanted + r) * LANES + i % LANES];
-            put_few(s, in + i * size, out + r * s->call->out_step * put_size + i * put_size, line);
+            put_few(s, in + i * size, out + (r * s->call->out_step + i * beside) * put_size, line);
         }
 }

@@ -16,6 +16,7 @@ bool weft_sorter_put_ordered(const weft_sorter *s, const char *in, char *out)
     uint64_t last = key_at(s, in, 0);
     for (int64_t i = 1; i < length; i++) {
         uint64_t key = key_at(s, in, i);
+        if (i % WEFT_SORT_CANCEL_ELEMENTS == 0 && weft_is_cancelled(s->cancelled)) return false;
         if (descends ? key >= last : key < last) return false;
         last = key;
     }
@@ -25,14 +26,19 @@ bool weft_sorter_put_ordered(const weft_sorter *s, const char *in, char *out)
 }
 
 /* Bools: those of the first key from the first place on, the others after them. */
-static void put_truths(const weft_sorter *s, const char *in, char *out)
+static bool put_truths(const weft_sorter *s, const char *in, char *out)
 {
     const int64_t length = s->call->length, in_step = s->call->in_step, step = s->call->out_step;
     int64_t set = 0;
     for (int64_t i = 0; i < length; i++) set += in[i * in_step] != 0;
     const bool set_first = s->map.flip != 0;
     int64_t *places = (int64_t *)(void *)out, next[2] = {set_first ? set : 0, set_first ? 0 : length - set};
-    for (int64_t i = 0; i < length; i++) places[next[in[i * in_step] != 0]++ * step] = i;
+    for (int64_t first = 0, end; first < length; first = end) {
+        if (weft_is_cancelled(s->cancelled)) return false;
+        end = length - first < WEFT_SORT_CANCEL_ELEMENTS ? length : first + WEFT_SORT_CANCEL_ELEMENTS;
+        for (int64_t i = first; i < end; i++) places[next[in[i * in_step] != 0]++ * step] = i;
+    }
+    return true;
 }
 
 /* Each half of a row has counts of its own, so that an equal neighbour's need not be there yet. */
@@ -66,7 +72,5 @@ static bool put_bytes(const weft_sorter *s, const char *in, char *out)
 
 bool weft_sorter_count_positions(const weft_sorter *s, const char *in, char *out)
 {
-    if (!s->map.truth) return put_bytes(s, in, out);
-    put_truths(s, in, out);
-    return true;
+    return s->map.truth ? put_truths(s, in, out) : put_bytes(s, in, out);
 }

@@ -150,7 +150,7 @@ bool weft_sorter_count(const weft_sorter *s, const char *in, char *out);
 
 /* ---- other ways ---- */
 
-/* Positions of a row whose elements ascend or descend, no two of which are equal then. False: it does neither
+/* Positions of a row whose elements ascend, or descend with no two equal. False: it does neither, or it was cancelled
  * (sort_positions.c). */
 bool weft_sorter_put_ordered(const weft_sorter *s, const char *in, char *out);
 /* Positions of bytes. False when cancelled. */

@@ -579,9 +579,41 @@ static void long_attention_takes_little_memory(void **state)
     }
 }
 
+/* ---- no memory ---- */
+
+/* Layers in strips, each of which would pack what others read too. */
+static weft_status *run_layers(const weft_allocator *allocator, void *context)
+{
+    weft_program *program = context;
+    weft_machine machine = *weft_machine_reference();
+    machine.cache_bytes[0] = machine.cache_bytes[1] = 32 << 10;
+    weft_executor *executor;
+    const weft_executor_options options = {.allocator = allocator, .threads = 1, .machine = &machine};
+    WEFT_TRY(weft_executor_create_standard(&options, &executor));
+    weft_array *inputs[MOST_INPUTS], *outputs[MOST_OUTPUTS] = {NULL};
+    size_t count = weft_program_input_count(program);
+    make_inputs(program, 0, inputs);
+    weft_run call = {
+        .input_count = count, .inputs = inputs, .output_count = weft_program_output_count(program), .outputs = outputs};
+    weft_status *status = weft_executor_run(executor, program, &call);
+    for (size_t i = 0; i < count; i++) weft_array_release(inputs[i]);
+    for (size_t i = 0; i < MOST_OUTPUTS; i++) weft_array_release(outputs[i]);
+    weft_executor_destroy(executor);
+    return status;
+}
+
+static void memory_runs_out(void **state)
+{
+    (void)state;
+    const chain_case layers = {"layers", trace_layers, WEFT_F32, 0, true};
+    weft_program *program = compile(&layers);
+    print_message("%zu allocations\n", weft_test_fail_each(run_layers, program));
+    weft_program_release(program);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strips_change_no_bits),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strips_change_no_bits), cmocka_unit_test(memory_runs_out),
                                        cmocka_unit_test(limits_do_not_depend_on_threads),
                                        cmocka_unit_test(long_attention_takes_little_memory),
                                        cmocka_unit_test(sorts_under_a_limit_do_not_depend_on_threads)};
