@@ -146,7 +146,7 @@ static KEY NAME(middle)(const KEY *keys, int64_t count)
 }
 
 /* Whether keys ascend, or descend. Of those in any order few are looked at. */
-INLINE bool NAME(is_ordered)(const KEY *keys, int64_t count, bool ascending)
+static bool NAME(is_ordered)(const KEY *keys, int64_t count, bool ascending)
 {
     enum { FEW = 16, STEP = 4 }; /* keys, registers */
     int64_t i = 1;
