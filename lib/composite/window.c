@@ -27,21 +27,26 @@ static weft_tensor add_rows(weft_tensor rows, size_t along, size_t axis, int64_t
 
 /*
  * Rows [.., size, windows, ..] from `axis` on, in blocks of `stride` elements, of which windows begin at the first:
- * position m * stride + r of window w is element r of block w + m. So blocks have rows of their own for each r. Where
- * no window is longer than a block nothing is added.
+ * position m * stride + r of window w is element r of block w + m. So blocks have rows of their own for each r; or, of
+ * [.., windows, size], blocks are rows, which fill vectors as they lie where they are long. Where no window is longer
+ * than a block nothing is added.
  */
-static weft_tensor add_blocks(weft_tensor rows, size_t axis, weft_extent extent, int64_t stride)
+static weft_tensor add_blocks(weft_tensor rows, size_t axis, bool is_long, weft_extent extent, int64_t stride)
 {
-    int64_t at = (int64_t)axis;
-    weft_extent size = weft_tensor_extent(rows, at), length = weft_extent_of(stride);
+    int64_t at = (int64_t)axis, window = at + !is_long, position = at + is_long;
+    weft_extent size = weft_tensor_extent(rows, position), length = weft_extent_of(stride);
     weft_extent parts = weft_extent_ceil_div(size, stride), blocks = weft_extent_ceil_div(extent, stride);
-    weft_extent split[] = {parts, length};
-    weft_tensor whole = weft_spatial_pad_after(rows, axis, weft_extent_sub(weft_extent_times(parts, stride), size));
-    weft_tensor sums;
-    if (weft_extent_is_value(parts, 1)) sums = weft_shear(whole, at + 1, at, 0, blocks);
-    else sums = add_rows(weft_composite_unravel(whole, axis, 2, split), axis, axis + 2, 1, blocks);
-    weft_tensor joined = weft_composite_ravel(weft_transpose(sums, at, at + 1), axis, axis + 2);
-    return weft_narrow(joined, at, weft_extent_of(0), extent);
+    weft_extent split[] = {parts, length}, more = weft_extent_sub(weft_extent_times(parts, stride), size);
+    weft_tensor sums, whole = weft_spatial_pad_after(rows, (size_t)position, more);
+    if (weft_extent_is_value(parts, 1)) {
+        sums = weft_shear(whole, window, position, 0, blocks);
+    } else {
+        weft_tensor apart = weft_composite_unravel(whole, (size_t)position, 2, split);
+        if (is_long) apart = weft_transpose(apart, at, at + 1);
+        sums = add_rows(apart, axis, axis + (is_long ? 1 : 2), 1, blocks);
+    }
+    if (!is_long) sums = weft_transpose(sums, at, at + 1);
+    return weft_narrow(weft_composite_ravel(sums, axis, axis + 2), at, weft_extent_of(0), extent);
 }
 
 static bool check_steps(weft_tensor x, int64_t stride, int64_t dilation)
@@ -79,12 +84,15 @@ static int64_t within(int64_t step, weft_extent extent)
 /* The sum along axis `row` of windows `x`, whose arguments are right. */
 static weft_tensor add_windows(weft_tensor x, size_t row, weft_extent extent, int64_t stride, int64_t dilation)
 {
+    enum { LONG = 8 }; /* strides */
     bool is_one = weft_extent_is_value(weft_tensor_extent(x, -1), 1);
     stride = within(stride, extent);
     dilation = is_one ? 1 : within(dilation, extent);
+    if (dilation == 1 && stride >= LONG && row + 2 == weft_tensor_rank(x))
+        return add_blocks(x, row, true, extent, stride);
     weft_tensor rows = put_last_first(x, row);
     if (stride == 1 && !is_one) return add_rows(rows, row, row + 1, dilation, extent);
-    if (dilation == 1) return add_blocks(rows, row, extent, stride);
+    if (dilation == 1) return add_blocks(rows, row, false, extent, stride);
     return add_rows(weft_spatial_spread(rows, row + 1, stride), row, row + 1, dilation, extent);
 }
 
