@@ -65,14 +65,14 @@ static weft_status *softplus(const weft_gradient_context *c, weft_tensor *out_va
 static weft_tensor shares_of(const weft_gradient_context *c)
 {
     weft_ints axes = c->attrs[0].ints;
-    weft_tensor x = weft_gradient_afresh(c->inputs.items[0]), y = c->outputs.items[0], zero = weft_scalar_like(x, 0);
+    weft_tensor x = c->inputs.items[0], y = c->outputs.items[0], zero = weft_scalar_like(x, 0);
     weft_tensor greatest = weft_stop_gradient(weft_reduce_max(x, axes, true));
     weft_tensor count = weft_composite_sum_of_powers(x, greatest, axes);
     weft_tensor is_least = weft_eq(y, weft_scalar_like(y, -INFINITY)),
                 is_most = weft_eq(y, weft_scalar_like(y, INFINITY));
     weft_tensor each = weft_select(is_least, zero, weft_div(weft_scalar_like(x, 1), count));
     weft_tensor infinite = weft_select(weft_eq(x, y), weft_stop_gradient(each), zero);
-    weft_tensor powers = weft_exp(weft_sub(x, greatest));
+    weft_tensor powers = weft_exp(weft_sub(weft_gradient_afresh(x), greatest));
     weft_tensor shares = weft_div(powers, weft_reduce_sum(powers, axes, true));
     return weft_select(weft_or(is_least, is_most), infinite, shares);
 }

@@ -174,6 +174,29 @@ static void norms_keep_a_number_for_each_row(void **state)
     scene_destroy(&s);
 }
 
+/* Of more elements than caches hold no exponentials are kept. */
+static void powers_of_many_are_computed_again(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_program *program;
+    weft_array *input, *result = NULL;
+    weft_report report;
+    weft_tensor gradient, x = weft_input(s.graph, "many", WEFT_F32, WEFT_SHAPE(4096, 600));
+    weft_grad(weft_reduce_sum(weft_logsumexp(x, WEFT_INTS(1), false), WEFT_INTS(0), false), WEFT_TENSORS(x), &gradient);
+    weft_test_ok(weft_compile(s.graph, WEFT_TENSORS(gradient), NULL, &program));
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, (int64_t[]){4096, 600}, &input));
+    for (size_t i = 0; i < 4096 * 600; i++) ((float *)weft_array_data(input))[i] = noise(i % 600);
+    const weft_run call = {
+        .input_count = 1, .inputs = &input, .output_count = 1, .outputs = &result, .report = &report};
+    weft_test_ok(weft_executor_run(s.executor, program, &call));
+    assert_true(report.peak_bytes < 1 << 20);
+    weft_array_release(input);
+    weft_array_release(result);
+    weft_program_release(program);
+    scene_destroy(&s);
+}
+
 /* What the second product reads is over before its cotangent is there, which is computed from that of the product. */
 static void gradients_by_inputs_come_first(void **state)
 {
@@ -857,6 +880,7 @@ int main(void)
         cmocka_unit_test(checkpoints_change_no_bit_and_take_less),
         cmocka_unit_test(checkpoints_nest_and_differentiate_twice),
         cmocka_unit_test(norms_keep_a_number_for_each_row),
+        cmocka_unit_test(powers_of_many_are_computed_again),
         cmocka_unit_test(gradients_by_inputs_come_first),
         cmocka_unit_test(segments_change_no_bit),
         cmocka_unit_test(segments_take_a_twentieth),
