@@ -80,8 +80,7 @@ static const weft_gemm_kernel large[] = {LARGE_V4(f32, 32), LARGE_V4(f64, 16)};
     {                                                                                                                  \
         .rows = rows_, .columns = columns_, .vectors = 2, .by_columns = true, .terms = WEFT_GEMM_TERMS,                \
         .tile_is_faster = true, .ahead = true, .is_complex = true, .tile = weft_gemm_complex_tile_v4_##number,         \
-        .rows_in_place = weft_gemm_rows_v4_##number, .transpose = weft_gemm_transpose_v4_f64, MEASURED_V4,             \
-        .packed = &packed[index]                                                                                       \
+        .transpose = weft_gemm_transpose_v4_f64, .far = 12, .masked = true, .packed = &packed[index]                   \
     }
 
 const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);

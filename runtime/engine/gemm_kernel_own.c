@@ -22,8 +22,8 @@
 #define COMPLEX_V4(number, rows_, columns_)                                                                            \
     {                                                                                                                  \
         .rows = rows_, .columns = columns_, .vectors = 2, .by_columns = true, .masked = true, .ahead = true,           \
-        .terms = WEFT_GEMM_TERMS, .far = 12, .few = 3, .is_complex = true, .tile = weft_gemm_complex_tile_v4_##number, \
-        .tile_is_faster = true, .rows_in_place = weft_gemm_rows_v4_##number, .transpose = weft_gemm_transpose_v4_f64   \
+        .terms = WEFT_GEMM_TERMS, .far = 12, .is_complex = true, .tile = weft_gemm_complex_tile_v4_##number,           \
+        .tile_is_faster = true, .transpose = weft_gemm_transpose_v4_f64                                                \
     }
 
 const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);

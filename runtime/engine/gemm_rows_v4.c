@@ -14,9 +14,7 @@
 #define LOAD _mm512_loadu_ps
 #define LOAD_FIRST(p, n) _mm512_maskz_loadu_ps((__mmask16)((1U << (n)) - 1), p)
 #define STORE _mm512_storeu_ps
-#define TIMES_I times_i_float
 #define SPLAT _mm512_set1_ps
-#define FMA __builtin_fmaf
 #define FMA_VECTOR _mm512_fmadd_ps
 #include "runtime/engine/gemm_rows_vector.h"
 
@@ -29,8 +27,6 @@
 #define LOAD _mm512_loadu_pd
 #define LOAD_FIRST(p, n) _mm512_maskz_loadu_pd((__mmask8)((1U << (n)) - 1), p)
 #define STORE _mm512_storeu_pd
-#define TIMES_I times_i_double
 #define SPLAT _mm512_set1_pd
-#define FMA __builtin_fma
 #define FMA_VECTOR _mm512_fmadd_pd
 #include "runtime/engine/gemm_rows_vector.h"

@@ -8,9 +8,10 @@
  *     VECTOR, LOAD, STORE      a register of numbers; from and to memory
  *     LOAD_FIRST(p, n)         the first n numbers, with zeros after them; no other memory is read
  *     SPLAT                    of one number
- *     FMA, FMA_VECTOR          a * b + c, rounded once
+ *     FMA_VECTOR               a * b + c, rounded once
  *     TOGETHER                 rows whose sums take the same registers of the matrix
- *     TIMES_I                  i * a, of complex numbers as pairs of lanes
+ *     TIMES_I                  i * a, of complex numbers as pairs of lanes; need not be defined, nor what follows
+ *     FMA                      a * b + c, rounded once
  */
 enum { NAME(PASS) = 4 }; /* terms of a pass */
 enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL) };
@@ -135,6 +136,7 @@ static void NAME(run_real)(const weft_gemm_rows *p, REAL *sums)
     }
 }
 
+#ifdef TIMES_I
 /* ---- complex numbers ---- */
 
 /* Strides of complex numbers are in pairs. */
@@ -179,10 +181,17 @@ static void NAME(run_complex)(const weft_gemm_rows *p, REAL *sums)
     }
 }
 
+#endif
+
 void FUNCTION(const weft_gemm_rows *p, void *sums)
 {
-    if (p->is_complex) NAME(run_complex)(p, sums);
-    else NAME(run_real)(p, sums);
+#ifdef TIMES_I
+    if (p->is_complex) {
+        NAME(run_complex)(p, sums);
+        return;
+    }
+#endif
+    NAME(run_real)(p, sums);
 }
 
 #undef CASE
