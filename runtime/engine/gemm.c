@@ -6,6 +6,8 @@
 #include "runtime/base/float_bits.h"
 #include "runtime/base/machine.h"
 #include "runtime/engine/gemm_float16.h"
+#include "runtime/engine/gemm_matrices.h"
+#include "runtime/engine/gemm_mirror.h"
 #include "runtime/engine/gemm_panels.h"
 #include "runtime/engine/gemm_rows.h"
 #include "runtime/engine/gemm_transpose.h"
@@ -39,114 +41,12 @@ bool weft_gemm_supports(weft_dtype dtype)
            weft_dtype_is_float16(dtype);
 }
 
-/* ---- which axes are rows, columns and terms ---- */
-
-/* Rows or columns: of each product of a call, and with all axes of its batch that could be joined. */
-struct lines {
-    int64_t each, most;
-};
-
-/* The matrices of a call, and the axes that are left to its batch. */
-struct matrices {
-    weft_gemm_axes a_rows, a_terms, b_columns, b_terms, c_rows, c_columns;
-    struct lines rows, columns;
-    int64_t batch; /* products */
-    size_t batch_rank;
-    int64_t extents[WEFT_MAX_RANK], a_strides[WEFT_MAX_RANK], b_strides[WEFT_MAX_RANK], c_strides[WEFT_MAX_RANK];
-};
-
-/* Only what is looked at is set: this is done for each product, also for small ones. */
-static void start_axes(weft_gemm_axes *axes, int64_t count, int64_t stride)
-{
-    axes->count = axes->each = count;
-    axes->stride = stride;
-    axes->rank = 0;
-}
-
-static bool continues(const weft_gemm_axes *axes, int64_t stride)
-{
-    return axes->rank == 0 && (axes->each == 1 || stride == axes->each * axes->stride);
-}
-
-/*
- * Whether an axis of the batch along which one operand does not move is better one more axis of rows or columns, `own`
- * of which there are. Otherwise each of many products goes through all of the other operand, which costs the more the
- * fewer rows it serves, and leaves lanes empty; but these are packed then, and tiles of C have seams, which costs the
- * more the fewer terms there are. An axis that does not fill a vector is joined whatever the other side is: 32 groups
- * of 4 x 3136 x 36 take 1.2 ms instead of 5.1. What the other side joins may make it long enough: cbagh,fegdh->fadbec
- * of 6, 25, 5, 15, 33, 25, 19, 5 takes half the time. ae,cbde->badc of 56, 31, 20, 17, 44, whose 20 columns would be
- * the product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3.
- */
-static bool is_worth_joining(int64_t own, struct lines other, int64_t terms)
-{
-    enum { SMALL = 16 * 16 * 16, FEW = 128, SHORT = 16, VECTOR = 16, FEW_TERMS = 16, SOME_TERMS = 24 };
-    if ((double)own * (double)other.each * (double)terms < SMALL) return true;
-    if (own < VECTOR) return terms >= FEW_TERMS;
-    return terms >= (own < 2 * VECTOR ? FEW_TERMS : SOME_TERMS) && own < FEW && other.most >= SHORT;
-}
-
-/* In the order of C, whose elements are adjacent then as long as rows or columns are. */
-static bool join(weft_gemm_axes *operand, weft_gemm_axes *c, int64_t extent, const int64_t *strides, struct lines other,
-                 int64_t terms)
-{
-    bool is_free = continues(operand, strides[0]) && continues(c, strides[1]);
-    bool is_outer = llabs(strides[1]) >= llabs(c->stride);
-    if (!is_free && !(is_outer && is_worth_joining(c->each, other, terms))) return false;
-    weft_gemm_axes_add(operand, extent, strides[0]);
-    weft_gemm_axes_add(c, extent, strides[1]);
-    return true;
-}
-
-/* Those of an operand with these strides along the batch; `other` is the other operand. */
-static struct lines lines_of(const weft_gemm_call *call, int64_t each, const int64_t *strides, const int64_t *other)
-{
-    struct lines lines = {each, each};
-    for (size_t axis = 0; axis < call->batch_rank; axis++)
-        if (strides[axis] != 0 && other[axis] == 0 && call->c_batch[axis] != 0) lines.most *= call->batch[axis];
-    return lines;
-}
-
-/* Where C does not move, terms are added up; where one operand does not, there may be more rows or columns. */
-static void add_axis(struct matrices *m, const weft_gemm_call *call, size_t axis)
-{
-    int64_t extent = call->batch[axis], a = call->a_batch[axis], b = call->b_batch[axis], c = call->c_batch[axis];
-    if (extent == 1 || c == 0) {
-        weft_gemm_axes_add(&m->a_terms, extent, a);
-        weft_gemm_axes_add(&m->b_terms, extent, b);
-        return;
-    }
-    const int64_t terms = m->a_terms.count;
-    if (b == 0 && a != 0 && join(&m->a_rows, &m->c_rows, extent, (const int64_t[]){a, c}, m->columns, terms)) return;
-    if (a == 0 && b != 0 && join(&m->b_columns, &m->c_columns, extent, (const int64_t[]){b, c}, m->rows, terms)) return;
-    m->batch *= extent;
-    m->extents[m->batch_rank] = extent;
-    m->a_strides[m->batch_rank] = a;
-    m->b_strides[m->batch_rank] = b;
-    m->c_strides[m->batch_rank++] = c;
-}
-
 bool weft_gemm_is_empty(const weft_gemm_call *call)
 {
     bool is_empty = call->m == 0 || call->n == 0;
     for (size_t axis = 0; axis < call->batch_rank; axis++)
         is_empty |= call->batch[axis] == 0 && call->c_batch[axis] != 0;
     return is_empty;
-}
-
-/* From the innermost axis outwards; C has elements. */
-static void find_matrices(struct matrices *m, const weft_gemm_call *call)
-{
-    m->batch = 1;
-    m->batch_rank = 0;
-    start_axes(&m->a_rows, call->m, call->a_row);
-    start_axes(&m->a_terms, call->k, call->a_column);
-    start_axes(&m->b_columns, call->n, call->b_column);
-    start_axes(&m->b_terms, call->k, call->b_row);
-    start_axes(&m->c_rows, call->m, call->c_row);
-    start_axes(&m->c_columns, call->n, call->c_column);
-    m->rows = lines_of(call, call->m, call->a_batch, call->b_batch);
-    m->columns = lines_of(call, call->n, call->b_batch, call->a_batch);
-    for (size_t axis = call->batch_rank; axis-- > 0;) add_axis(m, call, axis);
 }
 
 /* ---- the grid ---- */
@@ -156,7 +56,7 @@ enum few { FEW_NONE, FEW_ROWS, FEW_COLUMNS };
 
 struct grid {
     const weft_gemm_call *call;
-    const struct matrices *matrices;
+    const weft_gemm_matrices *matrices;
     const weft_machine *machine;
     const weft_gemm_kernel *kernel;
     const weft_gemm_numbers *numbers;
@@ -176,7 +76,7 @@ struct grid {
 };
 
 /* Element offset of product `index` of the batch. */
-static int64_t batch_offset(const struct matrices *m, const int64_t *strides, int64_t index)
+static int64_t batch_offset(const weft_gemm_matrices *m, const int64_t *strides, int64_t index)
 {
     int64_t offset = 0;
     for (size_t axis = 0; axis < m->batch_rank; index /= m->extents[axis++])
@@ -202,7 +102,7 @@ static const char *operand_at(const char *data, int64_t bytes)
 static weft_gemm_side side_of(const struct grid *grid, bool is_b, int64_t offset, int64_t begin, int64_t end)
 {
     const weft_gemm_call *call = grid->call;
-    const struct matrices *m = grid->matrices;
+    const weft_gemm_matrices *m = grid->matrices;
     const char *operand = is_b ? grid->b : grid->a;
     bool complex = is_complex(call->dtype), whole = grid->kernel->is_complex;
     weft_gemm_form parts = is_b && complex ? WEFT_GEMM_DOUBLED : WEFT_GEMM_PARTS;
@@ -225,7 +125,7 @@ static weft_gemm_side side_of(const struct grid *grid, bool is_b, int64_t offset
 static weft_gemm_block block_of(const struct grid *grid, int64_t product, const int64_t *begin, const int64_t *end)
 {
     const weft_gemm_call *call = grid->call;
-    const struct matrices *m = grid->matrices;
+    const weft_gemm_matrices *m = grid->matrices;
     bool transposed = grid->transposed;
     int64_t size = (int64_t)weft_dtype_size(call->dtype);
     int64_t a = call->a_offset + batch_offset(m, m->a_strides, product);
@@ -270,7 +170,7 @@ static void clear(const weft_gemm_block *block)
 /* How many products from this one on are computed in one go: no more than L1 holds, since tiles share operands. */
 static int64_t repeat(const struct grid *grid, weft_gemm_block *block, int64_t product, int64_t end)
 {
-    const struct matrices *m = grid->matrices;
+    const weft_gemm_matrices *m = grid->matrices;
     const int64_t *left = grid->transposed ? m->b_strides : m->a_strides;
     const int64_t *right = grid->transposed ? m->a_strides : m->b_strides;
     int64_t size = block->c_element, rows = block->left.count, columns = block->right.count;
@@ -338,7 +238,7 @@ struct operands {
 
 static struct operands operands_of(const struct grid *grid)
 {
-    const struct matrices *m = grid->matrices;
+    const weft_gemm_matrices *m = grid->matrices;
     const weft_gemm_side both = {
         .complex = is_complex(grid->call->dtype), .size = real_size(grid->call->dtype), .float16 = grid->float16};
     struct operands operands = {both, both};
@@ -373,7 +273,7 @@ static double packing(const struct grid *grid, const weft_gemm_side *side, const
  * in each, what is copied, and C if its tiles are transposed in a buffer, once for each block of terms. */
 static double cycles(const struct grid *grid, const struct operands *operands, bool by_rows)
 {
-    const struct matrices *matrices = grid->matrices;
+    const weft_gemm_matrices *matrices = grid->matrices;
     const weft_gemm_kernel *kernel = grid->kernel;
     int64_t m = matrices->c_rows.count, n = matrices->c_columns.count, k = matrices->a_terms.count;
     int64_t wide = by_rows ? n : m, narrow = by_rows ? m : n;
@@ -438,7 +338,7 @@ static bool is_few_of_lines(const struct grid *grid, int64_t count, const weft_g
            count <= WEFT_GEMM_LINES_ROWS && lines->count >= WEFT_GEMM_LEAST_LINES;
 }
 
-static bool is_joined(const struct matrices *m)
+static bool is_joined(const weft_gemm_matrices *m)
 {
     return m->a_rows.rank + m->a_terms.rank + m->b_columns.rank + m->b_terms.rank + m->c_rows.rank + m->c_columns.rank >
            0;
@@ -446,7 +346,7 @@ static bool is_joined(const struct matrices *m)
 
 static void find_few(struct grid *grid)
 {
-    const struct matrices *m = grid->matrices;
+    const weft_gemm_matrices *m = grid->matrices;
     const int64_t rows = m->c_rows.count, columns = m->c_columns.count;
     weft_dtype dtype = grid->call->dtype;
     if (grid->kernel->few == 0 || is_joined(m) || weft_dtype_is_float16(dtype)) return;
@@ -469,7 +369,7 @@ static bool are_equal(const weft_gemm_axes *a, const weft_gemm_axes *b)
 static bool is_symmetric(const struct grid *grid)
 {
     enum { LEAST_SIZE = 32, LEAST_TERMS = 64 };
-    const struct matrices *m = grid->matrices;
+    const weft_gemm_matrices *m = grid->matrices;
     const weft_gemm_call *call = grid->call;
     if (is_complex(call->dtype) || weft_dtype_is_float16(call->dtype) || grid->few != FEW_NONE) return false;
     if (grid->a != grid->b || call->a_offset != call->b_offset || m->c_rows.rank > 0 || m->c_columns.rank > 0)
@@ -523,7 +423,7 @@ static void find_bytes(struct grid *grid)
 
 static void find_repeats(struct grid *grid)
 {
-    const struct matrices *m = grid->matrices;
+    const weft_gemm_matrices *m = grid->matrices;
     if (m->batch == 1 || m->a_terms.count == 0 || grid->rows * grid->columns > 1 || grid->numbers->repeats == NULL)
         return;
     const weft_gemm_block block = find_block(grid, 0, 0, 0);
@@ -532,80 +432,29 @@ static void find_repeats(struct grid *grid)
 
 /* ---- symmetric products ---- */
 
-/* Rows and columns of a square of C that is copied at once, and of its parts on the diagonal. */
-enum { SQUARE = 32, PART = 8 };
-
-/* A symmetric C of `count` rows, strides in bytes from one of the left operand, or of the right one, to the next. */
-struct mirrored {
-    char *c;
-    int64_t count, left, right, size;
-    weft_gemm_transpose *transpose;
-};
-
-/* Elements of a part beyond the diagonal become those across it, one by one. */
-static void copy_elements(const struct mirrored *m, const int64_t *begin, const int64_t *end)
-{
-    for (int64_t i = begin[0]; i < end[0]; i++) {
-        char *to = m->c + i * m->left + begin[1] * m->right;
-        const char *from = m->c + i * m->right + begin[1] * m->left;
-        for (int64_t j = begin[1]; j < end[1] && j < i; j++, to += m->right, from += m->left) {
-            if (m->size == sizeof(float)) memcpy(to, from, sizeof(float));
-            else memcpy(to, from, sizeof(double));
-        }
-    }
-}
-
-/* The same of a part with nothing on the diagonal, by squares of registers where elements are adjacent. */
-static void copy_part(const struct mirrored *m, const int64_t *begin, const int64_t *end)
-{
-    bool along = m->right == m->size;
-    if (!along && m->left != m->size) {
-        copy_elements(m, begin, end);
-        return;
-    }
-    ptrdiff_t offsets[SQUARE];
-    const int64_t first = begin[along], lines = end[along] - first, terms = end[!along] - begin[!along];
-    const int64_t stride = along ? m->left : m->right;
-    for (int64_t k = 0; k < lines; k++) offsets[k] = (first + k) * stride;
-    char *to = m->c + begin[0] * m->left + begin[1] * m->right;
-    m->transpose(m->c + begin[!along] * m->size, offsets, lines, terms, to, stride / m->size);
-}
-
-/* Rows [first, last). */
-static void copy_strip(const struct mirrored *m, int64_t first, int64_t last)
-{
-    for (int64_t j = 0; j + SQUARE <= first; j += SQUARE)
-        copy_part(m, (const int64_t[]){first, j}, (const int64_t[]){last, j + SQUARE});
-    for (int64_t i = first; i < last; i += PART) {
-        const int64_t on[] = {i, i}, end[] = {i + PART < last ? i + PART : last, i + PART};
-        if (i > first) copy_part(m, (const int64_t[]){i, first}, (const int64_t[]){end[0], i});
-        copy_elements(m, on, end);
-    }
-}
-
-/* Each task is SQUARE rows of one product. */
+/* Each task is WEFT_GEMM_SQUARE rows of one product. */
 static void copy_rows(void *context, int64_t begin, int64_t end)
 {
     const struct grid *grid = context;
-    int64_t count = grid->matrices->c_rows.count, squares = (count + SQUARE - 1) / SQUARE;
+    int64_t count = grid->matrices->c_rows.count, squares = (count + WEFT_GEMM_SQUARE - 1) / WEFT_GEMM_SQUARE;
     int64_t size = (int64_t)weft_dtype_size(grid->call->dtype);
     for (int64_t t = begin; t < end; t++) {
         const int64_t first[2] = {0, 0}, last[2] = {count, count};
         weft_gemm_block block = block_of(grid, t / squares, first, last);
-        const struct mirrored mirrored = {.c = block.c,
-                                          .count = count,
-                                          .left = block.c_left->stride * size,
-                                          .right = block.c_right->stride * size,
-                                          .size = size,
-                                          .transpose = grid->kernel->transpose};
-        int64_t i = t % squares * SQUARE;
-        copy_strip(&mirrored, i, i + SQUARE < count ? i + SQUARE : count);
+        const weft_gemm_mirror mirror = {.c = block.c,
+                                         .count = count,
+                                         .left = block.c_left->stride * size,
+                                         .right = block.c_right->stride * size,
+                                         .size = size,
+                                         .transpose = grid->kernel->transpose};
+        int64_t i = t % squares * WEFT_GEMM_SQUARE;
+        weft_gemm_mirror_rows(&mirror, i, i + WEFT_GEMM_SQUARE < count ? i + WEFT_GEMM_SQUARE : count);
     }
 }
 
 static int64_t copy_tasks(const struct grid *grid)
 {
-    return grid->matrices->batch * ((grid->matrices->c_rows.count + SQUARE - 1) / SQUARE);
+    return grid->matrices->batch * ((grid->matrices->c_rows.count + WEFT_GEMM_SQUARE - 1) / WEFT_GEMM_SQUARE);
 }
 
 /* ---- panels of constants ---- */
@@ -625,8 +474,8 @@ static bool is_worth_panels(const weft_gemm_engine *engine, const weft_machine *
                             weft_panels operand)
 {
     enum { LEAST_USES = 3 };
-    struct matrices matrices;
-    find_matrices(&matrices, &call);
+    weft_gemm_matrices matrices;
+    weft_gemm_matrices_find(&matrices, &call);
     if ((operand == WEFT_PANELS_A ? matrices.c_columns : matrices.c_rows).count < LEAST_USES) return false;
     call.panels = operand;
     const struct grid grid = {.call = &call, .matrices = &matrices, .machine = machine, .kernel = engine->kernel};
@@ -648,7 +497,7 @@ weft_panels weft_gemm_panels_choose(const weft_gemm_engine *engine, const weft_m
 /* ---- all ---- */
 
 /* Of one product. */
-static double product_ns(const weft_gemm_kernel *kernel, const weft_machine *machine, const struct matrices *m,
+static double product_ns(const weft_gemm_kernel *kernel, const weft_machine *machine, const weft_gemm_matrices *m,
                          weft_dtype dtype)
 {
     double ns = weft_machine_product_ns(machine, dtype, (double)m->c_rows.count, (double)m->c_columns.count,
@@ -659,9 +508,9 @@ static double product_ns(const weft_gemm_kernel *kernel, const weft_machine *mac
 double weft_gemm_estimate(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_call *call,
                           size_t threads)
 {
-    struct matrices matrices;
+    weft_gemm_matrices matrices;
     if (weft_gemm_is_empty(call)) return 0;
-    find_matrices(&matrices, call);
+    weft_gemm_matrices_find(&matrices, call);
     double count = (double)matrices.batch, each = 1e9 * machine->dispatch_seconds;
     double one = product_ns(engine->kernel, machine, &matrices, call->dtype), work = count * one;
     if (threads == 1 || weft_machine_is_serial_product(machine, work)) return count * each + work;
@@ -672,9 +521,9 @@ double weft_gemm_estimate(const weft_gemm_engine *engine, const weft_machine *ma
 
 /* The product of a call that is not empty, not cut yet. */
 static void grid_init(struct grid *grid, const weft_gemm_engine *engine, const weft_machine *machine,
-                      const weft_gemm_call *call, struct matrices *matrices)
+                      const weft_gemm_call *call, weft_gemm_matrices *matrices)
 {
-    find_matrices(matrices, call);
+    weft_gemm_matrices_find(matrices, call);
     *grid = (struct grid){.call = call,
                           .matrices = matrices,
                           .machine = machine,
@@ -704,7 +553,7 @@ static bool cut_for(struct grid *grid, int64_t threads)
 size_t weft_gemm_bytes(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_call *call,
                        size_t threads)
 {
-    struct matrices matrices;
+    weft_gemm_matrices matrices;
     struct grid grid;
     if (weft_gemm_is_empty(call)) return 0;
     grid_init(&grid, engine, machine, call, &matrices);
@@ -721,7 +570,7 @@ size_t weft_gemm_bytes(const weft_gemm_engine *engine, const weft_machine *machi
 weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft_block_store *store,
                            const weft_gemm_call *call, const void *a, const void *b, void *c)
 {
-    struct matrices matrices;
+    weft_gemm_matrices matrices;
     struct grid grid;
     if (weft_gemm_is_empty(call)) return NULL;
     grid_init(&grid, engine, weft_pool_machine(pool), call, &matrices);
