@@ -2,6 +2,7 @@
 #include "lib/lower/product.h"
 #include "lib/loop/loop.h"
 #include "lib/lower/numerics.h"
+#include "lib/lower/product_windows.h"
 #include "lib/pass/pass.h"
 #include "runtime/engine/gemm.h"
 
@@ -25,6 +26,9 @@
  * 0.8 of the time of loops, 16384 x 188 x 192 0.9 (Sapphire Rapids; with AVX2 1.0). */
 #define MANY_A_ROWS 256
 #define MANY_TERMS 160
+/* The same beside a B that is not in L1, with AVX-512: 192^3 f32 takes 1.04 of the time of loops where lines of B begin
+ * with those of the cache, and 0.9 elsewhere (Sapphire Rapids). */
+#define MANY_A_ROWS_BY_WIDEST 192
 /* Rows and terms of an A that stays in L1, while B of any size is read once. */
 #define FEW_A_ROWS 24
 #define FEW_LINES 128
@@ -71,8 +75,7 @@ weft_product_size weft_product_size_of(weft_space *space, const weft_node *node)
     return size;
 }
 
-/* The rows of operand 0, or the columns of operand 1, at most. */
-static int64_t count_rows(weft_space *space, const weft_node *dot, size_t operand)
+int64_t weft_product_rows(weft_space *space, const weft_node *dot, size_t operand)
 {
     weft_shape shape = weft_value_type(space->graph, dot->inputs[operand])->shape;
     int64_t rows = 1, low, high;
@@ -84,8 +87,7 @@ static int64_t count_rows(weft_space *space, const weft_node *dot, size_t operan
     return rows;
 }
 
-/* Bytes of a number as it is added up. */
-static int64_t accumulator_size(const weft_node *dot)
+int64_t weft_product_number_size(const weft_node *dot)
 {
     return (int64_t)weft_dtype_size(weft_accumulator_dtype(dot->types[0].dtype));
 }
@@ -96,10 +98,10 @@ static bool has_few_rows(weft_space *space, const weft_node *dot, size_t operand
 {
     size_t matrix = 1 - operand, axis = weft_innermost_axis(space, dot->inputs[matrix]);
     weft_dtype dtype = dot->types[0].dtype;
-    if (dtype == WEFT_F32 || count_rows(space, dot, operand) > FEW_ROWS) return false;
+    if (dtype == WEFT_F32 || weft_product_rows(space, dot, operand) > FEW_ROWS) return false;
     if (axis == SIZE_MAX || weft_dot_is_contracted(dot, matrix, axis)) return true;
-    int64_t elements = weft_multiply_bound(count_rows(space, dot, matrix), terms);
-    return weft_dtype_is_float16(dtype) && elements <= LARGE_MATRIX_BYTES / accumulator_size(dot);
+    int64_t elements = weft_multiply_bound(weft_product_rows(space, dot, matrix), terms);
+    return weft_dtype_is_float16(dtype) && elements <= LARGE_MATRIX_BYTES / weft_product_number_size(dot);
 }
 
 /* Whether B is contiguous along a free axis. */
@@ -107,53 +109,6 @@ static bool lies_along(weft_space *space, const weft_node *dot)
 {
     size_t axis = weft_innermost_axis(space, dot->inputs[1]);
     return axis == SIZE_MAX || weft_dot_is_free(dot, 1, axis);
-}
-
-/* Where axis `axis` of what `value` permutes is in it. */
-static size_t permuted_place(weft_space *space, weft_value value, size_t axis)
-{
-    const weft_node *node = weft_graph_node(space->graph, value.node);
-    if (weft_op_id_of(node->op) != WEFT_OP_permute) return axis;
-    size_t place = permuted_place(space, node->inputs[0], axis), i = 0;
-    while ((size_t)node->attrs[0].ints.items[i] != place) i++;
-    return i;
-}
-
-/* The outermost window of a factor, under permutes, if what it counts is a free axis; NULL: there is none. */
-static const weft_node *free_windows(weft_space *space, const weft_node *dot, size_t operand)
-{
-    const weft_node *node = weft_graph_node(space->graph, dot->inputs[operand].node);
-    while (weft_op_id_of(node->op) == WEFT_OP_permute) node = weft_graph_node(space->graph, node->inputs[0].node);
-    if (weft_op_id_of(node->op) != WEFT_OP_window) return NULL;
-    size_t axis = permuted_place(space, dot->inputs[operand], (size_t)node->attrs[0].integer);
-    return weft_dot_is_free(dot, operand, axis) ? node : NULL;
-}
-
-/* What windows of windows are of. */
-static weft_value viewed_by(weft_space *space, const weft_node *windows)
-{
-    weft_value viewed = windows->inputs[0];
-    while (weft_op_id_of(weft_graph_node(space->graph, viewed.node)->op) == WEFT_OP_window)
-        viewed = weft_graph_node(space->graph, viewed.node)->inputs[0];
-    return viewed;
-}
-
-/* Whether windows repeat what they view; those of one element do not. */
-static bool is_repeating(weft_space *space, const weft_node *windows)
-{
-    int64_t least, most = 1;
-    while (weft_op_id_of(windows->op) == WEFT_OP_window && most == 1) {
-        weft_space_range(space, windows->attrs[1].extents.extents[0], &least, &most);
-        windows = weft_graph_node(space->graph, windows->inputs[0].node);
-    }
-    return most > 1;
-}
-
-/* Whether columns of B that are adjacent are windows with a stride, which vectors gather. */
-static bool has_distant_columns(weft_space *space, const weft_node *dot)
-{
-    const weft_node *node = free_windows(space, dot, 1);
-    return node != NULL && node->attrs[2].integer != 1;
 }
 
 /*
@@ -167,73 +122,48 @@ static bool leaves_lanes(weft_space *space, const weft_node *dot, int64_t multip
     const double used = 0.9;
     size_t axis = weft_innermost_axis(space, dot->inputs[0]);
     if (space->vector_bytes < WIDEST_VECTOR || axis == SIZE_MAX || !weft_dot_is_contracted(dot, 0, axis)) return false;
-    int64_t columns = count_rows(space, dot, 1), lanes = WIDEST_VECTOR / accumulator_size(dot), pair = 2 * lanes;
+    int64_t columns = weft_product_rows(space, dot, 1), lanes = WIDEST_VECTOR / weft_product_number_size(dot),
+            pair = 2 * lanes;
     if (columns <= FEW_COLUMNS) return true;
     double taken = (double)(columns / pair + (columns % pair != 0)) * (double)pair;
     return multiplications >= LARGE && columns > lanes && (double)columns < used * taken;
+}
+
+/*
+ * Whether the library, with AVX-512, reads a B from L2 faster than loops, whose tiles are smaller: of many f64, or
+ * where lines of B lie across those of the cache. 25 x 150 x 150 f32 takes 0.77 of the time of loops, 120^3 0.92, 160^3
+ * f64 0.88; 64 x 128 x 128 would take 1.1 (Sapphire Rapids).
+ */
+static bool is_beyond_loops(const weft_space *space, weft_dtype dtype, int64_t rows, int64_t columns, int64_t terms)
+{
+    enum { NEAREST_BYTES = 48 << 10, LINE = 64, SOME_ROWS = 24, MANY_DOUBLES = 96 };
+    int64_t element = (int64_t)weft_dtype_size(dtype);
+    if (space->vector_bytes < WIDEST_VECTOR || weft_multiply_bound(columns, terms) <= NEAREST_BYTES / element)
+        return false;
+    if (rows >= MANY_A_ROWS_BY_WIDEST && terms >= MANY_TERMS) return true;
+    return rows >= (columns % (LINE / element) != 0 ? SOME_ROWS : dtype == WEFT_F64 ? MANY_DOUBLES : INT64_MAX);
 }
 
 /* Whether loops with lanes along B are faster than the library, which packs B. 16-bit floats are widened as it
  * does so. */
 static bool is_near(weft_space *space, const weft_node *dot, int64_t terms, bool in_doubt)
 {
-    int64_t element = accumulator_size(dot), b_elements = weft_multiply_bound(count_rows(space, dot, 1), terms);
-    int64_t multiplications = weft_multiply_bound(b_elements, count_rows(space, dot, 0));
+    int64_t element = weft_product_number_size(dot),
+            b_elements = weft_multiply_bound(weft_product_rows(space, dot, 1), terms);
+    int64_t multiplications = weft_multiply_bound(b_elements, weft_product_rows(space, dot, 0));
     if (multiplications <= MEDIUM_PRODUCT_BYTES / element) return true;
     if (terms <= SMALL_B_TERMS && b_elements <= SMALL_B_BYTES / element) return true;
-    if (in_doubt || weft_dtype_is_float16(dot->types[0].dtype) || has_distant_columns(space, dot)) return false;
-    if (terms <= FEW_LINES && count_rows(space, dot, 0) <= FEW_A_ROWS) return true;
-    if (terms >= MANY_TERMS && count_rows(space, dot, 0) >= MANY_A_ROWS) return false;
+    if (in_doubt || weft_dtype_is_float16(dot->types[0].dtype) || weft_product_has_distant_columns(space, dot))
+        return false;
+    if (terms <= FEW_LINES && weft_product_rows(space, dot, 0) <= FEW_A_ROWS) return true;
+    if (terms >= MANY_TERMS && weft_product_rows(space, dot, 0) >= MANY_A_ROWS) return false;
     if (leaves_lanes(space, dot, multiplications)) return false;
+    if (is_beyond_loops(space, dot->types[0].dtype, weft_product_rows(space, dot, 0), weft_product_rows(space, dot, 1),
+                        terms))
+        return false;
     size_t axis = weft_innermost_axis(space, dot->inputs[0]);
     bool in_lines = axis != SIZE_MAX && weft_dot_is_free(dot, 0, axis);
     return b_elements <= NEAR_B_BYTES / element && !(in_lines && terms > MOST_A_LINES);
-}
-
-/* Whether rows are windows, which the library would pack, beside a B that loops reread from L2, and copy if it does not
- * lie along the lanes: 3 x 3 of 64 channels of 56 x 56, channels last, takes 0.8 of the time, 32 channels 0.47, 128
- * channels of 28 x 28 1.0 (Sapphire Rapids). */
-static bool has_window_rows(weft_space *space, const weft_node *dot)
-{
-    enum { VECTOR_BYTES = 64, LEAST_COLUMNS = 8, LEAST_ROWS = 64, MOST_BYTES = 512 << 10 };
-    weft_product_size size = weft_product_size_of(space, dot);
-    int64_t rows = count_rows(space, dot, 0), columns = count_rows(space, dot, 1), element = accumulator_size(dot);
-    const weft_node *windows = free_windows(space, dot, 0);
-    return space->vector_bytes >= VECTOR_BYTES && size.along && windows != NULL && is_repeating(space, windows) &&
-           !weft_dtype_is_float16(dot->types[0].dtype) && rows >= LEAST_ROWS && columns >= LEAST_COLUMNS &&
-           weft_multiply_bound(columns, size.terms) <= MOST_BYTES / element;
-}
-
-/* The axis of what a reshape is of that is axis `axis`, if it leaves that and those after it; SIZE_MAX: it does not. */
-static size_t reshaped_axis(weft_space *space, const weft_node *reshape, size_t axis)
-{
-    weft_shape after = reshape->types[0].shape, before = weft_value_type(space->graph, reshape->inputs[0])->shape;
-    size_t count = after.rank - axis;
-    if (count > before.rank) return SIZE_MAX;
-    for (size_t i = 1; i <= count; i++)
-        if (weft_space_extent(space, after.extents[after.rank - i]) !=
-            weft_space_extent(space, before.extents[before.rank - i]))
-            return SIZE_MAX;
-    return before.rank - count;
-}
-
-/* Whether axis `axis` of a value is known not to be innermost in memory, under permutes and reshapes. */
-static bool jumps_along(weft_space *space, weft_value value, size_t axis)
-{
-    const weft_node *node = weft_graph_node(space->graph, value.node);
-    weft_op_id op = weft_op_id_of(node->op);
-    if (op != WEFT_OP_permute && op != WEFT_OP_reshape) return weft_innermost_axis(space, value) != axis;
-    axis = op == WEFT_OP_permute ? (size_t)node->attrs[0].ints.items[axis] : reshaped_axis(space, node, axis);
-    return axis != SIZE_MAX && jumps_along(space, node->inputs[0], axis);
-}
-
-bool weft_product_has_windows_across(weft_space *space, const weft_node *dot, uint32_t *out_viewed)
-{
-    const weft_node *windows = free_windows(space, dot, 1);
-    if (windows == NULL) return false;
-    weft_value viewed = viewed_by(space, windows);
-    *out_viewed = viewed.node;
-    return jumps_along(space, viewed, (size_t)windows->attrs[0].integer);
 }
 
 bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot)
@@ -297,8 +227,8 @@ static bool has_idle_lanes(weft_space *space, uint32_t dot, int64_t terms)
     const weft_node *node = weft_graph_node(space->graph, dot);
     weft_dtype dtype = node->types[0].dtype;
     if (space->vector_bytes < WIDEST_VECTOR || (dtype != WEFT_F32 && dtype != WEFT_F64)) return false;
-    int64_t columns = adjacent_columns(space, dot), lanes = WIDEST_VECTOR / accumulator_size(node);
-    if (columns == 0 || columns >= count_rows(space, node, 1)) return false;
+    int64_t columns = adjacent_columns(space, dot), lanes = WIDEST_VECTOR / weft_product_number_size(node);
+    if (columns == 0 || columns >= weft_product_rows(space, node, 1)) return false;
     int64_t idle = (lanes - columns % lanes) % lanes;
     return (double)terms * (double)idle > copy * (double)columns;
 }
@@ -323,10 +253,11 @@ static bool has_short_rows(weft_space *space, const weft_node *dot, size_t opera
 {
     enum { MOST_ROWS = 8, MOST_MULTIPLICATIONS = 256 };
     weft_dtype dtype = dot->types[0].dtype;
-    int64_t rows = count_rows(space, dot, operand), lanes = WIDEST_VECTOR / accumulator_size(dot);
+    int64_t rows = weft_product_rows(space, dot, operand), lanes = WIDEST_VECTOR / weft_product_number_size(dot);
     bool fits = rows <= MOST_ROWS && terms <= FEW_TERMS_ALONG && rows * terms <= MOST_MULTIPLICATIONS;
     return (dtype == WEFT_F32 || dtype == WEFT_F64) && space->vector_bytes >= WIDEST_VECTOR && fits &&
-           count_rows(space, dot, 1 - operand) >= 2 * lanes && (operand == 0 ? !lies_along(space, dot) : rows < lanes);
+           weft_product_rows(space, dot, 1 - operand) >= 2 * lanes &&
+           (operand == 0 ? !lies_along(space, dot) : rows < lanes);
 }
 
 /* Whether a copy of a little B takes less time than the call of the library, which would transpose it too, or than
@@ -337,11 +268,11 @@ static bool copies_little_b(weft_space *space, const weft_node *dot, const weft_
     enum { LEAST_COLUMNS = 16, MOST_BYTES = 12 << 10, LEAST_SINGLES = 16 * 16 * 16, LEAST_DOUBLES = 24 * 24 * 24 };
     bool single = dot->types[0].dtype == WEFT_F32;
     if (space->vector_bytes < WIDEST_VECTOR || (!single && dot->types[0].dtype != WEFT_F64)) return false;
-    if (lies_along(space, dot) || size->terms < LEAST_COPY_TERMS || count_rows(space, dot, 1) < LEAST_COLUMNS)
+    if (lies_along(space, dot) || size->terms < LEAST_COPY_TERMS || weft_product_rows(space, dot, 1) < LEAST_COLUMNS)
         return false;
-    if (count_rows(space, dot, 0) < (single ? LEAST_COPY_ROWS : 2 * LEAST_COPY_ROWS)) return false;
+    if (weft_product_rows(space, dot, 0) < (single ? LEAST_COPY_ROWS : 2 * LEAST_COPY_ROWS)) return false;
     return weft_multiply_bound(size->free, size->terms) > (single ? LEAST_SINGLES : LEAST_DOUBLES) &&
-           elements <= MOST_BYTES / accumulator_size(dot);
+           elements <= MOST_BYTES / weft_product_number_size(dot);
 }
 
 bool weft_product_copies_b(weft_space *space, uint32_t dot)
@@ -350,67 +281,21 @@ bool weft_product_copies_b(weft_space *space, uint32_t dot)
     weft_product_size size = weft_product_size_of(space, node);
     int64_t elements = weft_count_bound(space, weft_value_type(space->graph, node->inputs[1])->shape);
     bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, node->inputs[1].node)->op) == WEFT_OP_permute;
-    if (is_permuted && !lies_along(space, node) && has_window_rows(space, node)) return true;
+    if (is_permuted && !lies_along(space, node) && weft_product_has_window_rows(space, node)) return true;
     if (!is_permuted || !size.along || has_short_rows(space, node, 1, size.terms)) return false;
     if (!size.is_large) return copies_little_b(space, node, &size, elements);
     if (elements <= size.results / LITTLE_BESIDE) return true;
     if (elements > size.results / WIDEST_VECTOR * space->vector_bytes) return false;
     int64_t least_terms = size.batch > 1 ? LEAST_COPY_TERMS_OF_BATCH : LEAST_COPY_TERMS;
-    return size.terms >= least_terms && count_rows(space, node, 0) >= LEAST_COPY_ROWS && !has_other_lanes(space, dot);
+    return size.terms >= least_terms && weft_product_rows(space, node, 0) >= LEAST_COPY_ROWS &&
+           !has_other_lanes(space, dot);
 }
 
 /* Whether loops reread B with the batch along the lanes from near enough; the library packs it number by number. */
 static bool has_near_batches(weft_space *space, const weft_node *dot)
 {
     return weft_count_bound(space, weft_value_type(space->graph, dot->inputs[1])->shape) <=
-           NEAR_BATCHES_BYTES / accumulator_size(dot);
-}
-
-/* Whether B is windows along what is innermost in memory, with a stride of at most `most_stride`, and they are columns
- * of it, not terms: then how many of them, at least and at most, and their stride. */
-static bool has_window_columns(weft_space *space, const weft_node *dot, int64_t most_stride, int64_t *out_least,
-                               int64_t *out_most, int64_t *out_stride)
-{
-    const weft_node *node = free_windows(space, dot, 1);
-    if (node == NULL || node->attrs[2].integer > most_stride) return false;
-    size_t axis = (size_t)node->attrs[0].integer;
-    weft_space_range(space, node->types[0].shape.extents[axis], out_least, out_most);
-    *out_stride = node->attrs[2].integer;
-    return axis == weft_innermost_axis(space, viewed_by(space, node)) && *out_most > 0;
-}
-
-/* What loops over windows cost, in terms of two whole vectors of columns for as many rows as are computed together. */
-typedef struct window_costs {
-    int64_t rows, vector_bytes, near_bytes; /* what two vectors of columns read stays in L1 */
-    int64_t most_stride;                    /* whose elements are picked from vectors */
-    double alone, far, apart;               /* one vector at a time; not near; with a stride */
-} window_costs;
-
-/*
- * Whether loops over windows, which read them where they lie, are faster than the library, which packs them. Loops use
- * as much of the time as rows and vectors of their tiles are whole. The library packs as much for a few rows as for
- * many. Measured on Zen 3, and on Sapphire Rapids for vectors of 64 bytes, where masks fill the last two of them. Of
- * any number of columns the vectors are as full as those of 14 to 56 on average.
- */
-static bool has_near_windows(weft_space *space, const weft_node *dot, int64_t terms)
-{
-    enum { MOST_TERMS = 4096 /* whose places are in a table */ };
-    static const window_costs narrow = {6, 32, 24 << 10, 1, 4.0 / 3, 1.2, 1},
-                              wide = {8, 64, 32 << 10, 2, 1.25, 1.2, 1.25};
-    const window_costs *costs = space->vector_bytes >= wide.vector_bytes ? &wide : &narrow;
-    const double packing = 16, on_average = 0.8;
-    int64_t columns, most, stride;
-    int64_t lanes = costs->vector_bytes / accumulator_size(dot), rows = count_rows(space, dot, 0);
-    if (!has_window_columns(space, dot, costs->most_stride, &columns, &most, &stride)) return false;
-    if (costs == &wide && !is_repeating(space, free_windows(space, dot, 1))) return false;
-    if (weft_dtype_is_float16(dot->types[0].dtype) || terms > MOST_TERMS || rows < 1) return false;
-    int64_t vectors = (columns + lanes - 1) / lanes, pairs = (costs == &wide ? vectors : columns / lanes) / 2 * 2;
-    double taken = (double)pairs + costs->alone * (double)(vectors - pairs);
-    double used = columns == most ? (double)columns / (double)lanes / taken : on_average;
-    used *= (double)rows / ((double)(rows / costs->rows + (rows % costs->rows != 0)) * (double)costs->rows);
-    if (terms * 2 * costs->vector_bytes > costs->near_bytes) used /= costs->far;
-    if (stride != 1) used /= costs->apart;
-    return used > (double)rows / ((double)rows + packing);
+           NEAR_BATCHES_BYTES / weft_product_number_size(dot);
 }
 
 /* Whether all extents of a shape are known. */
@@ -434,10 +319,10 @@ static bool has_packed_rows(weft_space *space, const weft_node *dot, int64_t ter
     weft_shape b = weft_value_type(space->graph, dot->inputs[1])->shape;
     if ((dtype != WEFT_F32 && dtype != WEFT_F64) || !is_known(space, a->types[0].shape) || !is_known(space, b))
         return false;
-    int64_t columns = count_rows(space, dot, 1), lanes = VECTOR_BYTES / accumulator_size(dot);
+    int64_t columns = weft_product_rows(space, dot, 1), lanes = VECTOR_BYTES / weft_product_number_size(dot);
     int64_t taken = (columns + lanes - 1) / lanes * lanes;
     return (double)columns < used * (double)taken && columns >= FEWEST_COLUMNS && terms >= FEWEST_TERMS &&
-           count_rows(space, dot, 0) >= FEWEST_ROWS;
+           weft_product_rows(space, dot, 0) >= FEWEST_ROWS;
 }
 
 /* Whether the library packs a B that is contiguous along the terms by squares of registers, so that little is left of
@@ -463,13 +348,13 @@ static bool is_small(weft_space *space, uint32_t index, bool in_doubt)
     if (multiplications <= (transposes ? MOST_ALONG_TERMS : MOST_IN_LOOPS)) return true;
     if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
     if (has_packed_rows(space, dot, size.terms)) return false;
-    if (has_window_rows(space, dot)) return true;
+    if (weft_product_has_window_rows(space, dot)) return true;
     /* Lanes go along B as it lies, or as it is copied for a large result. */
     bool copied = (size.is_large || !in_doubt) && weft_product_copies_b(space, index),
          lanes = size.along && (along || copied || (size.is_large && !transposes));
     if (lanes && !is_idle && is_near(space, dot, size.terms, in_doubt)) return true;
     if (weft_product_has_inner_batch(space, dot) && has_near_batches(space, dot)) return true;
-    if (has_near_windows(space, dot, size.terms)) return true;
+    if (weft_product_has_near_windows(space, dot, size.terms)) return true;
     return has_few_rows(space, dot, 0, size.terms) || has_few_rows(space, dot, 1, size.terms);
 }
 

@@ -303,6 +303,12 @@ static weft_tensor lanes_left(weft_graph *graph, weft_dtype dtype)
     return weft_matmul(INPUT("a", 150, 200), INPUT("b", 200, 100));
 }
 
+/* Lines of B that lie across those of the cache, and do not stay in L1. */
+static weft_tensor lines_across(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 30, 150), INPUT("b", 150, 120));
+}
+
 /* Rows come between the columns, five of which are left to lanes. */
 static weft_tensor columns_apart(weft_graph *graph, weft_dtype dtype)
 {
@@ -317,6 +323,7 @@ static void idle_lanes_are_the_librarys(void **state)
     const size_t expected = weft_machine_host()->vector_bytes >= 64;
     const subject subjects_of_lanes[] = {{.name = "few columns", .trace = few_columns, .products = 1},
                                          {.name = "lanes left", .trace = lanes_left, .products = 1},
+                                         {.name = "lines across", .trace = lines_across, .products = 1},
                                          {.name = "columns apart", .trace = columns_apart, .products = 1}};
     for (size_t i = 0; i < sizeof subjects_of_lanes / sizeof *subjects_of_lanes; i++)
         assert_int_equal(check(&subjects_of_lanes[i], WEFT_F32, 1), expected);
