@@ -184,12 +184,18 @@ void weft_masked_store_emit(weft_emitter *e, weft_dtype dtype, LLVMValueRef poin
 /* Scalars or vectors, also of bools and 16-bit floats. */
 LLVMValueRef weft_cast_emit(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value);
 LLVMValueRef weft_bitcast_emit(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value);
+/* What instructions of AVX-512 are told. */
+enum { WEFT_CURRENT_ROUNDING = 4 };
+
+/* ---- emit_extremum.c ---- */
+/* The greater or lesser of two floats, `b` if they are equal; NaN if either is. */
+LLVMValueRef weft_extremum_emit(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b);
+/* The same where neither is NaN. */
+LLVMValueRef weft_extremum_of_numbers(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b);
 
 /* ---- emit_scalar.c ---- */
 /* One operation on registers, scalar or vector; `from` is the dtype of the last operand. */
 LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype from, LLVMValueRef *args);
-/* The greater or lesser of two floats, `b` if they are equal, where neither is NaN. */
-LLVMValueRef weft_extremum_of_numbers(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b);
 /* Floor division of integers of `dtype`; a zero divisor gives 0. */
 LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits);

@@ -95,9 +95,9 @@ static bool is_long(const weft_emitter *e, weft_expr index, size_t size)
     return run > LONG / (int64_t)size;
 }
 
-/* Whether the kernel has one stage, or what its stages have in common are long rows: shorter ones come from L1 so fast
- * that memory to store them in is best waited for. */
-static bool waits_little(const weft_emitter *e, size_t size)
+/* Whether memory to store in is worth asking for: kernels of several stages over short rows are up to a tenth slower
+ * with it. */
+static bool stores_far(const weft_emitter *e, size_t size)
 {
     int64_t extent;
     if (e->kernel->stage_count == 1) return true;
@@ -156,7 +156,7 @@ void weft_prefetch_store(weft_emitter *e, const weft_store *store, LLVMTypeRef t
                          uint32_t part)
 {
     size_t size = weft_dtype_size(e->kernel->buffers[store->buffer].dtype);
-    bool asks = may_ask(e, store->buffer) && waits_little(e, size) && comes_first(e, store->buffer) &&
+    bool asks = may_ask(e, store->buffer) && stores_far(e, size) && comes_first(e, store->buffer) &&
                 is_long(e, store->index, size);
     ask(e, type, size, pointer, part, asks ? AHEAD / (int64_t)size : 0, true);
 }
