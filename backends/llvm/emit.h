@@ -13,7 +13,7 @@ static inline bool weft_emitter_has(const weft_emitter *e, weft_isa level)
 /* The valid lanes of a part; NULL: all. */
 static inline LLVMValueRef weft_lane_mask(const weft_emitter *e, uint32_t part)
 {
-    return part + 1 == e->lane.parts ? e->lane.mask : NULL;
+    return part + 1 == e->lane.parts ? e->lane.mask : e->lane.earlier[part];
 }
 
 /* ---- emit_scope.c ---- */

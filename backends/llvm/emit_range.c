@@ -116,7 +116,8 @@ typedef struct pass {
     uint32_t rows;       /* as in the lane state */
     LLVMValueRef latest; /* no vector begins later, the last one overlaps; or NULL */
     bool masked, once;
-    bool in_memory; /* accumulators */
+    bool any_length; /* a mask may leave nothing of the last part, and less than all of those before */
+    bool in_memory;  /* accumulators */
 } pass;
 
 /* A counted loop in which the variable is at most `latest`. */
@@ -124,6 +125,18 @@ static void open_latest(weft_emitter *e, weft_expr variable, LLVMValueRef start,
 {
     LLVMValueRef at = weft_count_open(e, WEFT_EXPR_NONE, start), late = is_less(e, latest, at);
     weft_once_open(e, variable, LLVMBuildSelect(e->builder, late, latest, at, ""));
+}
+
+/* `first`: the first lane. */
+static void mask_lanes(weft_emitter *e, const pass *p, LLVMValueRef first)
+{
+    LLVMValueRef left = LLVMBuildSub(e->builder, p->limit, first, "");
+    for (uint32_t part = 0; part + 1 < p->parts && p->any_length; part++) {
+        LLVMValueRef before = weft_int(e, (int64_t)e->lane.width * part);
+        e->lane.earlier[part] = weft_mask_below(e, LLVMBuildSub(e->builder, left, before, ""));
+    }
+    e->lane.left = LLVMBuildSub(e->builder, left, weft_int(e, (int64_t)e->lane.width * (p->parts - 1)), "");
+    e->lane.mask = weft_mask_below(e, e->lane.left);
 }
 
 static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
@@ -140,11 +153,7 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
                                 .width = range->width,
                                 .parts = p->parts,
                                 .rows = p->rows};
-    if (p->masked) {
-        LLVMValueRef last = weft_int(e, (int64_t)range->width * (p->parts - 1));
-        e->lane.left = LLVMBuildSub(e->builder, LLVMBuildSub(e->builder, p->limit, first, ""), last, "");
-        e->lane.mask = weft_mask_below(e, e->lane.left);
-    }
+    if (p->masked) mask_lanes(e, p, first);
     if (p->in_memory) {
         LLVMValueRef done = LLVMBuildSub(e->builder, first, p->start, "");
         e->reduction.row = LLVMBuildUDiv(e->builder, done, weft_int(e, range->width), "");
@@ -167,8 +176,47 @@ static uint32_t next_parts(const weft_emitter *e, const weft_range *range, int64
     return parts == 0 ? 1 : (uint32_t)parts;
 }
 
-/* The elements that the main pass leaves, vector by vector, the last one masked; of a reduction at once, if their
- * number is known and the mask takes no longer. */
+/* Elements that lie side by side from lane to lane, or are one. */
+static bool is_regular(weft_emitter *e, const weft_inst *load, weft_expr lanes)
+{
+    weft_expr step, rest;
+    return load->arg_count == 0 && load->predicate_count == 0 &&
+           weft_expr_affine(e->exprs, load->index, lanes, &step, &rest) &&
+           (step == weft_expr_constant(e->exprs, 0) || step == weft_expr_constant(e->exprs, 1));
+}
+
+/* Sums and products: extrema, which ask for NaN, take longer than the vectors that are left out. */
+static bool is_short_step(const weft_accumulator *accumulator)
+{
+    const weft_combiner *step = weft_accumulator_step(accumulator);
+    for (uint32_t i = 0; i < step->count; i++) {
+        weft_scalar_op op = step->insts[i].op;
+        bool is_arithmetic = op == WEFT_SCALAR_add || op == WEFT_SCALAR_mul || op == WEFT_SCALAR_fma;
+        if (step->insts[i].arg_count != 0 && !is_arithmetic) return false;
+    }
+    return true;
+}
+
+/* Whether vectors of which nothing is left may be computed, too, and that takes no longer than to leave them out: one
+ * of two, with few instructions. */
+static bool may_be_empty(weft_emitter *e, const weft_stage *stage, const weft_range *range)
+{
+    enum { MOST = 8 };
+    uint32_t count = 0;
+    if (range->unroll > 2 || !weft_emitter_has(e, WEFT_ISA_V4)) return false;
+    for (uint32_t i = 0; i < stage->accumulator_count; i++)
+        if (!is_short_step(&e->kernel->accumulators[stage->accumulator_first + i])) return false;
+    for (uint32_t i = 0; i < stage->inst_count; i++) {
+        const weft_inst *inst = &e->kernel->insts[stage->inst_first + i];
+        if (inst->op == WEFT_SCALAR_rarely || inst->op == WEFT_SCALAR_running) return false;
+        if (inst->op == WEFT_SCALAR_load && !is_regular(e, inst, range->variable)) return false;
+        count += inst->op != WEFT_SCALAR_const;
+    }
+    return count <= MOST && stage->store_count == 0;
+}
+
+/* The elements that the main pass leaves, vector by vector, the last one masked; of a reduction at once, if that takes
+ * no longer. */
 static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
 {
     const weft_range *range = &n->ranges[i];
@@ -181,6 +229,9 @@ static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
         int64_t count = LLVMConstIntGetSExtValue(left);
         if (reduces && weft_emitter_has(e, WEFT_ISA_V4)) p.parts = next_parts(e, range, count);
         short_range |= count <= (int64_t)range->width * p.parts;
+    } else if (reduces && !short_range && p.masked && may_be_empty(e, n->stage, range)) {
+        p.any_length = short_range = true;
+        p.parts = range->unroll;
     }
     p.once = short_range || range->unroll == 1;
     p.in_memory = reduces && !p.once;
