@@ -3,22 +3,38 @@
 #include "runtime/base/cancel.h"
 #include "runtime/engine/sorter.h"
 
-static uint64_t key_at(const weft_sorter *s, const char *in, int64_t i)
+/* Whether elements from number `first` on, before `end`, each follow the one before. */
+static inline __attribute__((always_inline)) bool follow(weft_key_map map, const char *in, int64_t step, int64_t first,
+                                                         int64_t end, bool descends, size_t size)
 {
-    const weft_key_map map = s->map;
-    return weft_key_of64(&map, weft_sort_load(in + i * s->call->in_step * (int64_t)map.size, map.size));
+    uint64_t last = weft_key_of64(&map, weft_sort_load(in + (first - 1) * step, size));
+    for (int64_t i = first; i < end; i++) {
+        uint64_t key = weft_key_of64(&map, weft_sort_load(in + i * step, size));
+        if (descends ? key >= last : key < last) return false;
+        last = key;
+    }
+    return true;
+}
+
+static bool follow_of_size(const weft_sorter *s, const char *in, int64_t first, int64_t end, bool descends)
+{
+    const int64_t size = (int64_t)s->map.size, step = s->call->in_step * size;
+    weft_key_map integers = s->map;
+    integers.infinity = 0;
+    if (size == 1) return follow(integers, in, step, first, end, descends, 1);
+    integers.truth = false;
+    if (size != 8) return follow(s->map, in, step, first, end, descends, s->map.size);
+    return s->map.infinity != 0 ? follow(s->map, in, step, first, end, descends, 8)
+                                : follow(integers, in, step, first, end, descends, 8);
 }
 
 bool weft_sorter_put_ordered(const weft_sorter *s, const char *in, char *out)
 {
     const int64_t length = s->call->length, step = s->call->out_step * (int64_t)sizeof(int64_t);
-    bool descends = length > 1 && key_at(s, in, 1) < key_at(s, in, 0);
-    uint64_t last = key_at(s, in, 0);
-    for (int64_t i = 1; i < length; i++) {
-        uint64_t key = key_at(s, in, i);
-        if (i % WEFT_SORT_CANCEL_ELEMENTS == 0 && weft_is_cancelled(s->cancelled)) return false;
-        if (descends ? key >= last : key < last) return false;
-        last = key;
+    bool descends = length > 1 && !follow_of_size(s, in, 1, 2, false);
+    for (int64_t first = 1, end; first < length; first = end) {
+        end = length - first < WEFT_SORT_CANCEL_ELEMENTS ? length : first + WEFT_SORT_CANCEL_ELEMENTS;
+        if (weft_is_cancelled(s->cancelled) || !follow_of_size(s, in, first, end, descends)) return false;
     }
     for (int64_t i = 0; i < s->wanted; i++)
         weft_sort_store(out + i * step, sizeof(int64_t), (uint64_t)(descends ? length - 1 - i : i));
