@@ -20,9 +20,9 @@ KNOWN = {("attention_grouped", "q"): [0], **{(name, "w"): [2, 3] for name in KER
 class Library(Weft):
     """The C interface with both runtimes and einsum; `quick`: code is not optimised."""
 
-    def __init__(self, build, quick=False):
+    def __init__(self, build, quick=False, threads=1):
         super().__init__(build / "extensions/einsum/libweft-einsum.so", ["llvm", "reference"], ["einsum"],
-                         code=QUICK if quick else 0)
+                         threads=threads, code=QUICK if quick else 0)
         self.library.weft_tensor_shape.restype = Shape
         self.library.weft_tensor_rank.restype = SIZE
 
