@@ -227,8 +227,10 @@ static void levels_have_code_of_their_own(void **state)
 {
     (void)state;
     const weft_executor_options options = {.threads = 1, .cache_directory = directory};
-    outcome host = run_code(WEFT_CODE_OPTIMIZED), low = run_process(&options, "x86-64-v2");
-    expect_compiled(low, host.hash, host.counters.kernels_compiled);
+    outcome host = run_code(WEFT_CODE_OPTIMIZED);
+    outcome alone = run_process(&(weft_executor_options){.threads = 1}, "x86-64-v2");
+    assert_true(alone.counters.kernels_compiled >= KERNELS - 1);
+    expect_compiled(run_process(&options, "x86-64-v2"), host.hash, alone.counters.kernels_compiled);
     expect_compiled(run_process(&options, "x86-64-v2"), host.hash, 0);
     expect_compiled(run_code(WEFT_CODE_OPTIMIZED), host.hash, 0);
 }
