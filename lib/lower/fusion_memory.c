@@ -120,7 +120,6 @@ static void demand_factors(weft_fusion *fusion, const weft_node *dot)
  * lib/schedule/scan.c is for vectors of 64 bytes. */
 static bool scans_in_lanes(const weft_fusion *fusion, const weft_node *scan)
 {
-    enum { LONG_VECTOR = 64 };
     const weft_shape shape = scan->types[0].shape;
     const uint32_t bytes = (uint32_t)fusion->space->vector_bytes;
     size_t scanned = (size_t)scan->attrs[0].integer;
@@ -131,7 +130,8 @@ static bool scans_in_lanes(const weft_fusion *fusion, const weft_node *scan)
         if (axis != scanned) rows *= (double)most;
     }
     bool is_along = scanned + 1 == shape.rank;
-    return 2 * rows * (double)weft_dtype_size(scan->types[0].dtype) >= bytes && (!is_along || bytes >= LONG_VECTOR);
+    return 2 * rows * (double)weft_dtype_size(scan->types[0].dtype) >= bytes &&
+           (!is_along || bytes >= WEFT_LONG_VECTOR);
 }
 
 /* Elements that are scanned one by one had better not be functions, which are stored before: 512 x 1000 f32 with tanh
@@ -151,10 +151,9 @@ static void demand_scanned(weft_fusion *fusion, const weft_node *scan)
  * bytes what takes more than a trip through memory is stored first. */
 static void demand_scattered(weft_fusion *fusion, const weft_node *scatter)
 {
-    enum { VECTOR_BYTES = 64 };
     const weft_graph *graph = fusion->compiled->graph;
     int64_t points = weft_count_bound(fusion->space, weft_value_type(graph, scatter->inputs[1])->shape);
-    bool is_single = fusion->space->vector_bytes >= VECTOR_BYTES;
+    bool is_single = fusion->space->vector_bytes >= WEFT_LONG_VECTOR;
     for (uint32_t i = 2; i < scatter->input_count; i++)
         is_single &= weft_count_bound(fusion->space, weft_value_type(graph, scatter->inputs[i])->shape) == points;
     for (uint32_t i = 1; i < scatter->input_count && is_single; i++) {

@@ -47,8 +47,6 @@
 #define LEAST_COPY_ROWS 16
 #define LEAST_COPY_TERMS 5
 #define LEAST_COPY_TERMS_OF_BATCH 9
-/* Bytes of the vectors of AVX-512. */
-#define WIDEST_VECTOR 64
 /* An axis along which the library writes a result in its order. */
 #define LEAST_OWN_AXIS 16
 
@@ -121,8 +119,8 @@ static bool leaves_lanes(weft_space *space, const weft_node *dot, int64_t multip
     enum { FEW_COLUMNS = 4, LARGE = 1 << 20 };
     const double used = 0.9;
     size_t axis = weft_innermost_axis(space, dot->inputs[0]);
-    if (space->vector_bytes < WIDEST_VECTOR || axis == SIZE_MAX || !weft_dot_is_contracted(dot, 0, axis)) return false;
-    int64_t columns = weft_product_rows(space, dot, 1), lanes = WIDEST_VECTOR / weft_product_number_size(dot),
+    if (space->vector_bytes < WEFT_LONG_VECTOR || axis == SIZE_MAX || !weft_dot_is_contracted(dot, 0, axis)) return false;
+    int64_t columns = weft_product_rows(space, dot, 1), lanes = WEFT_LONG_VECTOR / weft_product_number_size(dot),
             pair = 2 * lanes;
     if (columns <= FEW_COLUMNS) return true;
     double taken = (double)(columns / pair + (columns % pair != 0)) * (double)pair;
@@ -138,7 +136,7 @@ static bool is_beyond_loops(const weft_space *space, weft_dtype dtype, int64_t r
 {
     enum { NEAREST_BYTES = 48 << 10, LINE = 64, SOME_ROWS = 24, MANY_DOUBLES = 96 };
     int64_t element = (int64_t)weft_dtype_size(dtype);
-    if (space->vector_bytes < WIDEST_VECTOR || weft_multiply_bound(columns, terms) <= NEAREST_BYTES / element)
+    if (space->vector_bytes < WEFT_LONG_VECTOR || weft_multiply_bound(columns, terms) <= NEAREST_BYTES / element)
         return false;
     if (rows >= MANY_A_ROWS_BY_WIDEST && terms >= MANY_TERMS) return true;
     return rows >= (columns % (LINE / element) != 0 ? SOME_ROWS : dtype == WEFT_F64 ? MANY_DOUBLES : INT64_MAX);
@@ -226,8 +224,8 @@ static bool has_idle_lanes(weft_space *space, uint32_t dot, int64_t terms)
     const double copy = 28; /* of a number, in products of loops without idle lanes */
     const weft_node *node = weft_graph_node(space->graph, dot);
     weft_dtype dtype = node->types[0].dtype;
-    if (space->vector_bytes < WIDEST_VECTOR || (dtype != WEFT_F32 && dtype != WEFT_F64)) return false;
-    int64_t columns = adjacent_columns(space, dot), lanes = WIDEST_VECTOR / weft_product_number_size(node);
+    if (space->vector_bytes < WEFT_LONG_VECTOR || (dtype != WEFT_F32 && dtype != WEFT_F64)) return false;
+    int64_t columns = adjacent_columns(space, dot), lanes = WEFT_LONG_VECTOR / weft_product_number_size(node);
     if (columns == 0 || columns >= weft_product_rows(space, node, 1)) return false;
     int64_t idle = (lanes - columns % lanes) % lanes;
     return (double)terms * (double)idle > copy * (double)columns;
@@ -253,9 +251,9 @@ static bool has_short_rows(weft_space *space, const weft_node *dot, size_t opera
 {
     enum { MOST_ROWS = 8, MOST_MULTIPLICATIONS = 256 };
     weft_dtype dtype = dot->types[0].dtype;
-    int64_t rows = weft_product_rows(space, dot, operand), lanes = WIDEST_VECTOR / weft_product_number_size(dot);
+    int64_t rows = weft_product_rows(space, dot, operand), lanes = WEFT_LONG_VECTOR / weft_product_number_size(dot);
     bool fits = rows <= MOST_ROWS && terms <= FEW_TERMS_ALONG && rows * terms <= MOST_MULTIPLICATIONS;
-    return (dtype == WEFT_F32 || dtype == WEFT_F64) && space->vector_bytes >= WIDEST_VECTOR && fits &&
+    return (dtype == WEFT_F32 || dtype == WEFT_F64) && space->vector_bytes >= WEFT_LONG_VECTOR && fits &&
            weft_product_rows(space, dot, 1 - operand) >= 2 * lanes &&
            (operand == 0 ? !lies_along(space, dot) : rows < lanes);
 }
@@ -267,7 +265,7 @@ static bool copies_little_b(weft_space *space, const weft_node *dot, const weft_
 {
     enum { LEAST_COLUMNS = 16, MOST_BYTES = 12 << 10, LEAST_SINGLES = 16 * 16 * 16, LEAST_DOUBLES = 24 * 24 * 24 };
     bool single = dot->types[0].dtype == WEFT_F32;
-    if (space->vector_bytes < WIDEST_VECTOR || (!single && dot->types[0].dtype != WEFT_F64)) return false;
+    if (space->vector_bytes < WEFT_LONG_VECTOR || (!single && dot->types[0].dtype != WEFT_F64)) return false;
     if (lies_along(space, dot) || size->terms < LEAST_COPY_TERMS || weft_product_rows(space, dot, 1) < LEAST_COLUMNS)
         return false;
     if (weft_product_rows(space, dot, 0) < (single ? LEAST_COPY_ROWS : 2 * LEAST_COPY_ROWS)) return false;
@@ -285,7 +283,7 @@ bool weft_product_copies_b(weft_space *space, uint32_t dot)
     if (!is_permuted || !size.along || has_short_rows(space, node, 1, size.terms)) return false;
     if (!size.is_large) return copies_little_b(space, node, &size, elements);
     if (elements <= size.results / LITTLE_BESIDE) return true;
-    if (elements > size.results / WIDEST_VECTOR * space->vector_bytes) return false;
+    if (elements > size.results / WEFT_LONG_VECTOR * space->vector_bytes) return false;
     int64_t least_terms = size.batch > 1 ? LEAST_COPY_TERMS_OF_BATCH : LEAST_COPY_TERMS;
     return size.terms >= least_terms && weft_product_rows(space, node, 0) >= LEAST_COPY_ROWS &&
            !has_other_lanes(space, dot);
@@ -330,7 +328,7 @@ static bool has_packed_rows(weft_space *space, const weft_node *dot, int64_t ter
 static bool transposes_b(const weft_space *space, const weft_node *dot, int64_t multiplications)
 {
     if (dot->types[0].dtype == WEFT_F32) return true;
-    return dot->types[0].dtype == WEFT_F64 && space->vector_bytes >= WIDEST_VECTOR &&
+    return dot->types[0].dtype == WEFT_F64 && space->vector_bytes >= WEFT_LONG_VECTOR &&
            multiplications > MOST_DOUBLES_ALONG_TERMS;
 }
 

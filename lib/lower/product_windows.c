@@ -55,12 +55,12 @@ bool weft_product_has_distant_columns(weft_space *space, const weft_node *dot)
  * channels of 28 x 28 1.0 (Sapphire Rapids). */
 bool weft_product_has_window_rows(weft_space *space, const weft_node *dot)
 {
-    enum { VECTOR_BYTES = 64, LEAST_COLUMNS = 8, LEAST_ROWS = 64, MOST_BYTES = 512 << 10 };
+    enum { LEAST_COLUMNS = 8, LEAST_ROWS = 64, MOST_BYTES = 512 << 10 };
     weft_product_size size = weft_product_size_of(space, dot);
     int64_t rows = weft_product_rows(space, dot, 0), columns = weft_product_rows(space, dot, 1),
             element = weft_product_number_size(dot);
     const weft_node *windows = free_windows(space, dot, 0);
-    return space->vector_bytes >= VECTOR_BYTES && size.along && windows != NULL && is_repeating(space, windows) &&
+    return space->vector_bytes >= WEFT_LONG_VECTOR && size.along && windows != NULL && is_repeating(space, windows) &&
            !weft_dtype_is_float16(dot->types[0].dtype) && rows >= LEAST_ROWS && columns >= LEAST_COLUMNS &&
            weft_multiply_bound(columns, size.terms) <= MOST_BYTES / element;
 }

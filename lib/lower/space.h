@@ -14,6 +14,9 @@ typedef struct weft_fixed {
     const int64_t *values;
 } weft_fixed;
 
+/* Bytes of the vectors of AVX-512. */
+#define WEFT_LONG_VECTOR 64
+
 typedef struct weft_space {
     const weft_graph *graph;
     weft_expr_context *exprs; /* the kernel's */

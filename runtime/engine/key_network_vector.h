@@ -106,8 +106,8 @@ INLINE void NAME(transpose)(VECTOR *v, uint32_t rows)
 }
 
 #if WHOLE_ROWS
-/* A square of registers, turned in memory. */
-static void NAME(turn)(const char *from, int64_t next, char *to, int64_t to_next)
+/* A square of registers, transposed in memory. */
+static void NAME(transpose_square)(const char *from, int64_t next, char *to, int64_t to_next)
 {
     VECTOR v[LANES];
     UNROLL for (int64_t r = 0; r < LANES; r++) v[r] = LOAD(from + r * next);
@@ -157,13 +157,13 @@ static void NAME(finish_block)(KEY *keys)
 }
 
 /* Exchanges `rows` registers from `low` on with as many from `high` on, if `reversed` with those before `high`, lanes
- * reversed if `turned`. */
-INLINE void NAME(exchange_rows)(KEY *low, KEY *high, int64_t rows, bool reversed, bool turned)
+ * reversed if `reversed_lanes`. */
+INLINE void NAME(exchange_rows)(KEY *low, KEY *high, int64_t rows, bool reversed, bool reversed_lanes)
 {
     for (int64_t r = 0; r < rows; r++) {
         KEY *at = reversed ? high - (r + 1) * LANES : high + r * LANES;
         VECTOR a = LOAD(low + r * LANES), b = LOAD(at);
-        if (turned) b = SWAP(b, LANES - 1);
+        if (reversed_lanes) b = SWAP(b, LANES - 1);
         NAME(exchange)(&a, &b);
         STORE(low + r * LANES, a);
         STORE(at, b);
@@ -171,12 +171,12 @@ INLINE void NAME(exchange_rows)(KEY *low, KEY *high, int64_t rows, bool reversed
 }
 
 /* Of `blocks` blocks, the first `half` are sorted, and so are the others, which are no more: merges them, or each of
- * their columns with `turned` false, as far as blocks that are bitonic. Where they are fewer it is as if blocks of
- * KEY_MAX followed, which would stay where they are. */
-INLINE void NAME(join_blocks)(KEY *keys, int64_t half, int64_t blocks, bool turned)
+ * their columns with `reversed_lanes` false, as far as blocks that are bitonic. Where they are fewer it is as if blocks
+ * of KEY_MAX followed, which would stay where they are. */
+INLINE void NAME(join_blocks)(KEY *keys, int64_t half, int64_t blocks, bool reversed_lanes)
 {
     KEY *end = keys + blocks * BLOCK;
-    NAME(exchange_rows)(keys + (2 * half - blocks) * BLOCK, end, (blocks - half) * ROWS, true, turned);
+    NAME(exchange_rows)(keys + (2 * half - blocks) * BLOCK, end, (blocks - half) * ROWS, true, reversed_lanes);
     for (int64_t distance = half / 2; distance > 0; distance /= 2)
         for (int64_t first = 0; first + distance < blocks; first += 2 * distance) {
             int64_t rest = blocks - first - distance;

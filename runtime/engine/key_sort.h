@@ -19,8 +19,9 @@ typedef int64_t weft_key_skip(const weft_key_map *map, const void *elements, int
  * for WEFT_KEY_LANES more. */
 typedef int64_t weft_key_pick(const weft_key_map *map, const void *elements, int64_t count, uint64_t bound,
                               int32_t *places, int64_t room, int64_t *out_seen);
-/* A square of 64 bytes a side, turned; bytes from a line of it to the next in what is read and in what is written. */
-typedef void weft_key_turn(const char *from, int64_t next, char *to, int64_t to_next);
+/* A square of 64 bytes a side, transposed; bytes from a line of it to the next in what is read and in what is written.
+ */
+typedef void weft_key_transpose(const char *from, int64_t next, char *to, int64_t to_next);
 /* The elements of keys, adjacent. */
 typedef void weft_key_put(const weft_key_map *map, const void *keys, int64_t count, void *elements);
 
@@ -91,7 +92,7 @@ typedef struct weft_key_sort {
     void (*put_lost)(const weft_key_map *map, const void *elements, int64_t count, weft_key_lost lost, void *sorted);
     int64_t most_together;
     weft_key_pick *pick;
-    weft_key_turn *turn; /* of elements of this size */
+    weft_key_transpose *transpose; /* of elements of this size */
     weft_key_across *across;
     weft_key_few *few;
     weft_key_pack *pack;

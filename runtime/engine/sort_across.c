@@ -23,15 +23,15 @@ static inline __attribute__((always_inline)) void write_line(char *line, int64_t
     for (int64_t r = 0; r < count; r++) memcpy(line + r * (int64_t)size, rows + r * next, size);
 }
 
-/* Lines of the cache that vectors turn: whole ones of elements of this size, all but a few of `count`. */
-static int64_t turn_lines(const weft_sorter *s, size_t size, int64_t rows, int64_t count, const char *from,
-                          int64_t next, int64_t advance, char *to, int64_t to_next, int64_t to_advance)
+/* Lines of the cache that vectors transpose: whole ones of elements of this size, all but a few of `count`. */
+static int64_t transpose_lines(const weft_sorter *s, size_t size, int64_t rows, int64_t count, const char *from,
+                               int64_t next, int64_t advance, char *to, int64_t to_next, int64_t to_advance)
 {
     const int64_t lines = WEFT_SORT_LINE / (int64_t)size;
     int64_t done = 0;
-    if (s->vectors == NULL || s->vectors->turn == NULL || size != s->map.size || rows != lines) return 0;
+    if (s->vectors == NULL || s->vectors->transpose == NULL || size != s->map.size || rows != lines) return 0;
     for (; done + lines <= count; done += lines, from += lines * advance, to += lines * to_advance)
-        s->vectors->turn(from, next, to, to_next);
+        s->vectors->transpose(from, next, to, to_next);
     return done;
 }
 
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void spread(const weft_sorter *s, c
 static void gather_across(const weft_sorter *s, const char *in, int64_t count, char *keys)
 {
     const int64_t size = (int64_t)s->map.size, step = s->call->in_step * size;
-    int64_t i = turn_lines(s, s->map.size, count, s->call->length, in, step, step, keys, key_pitch(s), size);
+    int64_t i = transpose_lines(s, s->map.size, count, s->call->length, in, step, step, keys, key_pitch(s), size);
     switch (size) {
     case 1: gather(s, in, i, count, keys, 1); return;
     case 2: gather(s, in, i, count, keys, 2); return;
@@ -72,7 +72,8 @@ static void gather_across(const weft_sorter *s, const char *in, int64_t count, c
 static void spread_across(const weft_sorter *s, const char *keys, int64_t count, char *out)
 {
     const int64_t size = (int64_t)weft_sorter_put_size(s), step = s->call->out_step * size;
-    int64_t i = turn_lines(s, weft_sorter_put_size(s), count, s->wanted, keys, key_pitch(s), size, out, step, step);
+    int64_t i =
+        transpose_lines(s, weft_sorter_put_size(s), count, s->wanted, keys, key_pitch(s), size, out, step, step);
     switch (size) {
     case 1: spread(s, keys, i, count, out, 1); return;
     case 2: spread(s, keys, i, count, out, 2); return;

@@ -77,9 +77,10 @@ typedef struct weft_strips {
     int64_t *offsets, *pitches;    /* of each: bytes in the memory of a strip, and from row to row */
     int64_t extent, inner, unit;   /* indices of the axis that is cut; rows of each of them; indices of a unit */
     int64_t parts, all;            /* strips of the axis, and of all */
-    int64_t bytes; /* of the memory of a strip: the pointers of all steps, intermediates, and packed operands of
-                      products, each after WEFT_STRIP_ALIGNMENT bytes that begin with the address of what is packed */
-    int64_t threads;               /* that have such memory */
+    int64_t bytes;      /* of the memory of a strip: the pointers of all steps, intermediates, and packed operands of
+                           products, each after WEFT_STRIP_ALIGNMENT bytes that begin with the address of what is packed */
+    int64_t most_bytes; /* that this may be: strips take no more than an intermediate would */
+    int64_t threads;    /* that have such memory */
 } weft_strips;
 
 typedef struct weft_bound_step {

@@ -553,8 +553,9 @@ static bool decide(chain_view *v, int64_t threads, weft_strips *out_strips, int6
     if (bytes / v->rows * FEWEST > room) room = bytes / v->rows * FEWEST;
     if (!cut(v, bytes, room, threads, out_strips)) return false;
     out_strips->bytes = find_offsets(v, out_strips, NULL);
+    out_strips->most_bytes = largest / out_strips->threads;
     *out_saved = all - out_strips->bytes * out_strips->threads;
-    return out_strips->bytes <= largest / out_strips->threads;
+    return out_strips->bytes <= out_strips->most_bytes;
 }
 
 /* ---- chains ---- */

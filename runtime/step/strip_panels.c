@@ -26,17 +26,13 @@ static int64_t panel_bytes(const weft_bound_variant *bound, size_t number, const
 weft_status *weft_strip_panels_share(weft_bound_variant *bound, size_t first, weft_strips **strips)
 {
     const weft_strips *plain = *strips;
-    int64_t largest = 0, bytes = plain->bytes;
-    for (size_t i = 0; i < plain->intermediate_count; i++) {
-        int64_t own = bound->values[bound->variant->buffers[plain->intermediates[i]].bytes];
-        if (own > largest) largest = own;
-    }
+    int64_t bytes = plain->bytes;
     weft_strip_step *steps = weft_arena_copy(&bound->arena, plain->steps, plain->count * sizeof *steps);
     weft_strips *made = weft_arena_copy(&bound->arena, plain, sizeof *made);
     if (steps == NULL || made == NULL) return weft_status_out_of_memory();
     for (size_t s = 0; s < plain->count; s++) {
         int64_t own = panel_bytes(bound, first + s, plain, &steps[s]);
-        if (own == 0 || bytes + own > largest / plain->threads) continue;
+        if (own == 0 || bytes + own > plain->most_bytes) continue;
         steps[s].panels = bytes + WEFT_STRIP_ALIGNMENT;
         bytes += own;
     }
