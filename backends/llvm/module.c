@@ -162,15 +162,17 @@ static weft_status *add_group(const compilation *c, const weft_code_group *group
     return NULL;
 }
 
-/* Where a function begins in its section; -1: nowhere. */
-static int64_t find_function(LLVMBinaryRef object, const char *name)
+/* Where a function begins in its section; false if there is none. */
+static bool find_function(LLVMBinaryRef object, const char *name, int64_t *out_address)
 {
     LLVMSymbolIteratorRef symbol = LLVMObjectFileCopySymbolIterator(object);
-    int64_t address = -1;
-    for (; address < 0 && !LLVMObjectFileIsSymbolIteratorAtEnd(object, symbol); LLVMMoveToNextSymbol(symbol))
-        if (strcmp(LLVMGetSymbolName(symbol), name) == 0) address = (int64_t)LLVMGetSymbolAddress(symbol);
+    bool found = false;
+    for (; !found && !LLVMObjectFileIsSymbolIteratorAtEnd(object, symbol); LLVMMoveToNextSymbol(symbol)) {
+        found = strcmp(LLVMGetSymbolName(symbol), name) == 0;
+        if (found) *out_address = (int64_t)LLVMGetSymbolAddress(symbol);
+    }
     LLVMDisposeSymbolIterator(symbol);
-    return address;
+    return found;
 }
 
 static weft_status *fill_offsets(const compilation *c, const weft_code_group *group, const weft_bytes *bytes)
@@ -182,14 +184,17 @@ static weft_status *fill_offsets(const compilation *c, const weft_code_group *gr
         LLVMDisposeMemoryBuffer(buffer);
         return fail_with(c, "LLVM does not read its object", message);
     }
-    int64_t first = find_function(object, group->symbol);
-    for (size_t i = 0; i < group->count; i++) {
+    int64_t first = 0, address = 0;
+    bool found = find_function(object, group->symbol, &first);
+    for (size_t i = 0; i < group->count && found; i++) {
         name_function(group, i, sizeof name, name);
-        group->offsets[i] = find_function(object, name) - first;
+        found = find_function(object, name, &address);
+        group->offsets[i] = address - first;
     }
     LLVMDisposeBinary(object);
     LLVMDisposeMemoryBuffer(buffer);
-    return NULL;
+    if (found) return NULL;
+    return weft_status_create(c->allocator, WEFT_COMPILE_FAILED, "llvm", "LLVM's object has no function \"%s\"", name);
 }
 
 static weft_status *compile(compilation *c, const weft_code_group *group, weft_llvm_format format,

@@ -178,7 +178,7 @@ typedef struct weft_run {
     size_t extent_count;
     const weft_binding *extents;    /* values for symbols that no input binds; may name bound ones, if equal */
     const bool *donated;            /* NULL or per input as given: outputs may overwrite its memory, see below */
-    const volatile bool *cancelled; /* read between steps and kernels compiled, and while rows sort; NULL: never */
+    const volatile bool *cancelled; /* read between steps, between kernels compiled, and while rows sort; NULL: never */
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
     uint32_t wait_count;            /* of `waits`, below */
     weft_report *report;            /* when not NULL: filled in as far as known, even if the run fails; else zeros */

@@ -337,7 +337,8 @@ static weft_status *claim(const weft_code_request *wanted, weft_cache_handle **o
     return status;
 }
 
-/* Ends all claims. Where kernels cannot be made together, each is made alone, so that none fails because of another. */
+/* Ends all claims. Where kernels cannot be made together, each is made alone, so that none fails because of another,
+ * except for want of memory. */
 static void make_claimed(const weft_code_request *wanted, size_t count, weft_cache_handle **claims,
                          weft_cache_handle **out_handles, weft_status **out_statuses)
 {

@@ -149,16 +149,18 @@ static int compare_work(const void *a, const void *b)
 }
 
 /* How much work kernels that are compiled together may be: objects that are kept have one each, and with several
- * threads each is to have a few groups. */
+ * threads each is to have a few groups. No more than one kernel of a dozen functions is, so that a group needs no more
+ * memory and no longer to be cancelled. */
 static uint64_t most_work(const code_jobs *jobs)
 {
-    enum { GROUPS = 2 };
+    enum { GROUPS = 2, MOST = 2000 };
     size_t threads = weft_pool_width(jobs->request->pool);
     uint64_t sum = 0;
     if (jobs->source.kept != NULL || jobs->source.store != NULL || weft_device_is_apart(jobs->request->runtime))
         return 0;
     for (size_t i = 0; i < jobs->count; i++) sum += jobs->items[i].work;
-    return threads == 1 ? sum : sum / (GROUPS * threads);
+    uint64_t share = threads == 1 ? sum : sum / (GROUPS * threads);
+    return share < MOST ? share : MOST;
 }
 
 static weft_status *form_groups(code_jobs *jobs, weft_arena *arena)

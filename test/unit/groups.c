@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels that are compiled together: same bits as one by one, for any number of threads; each is used by other
- * programs, evicted and unloaded as if it were alone; one that cannot be compiled does not hinder the others.
+ * programs, evicted and unloaded as if it were alone; one that cannot be compiled does not hinder the others, unless
+ * there is no memory.
  */
 #include <string.h>
 #include <weft/weft.h>
