@@ -29,7 +29,7 @@ static inline void insert_few(int64_t *keys, int64_t *places, int64_t count, int
     static inline __attribute__((always_inline)) void few_of##bits(weft_key_map map, const weft_key_columns *c)        \
     {                                                                                                                  \
         const int64_t words = c->wanted * FEW_LANES;                                                                   \
-        for (int64_t r = 0; r < c->length; r++) {                                                                      \
+        for (int64_t r = c->first; r < c->length; r++) {                                                               \
             const element *line = (const element *)(c->in + r * c->in_step);                                           \
             const int64_t held = r < c->wanted ? r : c->wanted;                                                        \
             int64_t *keys = c->keys;                                                                                   \

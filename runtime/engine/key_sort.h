@@ -40,9 +40,10 @@ static inline int weft_key_place_bits(int64_t count)
 typedef struct weft_key_columns {
     const char *in;
     char *out;
-    int64_t in_step, out_step, count, length;
-    int64_t wanted; /* lines that are put */
-    void *keys;     /* room for whole blocks of WEFT_KEY_SHORT registers */
+    int64_t in_step, out_step, count;
+    int64_t first, length; /* lines: the first few elements are taken from some lines after the other */
+    int64_t wanted;        /* lines that are put */
+    void *keys;            /* room for whole blocks of WEFT_KEY_SHORT registers */
 } weft_key_columns;
 
 /* Sorts up to WEFT_KEY_TALL lines, and leaves their keys, a register for each. Whether one does not give its element

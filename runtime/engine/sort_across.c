@@ -115,8 +115,9 @@ bool weft_sorter_sort_across(const weft_sorter *s, const char *in, int64_t count
     const int64_t next = key_pitch(s), size = (int64_t)s->map.size;
     int64_t nans[WEFT_SORT_LINE];
     bool lost = false;
-    if (s->is_columns || s->is_few) {
-        (s->is_few ? weft_sorter_select_columns : weft_sorter_sort_columns)(s, in, count, keys, out);
+    if (s->is_few) return weft_sorter_select_columns(s, in, count, keys, out);
+    if (s->is_columns) {
+        weft_sorter_sort_columns(s, in, count, keys, out);
         return true;
     }
     gather_across(s, in, count, keys);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Columns of a few lines, which are sorted as they lie, and the first few elements of any. */
+#include "runtime/base/cancel.h"
 #include "runtime/engine/sorter.h"
 
 /* The first of the sorted keys of a column that is not less. */
@@ -71,21 +72,23 @@ static void put_few(const weft_sorter *s, const char *in, char *out, int64_t lin
                         weft_sort_load(in + line * s->call->in_step * (int64_t)s->map.size, s->map.size));
 }
 
-void weft_sorter_select_columns(const weft_sorter *s, const char *in, int64_t count, void *keys, char *out)
+bool weft_sorter_select_columns(const weft_sorter *s, const char *in, int64_t count, void *keys, char *out)
 {
     enum { LANES = WEFT_SORT_LINE / sizeof(int64_t) };
     const int64_t size = (int64_t)s->map.size, put_size = (int64_t)weft_sorter_put_size(s);
-    const weft_key_columns c = {.in = in,
-                                .in_step = s->call->in_step * size,
-                                .length = s->call->length,
-                                .wanted = s->wanted,
-                                .count = count,
-                                .keys = keys};
-    s->vectors->few(&s->map, &c);
+    weft_key_columns c = {
+        .in = in, .in_step = s->call->in_step * size, .wanted = s->wanted, .count = count, .keys = keys};
+    for (; c.length < s->call->length; c.first = c.length) {
+        const int64_t rest = s->call->length - c.first, most = WEFT_SORT_CANCEL_ELEMENTS / count;
+        if (weft_is_cancelled(s->cancelled)) return false;
+        c.length = c.first + (rest < most ? rest : most);
+        s->vectors->few(&s->map, &c);
+    }
     const int64_t *lists = keys, beside = s->call->out_strides[s->call->rank - 1];
     for (int64_t i = 0; i < count; i++)
         for (int64_t r = 0; r < s->wanted; r++) {
             int64_t line = lists[((2 * (i / LANES) + 1) * s->wanted + r) * LANES + i % LANES];
             put_few(s, in + i * size, out + (r * s->call->out_step + i * beside) * put_size, line);
         }
+    return true;
 }

@@ -34,8 +34,8 @@ void weft_sorter_pack(const weft_sorter *s, weft_packed_rows *rows, int64_t row,
     rows->lost[row] = s->vectors->pack(&s->map, elements, length, rows->keys + row * rows->next, packed);
 }
 
-/* Sorts `count` packed keys of a row that are equal but for their places, which ascend, by the keys. False: no room, or
- * cancelled. */
+/* Sorts `count` packed keys of a row that are equal except for their places, which ascend, by the keys. False: no room,
+ * or cancelled. */
 static bool sort_equal(const weft_sorter *s, const weft_packed_rows *rows, const uint64_t *keys, uint64_t *packed,
                        int64_t count)
 {

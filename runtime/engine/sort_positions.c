@@ -36,8 +36,12 @@ bool weft_sorter_put_ordered(const weft_sorter *s, const char *in, char *out)
         end = length - first < WEFT_SORT_CANCEL_ELEMENTS ? length : first + WEFT_SORT_CANCEL_ELEMENTS;
         if (weft_is_cancelled(s->cancelled) || !follow_of_size(s, in, first, end, descends)) return false;
     }
-    for (int64_t i = 0; i < s->wanted; i++)
-        weft_sort_store(out + i * step, sizeof(int64_t), (uint64_t)(descends ? length - 1 - i : i));
+    for (int64_t first = 0, end; first < s->wanted; first = end) {
+        if (weft_is_cancelled(s->cancelled)) return false;
+        end = s->wanted - first < WEFT_SORT_CANCEL_ELEMENTS ? s->wanted : first + WEFT_SORT_CANCEL_ELEMENTS;
+        for (int64_t i = first; i < end; i++)
+            weft_sort_store(out + i * step, sizeof(int64_t), (uint64_t)(descends ? length - 1 - i : i));
+    }
     return true;
 }
 
@@ -45,12 +49,11 @@ bool weft_sorter_put_ordered(const weft_sorter *s, const char *in, char *out)
 static bool put_truths(const weft_sorter *s, const char *in, char *out)
 {
     const int64_t length = s->call->length, in_step = s->call->in_step, step = s->call->out_step;
-    int64_t set = 0;
-    for (int64_t i = 0; i < length; i++) set += in[i * in_step] != 0;
+    const int64_t set = weft_sorter_count_truths(s, in);
     const bool set_first = s->map.flip != 0;
     int64_t *places = (int64_t *)(void *)out, next[2] = {set_first ? set : 0, set_first ? 0 : length - set};
     for (int64_t first = 0, end; first < length; first = end) {
-        if (weft_is_cancelled(s->cancelled)) return false;
+        if (set < 0 || weft_is_cancelled(s->cancelled)) return false;
         end = length - first < WEFT_SORT_CANCEL_ELEMENTS ? length : first + WEFT_SORT_CANCEL_ELEMENTS;
         for (int64_t i = first; i < end; i++) places[next[in[i * in_step] != 0]++ * step] = i;
     }
@@ -63,9 +66,13 @@ static bool put_bytes(const weft_sorter *s, const char *in, char *out)
     const int64_t length = s->call->length, in_step = s->call->in_step, step = s->call->out_step, half = length / 2;
     const uint8_t flip = (uint8_t)s->map.flip, *low = (const uint8_t *)in, *high = low + half * in_step;
     int64_t next[2][256] = {{0}}, *places = (int64_t *)(void *)out, place = 0;
-    for (int64_t i = 0; i < half; i++) {
-        next[0][low[i * in_step] ^ flip]++;
-        next[1][high[i * in_step] ^ flip]++;
+    for (int64_t first = 0, end; first < half; first = end) {
+        if (weft_is_cancelled(s->cancelled)) return false;
+        end = half - first < WEFT_SORT_CANCEL_ELEMENTS ? half : first + WEFT_SORT_CANCEL_ELEMENTS;
+        for (int64_t i = first; i < end; i++) {
+            next[0][low[i * in_step] ^ flip]++;
+            next[1][high[i * in_step] ^ flip]++;
+        }
     }
     if (length % 2 != 0) next[1][high[half * in_step] ^ flip]++;
     for (int key = 0; key < 256; key++)

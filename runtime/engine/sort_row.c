@@ -102,19 +102,34 @@ void weft_sorter_put(const weft_sorter *s, const void *keys, const char *in, cha
     if (lost && !s->call->positions) weft_sorter_put_lost(s, weft_sorter_nans(s, keys), in, out);
 }
 
-/* The least ones, and the others. */
-static void count_truths(const weft_sorter *s, const char *in, char *out)
+int64_t weft_sorter_count_truths(const weft_sorter *s, const char *in)
 {
-    const int64_t length = s->call->length, in_step = s->call->in_step, step = s->call->out_step;
+    const int64_t length = s->call->length, in_step = s->call->in_step;
     int64_t set = 0;
-    for (int64_t i = 0; i < length; i++) set += in[i * in_step] != 0;
-    const bool set_first = s->map.flip != 0;
-    const int64_t first = set_first ? set : length - set;
-    if (step == 1) {
-        memset(out, set_first, (size_t)first);
-        memset(out + first, !set_first, (size_t)(length - first));
+    for (int64_t first = 0, end; first < length; first = end) {
+        if (weft_is_cancelled(s->cancelled)) return -1;
+        end = length - first < WEFT_SORT_CANCEL_ELEMENTS ? length : first + WEFT_SORT_CANCEL_ELEMENTS;
+        for (int64_t i = first; i < end; i++) set += in[i * in_step] != 0;
     }
-    for (int64_t i = 0; i < length && step != 1; i++) out[i * step] = (i < first) == set_first;
+    return set;
+}
+
+/* The least ones, and the others. */
+static bool put_truths(const weft_sorter *s, const char *in, char *out)
+{
+    const int64_t length = s->call->length, step = s->call->out_step, set = weft_sorter_count_truths(s, in);
+    const bool set_first = s->map.flip != 0;
+    const int64_t change = set_first ? set : length - set;
+    for (int64_t first = 0, end; first < length; first = end) {
+        if (set < 0 || weft_is_cancelled(s->cancelled)) return false;
+        end = length - first < WEFT_SORT_CANCEL_ELEMENTS ? length : first + WEFT_SORT_CANCEL_ELEMENTS;
+        for (int64_t i = first; i < end && step != 1; i++) out[i * step] = (i < change) == set_first;
+        if (step != 1) continue;
+        const int64_t middle = change < first ? first : change < end ? change : end;
+        memset(out + first, set_first, (size_t)(middle - first));
+        memset(out + middle, !set_first, (size_t)(end - middle));
+    }
+    return true;
 }
 
 /* Keys of bytes give their elements back. */
@@ -124,10 +139,7 @@ bool weft_sorter_count(const weft_sorter *s, const char *in, char *out)
     const int64_t length = s->call->length, in_step = s->call->in_step, step = s->call->out_step;
     const uint8_t flip = (uint8_t)s->map.flip;
     int64_t counts[TABLES][256] = {{0}};
-    if (s->map.truth) {
-        count_truths(s, in, out);
-        return true;
-    }
+    if (s->map.truth) return put_truths(s, in, out);
     for (int64_t first = 0, end; first < length; first = end) {
         if (weft_is_cancelled(s->cancelled)) return false;
         end = length - first < WEFT_SORT_CANCEL_ELEMENTS ? length : first + WEFT_SORT_CANCEL_ELEMENTS;

@@ -145,6 +145,8 @@ void weft_sorter_put_lost(const weft_sorter *s, int64_t nans, const char *in, ch
 void weft_sorter_put_counted(const weft_sorter *s, const char *in, char *out);
 /* All of this; `lost`: a key does not give its element back. */
 void weft_sorter_put(const weft_sorter *s, const void *keys, const char *in, char *out, bool lost);
+/* How many bools are set; -1: cancelled. */
+int64_t weft_sorter_count_truths(const weft_sorter *s, const char *in);
 /* Sorts bytes by counting them. False when cancelled. */
 bool weft_sorter_count(const weft_sorter *s, const char *in, char *out);
 
@@ -178,8 +180,8 @@ bool weft_sorter_sort_packed(const weft_sorter *s, const weft_packed_rows *rows)
 void weft_sorter_put_packed(const weft_sorter *s, const weft_packed_rows *rows, int64_t row, char *out, int64_t step);
 /* Sorts columns side by side of up to WEFT_KEY_TALL lines (sort_columns.c). */
 void weft_sorter_sort_columns(const weft_sorter *s, const char *in, int64_t count, void *keys, char *out);
-/* The first few elements of up to WEFT_KEY_WIDE of them. */
-void weft_sorter_select_columns(const weft_sorter *s, const char *in, int64_t count, void *keys, char *out);
+/* The first few elements of up to WEFT_KEY_WIDE of them. False when cancelled. */
+bool weft_sorter_select_columns(const weft_sorter *s, const char *in, int64_t count, void *keys, char *out);
 /* The wanted keys of a row, in order, with room for a few times as many (sort_select.c). False when cancelled. */
 bool weft_sorter_select(const weft_sorter *s, const char *in, void *keys);
 /* Sorts `count` rows that lie side by side (sort_across.c). False when cancelled. */

@@ -387,12 +387,49 @@ static void cancelled(void **unused)
     cancel(true, (size_t)length * sizeof(int64_t), length, 0);
 }
 
+/* Every other one is set. The flag is the first byte of what is put for the first of these. */
+static void cancelled_bools(void **unused)
+{
+    (void)unused;
+    weft_pool *pool;
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 1, &pool));
+    enum { LENGTH = 1 << 20 };
+    const int64_t rows = 1, strides = LENGTH;
+    bool *in = calloc(LENGTH, sizeof *in);
+    int64_t *out = calloc(LENGTH, sizeof *out);
+    assert_true(in != NULL && out != NULL);
+    for (int64_t i = 0; i < LENGTH; i++) in[i] = i % 2 != 0;
+    for (int positions = 0; positions < 2; positions++) {
+        weft_sort_call call = {.dtype = WEFT_BOOL,
+                               .positions = positions,
+                               .length = LENGTH,
+                               .rank = 1,
+                               .rows = &rows,
+                               .in_strides = &strides,
+                               .out_strides = &strides,
+                               .in_step = 1,
+                               .out_step = 1};
+        char *scratch = calloc((size_t)weft_sort_scratch(keys_of(&call), pool, &call, false) + 1, 1);
+        assert_non_null(scratch);
+        memset(out, 0, LENGTH * sizeof *out);
+        const size_t size = positions ? sizeof *out : sizeof *in;
+        const volatile bool *flag = (const volatile bool *)out + size * (LENGTH / 2);
+        assert_false(weft_sort_run(keys_of(&call), pool, &call, false, in, out, scratch, flag));
+        assert_int_equal(((const char *)out)[size * (LENGTH - 1)], 0);
+        free(scratch);
+    }
+    free(in);
+    free(out);
+    weft_pool_destroy(pool);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) sparsity = strtoul(argv[1], NULL, 10);
     if (sparsity == 0) return 2;
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_every_dtype_and_length),
                                        cmocka_unit_test(samples_that_mislead),
+                                       cmocka_unit_test(cancelled_bools),
                                        cmocka_unit_test(elements_of_few_values),
                                        cmocka_unit_test(elements_in_groups),
                                        cmocka_unit_test(no_rows),
