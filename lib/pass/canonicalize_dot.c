@@ -154,17 +154,19 @@ static double count_free(weft_tensor x, weft_ints batch, weft_ints contract)
 /*
  * Whether a dot of 16-bit floats is better done in f32, its operands being widened once: a small one, or one of few
  * terms, which are loops or almost as fast as such; or many products that are thin, as those of attention, of which
- * every strip of a chain would widen the same operand again. One of few rows reads the other operand once, as it is.
+ * every strip of a chain would widen the same operand again, if that stays in caches. One of few rows reads the other
+ * operand once, as it is.
  * Fewer are small for instructions that multiply numbers of 16 bits. Measured on Sapphire Rapids.
  */
 static bool is_better_widened(weft_tensor a, weft_tensor b, weft_dot_axes axes, bool is_fast)
 {
     enum { FEW_ROWS = 4, FEW_TERMS = 32, MOST_WIDENED = 128 * 128 * 128, MOST_WIDENED_OF_FAST = 50 * 50 * 50 };
-    enum { THIN = 128, LEAST_ROWS_OF_THIN = 32 };
+    enum { THIN = 128, LEAST_ROWS_OF_THIN = 32, MOST_OF_THIN = 1 << 20 /* elements of B */ };
     double rows = count_free(a, axes.batch_a, axes.contract_a), columns = count_free(b, axes.batch_b, axes.contract_b);
     double terms = count_along(a, axes.contract_a);
     if (rows <= FEW_ROWS || columns <= FEW_ROWS) return false;
-    bool is_thin = axes.batch_a.count > 0 && rows >= LEAST_ROWS_OF_THIN && (terms <= THIN || columns <= THIN);
+    bool is_thin = axes.batch_a.count > 0 && rows >= LEAST_ROWS_OF_THIN && (terms <= THIN || columns <= THIN) &&
+                   terms * columns <= MOST_OF_THIN;
     return (is_thin && !is_fast) || terms <= FEW_TERMS ||
            rows * columns * terms <= (is_fast ? MOST_WIDENED_OF_FAST : MOST_WIDENED);
 }
