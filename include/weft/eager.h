@@ -217,12 +217,12 @@ weft_eager_array *weft_eager_call(weft_eager *eager, const weft_eager_function *
  *  - An optional tensor that is left out is WEFT_EAGER_NONE. (NULL is an array that failed.)
  *  - Options are a pointer to the struct of the function, or NULL: in parentheses if there is a comma in braces, which
  *    would end a macro's argument; weft_dot's axes are the struct itself. Tensors in them stay WEFT_NO_TENSOR: arrays
- * for these follow the options, in the order of the struct, as many as are wanted. Lists in options have 16 items at
+ *    for these follow the options, in the order of the struct, as many as are wanted. Lists in options have 16 items at
  *    most, all together. weft_resize takes no scales.
  *  - Where the function writes further results there is a place for an array, `&array`, or an array of places, as many
  *    as the function says; all are NULL after an error. NULL leaves them out, if the function allows that. What is
  *    written is a reference like the one that is returned; a result that is both (part 0 of weft_split) is one
- * reference.
+ *    reference.
  *
  * The type of the function says what it takes: those of WEFT_EAGER_SIGNATURES_ are known, others do not compile, and
  * are called by weft_eager_call. A user's own function of such a type works as well. Functions that take functions
@@ -682,6 +682,7 @@ static inline weft_eager_argument weft_eager_axes_(weft_dot_axes axes)
 #define WEFT_EAGER_ITEM_(value)                                                                                        \
     _Generic((value), weft_index_item                                                                                  \
              : weft_eager_item_, weft_eager_array *                                                                    \
+             : weft_eager_item_pick_, void *                                                                           \
              : weft_eager_item_pick_, weft_extent                                                                      \
              : weft_eager_item_extent_, unsigned long                                                                  \
              : weft_eager_item_unsigned_, unsigned long long                                                           \

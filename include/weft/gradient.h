@@ -11,7 +11,7 @@
  *
  *  - `wrt` are inputs or any other values, of floats or complex numbers: DTYPE_MISMATCH for others. What does not
  *    depend on them has the derivative zero. A result has exactly the type of the value that it belongs to, and needs
- * no guards but those of the value.
+ *    no guards except those of the value.
  *  - Integers, bools, comparisons, positions (argmax, argsort) and steps (floor, sign) pass no derivative on.
  *  - Where a function has a kink, the derivative is the middle of the one-sided ones if that is a convention: abs at 0
  *    has 0, and the operands of max and min, or the elements of reduce_max, that are equal share it. relu has 0 at 0.

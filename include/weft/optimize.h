@@ -12,7 +12,7 @@
  * in place and allocates nothing.
  *
  *  - Parameters are of floats. Of f16 and bf16 the computation and the state are f32, and the parameter is rounded
- * once.
+ *    once.
  *  - `gradient` has the type of the parameter, as weft_grad gives it (DTYPE_MISMATCH, SHAPE_MISMATCH).
  *  - `rate`, and `step`, which counts the steps before this one, have rank 0: a float of any dtype, and an i64.
  *  - In options 0 stands for the default; numbers out of the ranges given are INVALID_ARGUMENT.

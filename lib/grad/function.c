@@ -70,6 +70,14 @@ static bool check_results(const function_call *call)
 }
 
 /* False with an error. */
+static bool wants_results(const function_call *call)
+{
+    if (call->result_count > 0) return true;
+    weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, call->name, "there are no results, but at least one is needed");
+    return false;
+}
+
+/* False with an error. */
 static bool trace_function(function_call *call, weft_function function, void *context)
 {
     function(context, call->inputs.items, call->results);
@@ -135,7 +143,7 @@ weft_tensor weft_custom_gradient(weft_tensors inputs, size_t result_count, weft_
     if (rule == NULL) return weft_trace_fail(call.graph, WEFT_INVALID_ARGUMENT, call.name, "the rule is NULL");
     weft_arena arena;
     weft_arena_init(&arena, call.graph->allocator);
-    bool well = begin(&call, &arena, function) && trace_function(&call, function, context) &&
+    bool well = wants_results(&call) && begin(&call, &arena, function) && trace_function(&call, function, context) &&
                 separate(result_count, call.results) && declare(&call, rule);
     weft_tensor first = finish(&call, well, out_results);
     weft_arena_finish(&arena);
@@ -236,7 +244,8 @@ weft_tensor weft_checkpoint(weft_tensors inputs, size_t result_count, weft_funct
     if (call.graph == NULL) return weft_tensor_failed(NULL);
     weft_arena arena;
     weft_arena_init(&arena, call.graph->allocator);
-    bool well = begin(&call, &arena, function) && trace_checkpoint(&call, &arena, function, context);
+    bool well =
+        wants_results(&call) && begin(&call, &arena, function) && trace_checkpoint(&call, &arena, function, context);
     weft_tensor first = finish(&call, well, out_results);
     weft_arena_finish(&arena);
     return first;

@@ -313,7 +313,8 @@ static const weft_gradient_row rows[] = {
     {WEFT_OP_fold, weft_gradient_pull_fold, weft_gradient_push_loop, NULL},
     {WEFT_OP_while, NULL, weft_gradient_push_loop,
      "the number of its iterations is not known; use weft_fold, a bound (weft_while_at_most), or weft_stop_gradient on "
-     "what it is given"},
+     "what it is given, and weft_fold_in_segments or weft_hvp for more than one derivative of "
+     "weft_fold_with_snapshots"},
     {WEFT_OP_cond, vjp_cond, jvp_cond, NULL},
 };
 

@@ -21,7 +21,7 @@ static const char *extents_fault(const weft_graph *graph, weft_shape shape)
     if (list_fault(shape.rank, shape.extents) != NULL) return "is NULL, but its rank is not 0";
     for (size_t i = 0; i < shape.rank; i++) {
         weft_extent extent = shape.extents[i];
-        if (!weft_extent_is_valid(extent)) return "has an invalid extent";
+        if (!weft_extent_is_valid(extent)) return "has an extent that is invalid, or more than an int64 counts";
         if (extent.graph != NULL && extent.graph->exprs != graph->exprs) return "has an extent of another graph";
     }
     return NULL;

@@ -58,7 +58,7 @@ static weft_status *check_name(const weft_allocator *allocator, const char *name
                                   "the name \"%s\" begins as those of weft itself", name);
     if (length > 0 && length <= LONGEST && good == length) return NULL;
     return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
-                              "the name \"%s\" is no C identifier of 1 to %d letters", name, LONGEST);
+                              "the name \"%s\" is no C identifier of 1 to %d characters", name, LONGEST);
 }
 
 /* ---- target ---- */

@@ -2,8 +2,8 @@
 #ifndef WEFT_RUNTIME_STEP_ZEROS_H
 #define WEFT_RUNTIME_STEP_ZEROS_H
 /*
- * Terms of a product that change no bit of it: what a mask makes zero in the left operand. In one product of
- * floats terms of C = A * B from some one on change no bit, except perhaps the sign of a zero, if A is +0 there and B finite.
+ * Terms of a product that change no bit of it: what a mask makes zero in the left operand. In one product of floats
+ * terms of C = A * B from some one on change no bit, except perhaps the sign of a zero, if A is +0 there and B finite.
  */
 #include "runtime/engine/gemm.h"
 

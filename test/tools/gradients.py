@@ -213,8 +213,8 @@ class Gradients(Command):
 
     def test_misuse(self):
         for sentence, *words in [
-                ("'x.npy' does not begin with the name of an input and '='", "relu.weft", "x.npy"),
-                ("'w=x.npy' does not begin with the name of an input and '='", "relu.weft", "w=x.npy"),
+                ("'x.npy' does not begin with the name of an input and '=', as in x=x.npy", "relu.weft", "x.npy"),
+                ("'w=x.npy' does not begin with the name of an input and '=', as in x=x.npy", "relu.weft", "w=x.npy"),
                 ("the graph has no symbol 'k'", "smooth.weft", "--set", "k=2"),
                 ("--order takes one of 1|2|3|4, not '5'", "smooth.weft", "--order", "5"),
                 ("--order takes one of 1|2|3|4, not '0'", "smooth.weft", "--order", "0"),

@@ -95,7 +95,7 @@ static void shapes_take_numbers(void **state)
     assert_int_equal(WEFT_SHAPE((f.n)).rank, 1);
     assert_false(weft_extent_is_valid(WEFT_SHAPE(UINT64_MAX).extents[0]));
     expect_error(weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(SIZE_MAX)), WEFT_INVALID_ARGUMENT,
-                 "input: shape has an invalid extent");
+                 "input: shape has an extent that is invalid, or more than an int64 counts");
 }
 
 static void leaves_refuse(void **state)

@@ -161,7 +161,9 @@ static weft_status *find_input(const weft_module *module, const char *text, size
         *out_input = i;
         return NULL;
     }
-    return weft_misuse("'%s' does not begin with the name of an input and '='", text);
+    return weft_misuse("'%s' does not begin with the name of an input and '=', as in %s=%s", text,
+                       module->inputs.count == 0 ? "x" : weft_tensor_name(module->inputs.items[0]),
+                       equals == NULL ? text : equals + 1);
 }
 
 static weft_status *load_inputs(const weft_arguments *arguments, const weft_module *module, const weft_program *shapes,
