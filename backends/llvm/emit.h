@@ -180,12 +180,13 @@ void weft_store_emit(weft_emitter *e, const weft_store *store);
 void weft_masked_store_emit(weft_emitter *e, weft_dtype dtype, LLVMValueRef pointer, LLVMValueRef value,
                             LLVMValueRef mask);
 
+/* How intrinsics of AVX-512 round: as the thread does. */
+enum { WEFT_CURRENT_ROUNDING = 4 };
+
 /* ---- emit_cast.c ---- */
 /* Scalars or vectors, also of bools and 16-bit floats. */
 LLVMValueRef weft_cast_emit(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value);
 LLVMValueRef weft_bitcast_emit(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value);
-/* What instructions of AVX-512 are told. */
-enum { WEFT_CURRENT_ROUNDING = 4 };
 
 /* ---- emit_extremum.c ---- */
 /* The greater or lesser of two floats, `b` if they are equal; NaN if either is. */

@@ -64,9 +64,9 @@ weft_tensor weft_stop_gradient(weft_tensor x);
 typedef void (*weft_function)(void *context, const weft_tensor *inputs, weft_tensor *out_results);
 
 /*
- * The results of `function` for `inputs`. Reverse mode does not keep what is computed inside: it computes it again from
- * `inputs`, and from what the function uses besides, once the cotangents are there. That trades time for memory, and
- * changes no bit.
+ * The results of `function` for `inputs`, one or more: the first is returned, and all are written to out_results unless
+ * that is NULL. Reverse mode does not keep what is computed inside: it computes it again from `inputs`, and from what
+ * the function uses besides, once the cotangents are there. That trades time for memory, and changes no bit.
  */
 weft_tensor weft_checkpoint(weft_tensors inputs, size_t result_count, weft_function function, void *context,
                             weft_tensor *out_results);
@@ -85,7 +85,7 @@ typedef struct weft_gradient_rule {
     void (*jvp)(void *context, weft_tensors inputs, weft_tensors results, weft_tensors tangents,
                 weft_tensor *out_tangents);
 } weft_gradient_rule;
-/* The results of `function` for `inputs`, differentiated by `rule`. */
+/* The results of `function` for `inputs`, as of weft_checkpoint, differentiated by `rule`. */
 weft_tensor weft_custom_gradient(weft_tensors inputs, size_t result_count, weft_function function, void *context,
                                  const weft_gradient_rule *rule, weft_tensor *out_results);
 

@@ -115,7 +115,7 @@ static bool declare(const function_call *call, const weft_gradient_rule *rule)
 static bool begin(function_call *call, weft_arena *arena, weft_function function)
 {
     weft_tensor *inputs = weft_arena_copy(arena, call->inputs.items, call->inputs.count * sizeof *inputs);
-    call->results = weft_arena_allocate(arena, (call->result_count + 1) * sizeof *call->results);
+    call->results = weft_arena_allocate(arena, call->result_count * sizeof *call->results);
     if (inputs == NULL || call->results == NULL) {
         weft_graph_fail(call->graph, weft_status_out_of_memory());
         return false;
@@ -179,7 +179,7 @@ static weft_status *find_operands(const function_call *call, weft_arena *arena, 
     size_t most = call->inputs.count;
     for (uint32_t n = first; n < graph->node_count; n++) most += weft_graph_node(graph, n)->input_count;
     uint8_t *live = weft_arena_allocate(arena, graph->node_count);
-    weft_value *results = weft_arena_allocate(arena, (call->result_count + 1) * sizeof *results);
+    weft_value *results = weft_arena_allocate(arena, call->result_count * sizeof *results);
     weft_tensor *operands = weft_arena_allocate(arena, (most + 1) * sizeof *operands);
     if (live == NULL || results == NULL || operands == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < call->result_count; i++)

@@ -253,6 +253,7 @@ static void symbols_are_checked(void **state)
     refused("op demo.one has bitcode but its bitcode_size is 0");
     t.op.kernel_symbol = "of no meaning in a table of version 0.1";
     t.op.size = offsetof(weft_op_def, lower_for);
+    t.extension.abi_minor = 1;
     weft_test_ok(weft_extension_check(&t.extension));
 }
 

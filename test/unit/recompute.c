@@ -778,6 +778,28 @@ static void custom_rules_are_used(void **state)
     scene_destroy(&s);
 }
 
+static void fails_with(scene *s, weft_tensor tensor, const char *part)
+{
+    const weft_status *error = weft_graph_error(s->graph);
+    assert_false(weft_tensor_is_valid(tensor));
+    assert_int_equal(weft_status_code(error), WEFT_INVALID_ARGUMENT);
+    assert_non_null(strstr(weft_status_message(error), part));
+    weft_graph_clear_error(s->graph);
+}
+
+static void functions_have_results(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    const weft_gradient_rule rule = {.vjp = pull_seven};
+    weft_tensors x = WEFT_TENSORS(s.x);
+    fails_with(&s, weft_checkpoint(x, 0, square, NULL, NULL), "checkpoint: there are no results");
+    fails_with(&s, weft_custom_gradient(x, 0, square, NULL, &rule, NULL), "custom_gradient: there are no results");
+    fails_with(&s, weft_custom_gradient(x, 1, square, NULL, NULL, NULL), "custom_gradient: the rule is NULL");
+    fails_with(&s, weft_checkpoint(x, 1, NULL, NULL, NULL), "checkpoint: the function is NULL");
+    scene_destroy(&s);
+}
+
 static void rounded(void *context, const weft_tensor *inputs, weft_tensor *out_results)
 {
     (void)context;
@@ -899,6 +921,7 @@ int main(void)
         cmocka_unit_test(bounds_are_known_by_more_than_their_shape),
         cmocka_unit_test(derivatives_leave_what_was_traced_before_without_their_place),
         cmocka_unit_test(custom_rules_are_used),
+        cmocka_unit_test(functions_have_results),
         cmocka_unit_test(rules_reach_where_ops_do_not),
         cmocka_unit_test(operands_may_be_there_twice),
         cmocka_unit_test(parts_of_functions_are_held),
