@@ -16,7 +16,6 @@
 #include "lib/grad/grad.h"
 
 enum {
-    ALL_SCORES = 1 << 21,  /* of all heads, that are kept: what a core has of L3 holds two such */
     SCORES = 1 << 19,      /* of a block, where extents are known */
     NEAR_SCORES = 1 << 18, /* of the heads of a block, which stay in L2 */
     FEW_SCORES = 1 << 14,  /* that do not pay for a loop */
@@ -411,8 +410,8 @@ static bool keeps_scores(const rows *r)
 {
     int64_t queries, keys;
     return !r->core.causal && weft_extent_is_static(weft_tensor_extent(r->core.k, -2), &keys) &&
-           count_up_to(ALL_SCORES, r->core.q, 0, weft_tensor_rank(r->core.q) - 1, &queries) &&
-           (keys == 0 || queries <= ALL_SCORES / keys);
+           count_up_to(WEFT_GRADIENT_NEAR, r->core.q, 0, weft_tensor_rank(r->core.q) - 1, &queries) &&
+           (keys == 0 || queries <= WEFT_GRADIENT_NEAR / keys);
 }
 
 /* Whether the batch goes by blocks of about NEAR_SCORES, or at least of FEW_SCORES. */

@@ -59,10 +59,9 @@ weft_tensor weft_gradient_zeros(weft_tensor like)
 
 weft_tensor weft_gradient_afresh(weft_tensor x)
 {
-    enum { NEAR = 1 << 21 }; /* elements: of f32 8 MB */
     int64_t count;
     bool is_known = weft_extent_is_static(weft_extent_product(weft_tensor_shape(x), 0, weft_tensor_rank(x)), &count);
-    return is_known && count > NEAR ? weft_trace_barrier(WEFT_TENSORS(x), true) : x;
+    return is_known && count > WEFT_GRADIENT_NEAR ? weft_trace_barrier(WEFT_TENSORS(x), true) : x;
 }
 
 weft_tensor weft_gradient_again(const weft_gradient_context *context, weft_tensors inputs)
