@@ -3,14 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-uint64_t weft_test_below(uint64_t *state, uint64_t count)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    uint64_t x = *state;
-    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-    return (x ^ x >> 33) % count;
-}
-
 size_t draw_below(generator *g, size_t count)
 {
     return (size_t)weft_test_below(&g->state, count);

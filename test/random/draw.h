@@ -8,6 +8,7 @@
 #include <weft/einsum.h>
 #include <weft/region.h>
 #include <weft/weft.h>
+#include "test/rng.h"
 
 enum { DRAW_TENSORS = 96, DRAW_INPUTS = 12, DRAW_EXTENTS = 8, DRAW_AXES = 8, DRAW_PARTS = 6 };
 
@@ -26,7 +27,7 @@ typedef struct generator {
         size_t first, end;
     } refused[32]; /* nodes that were too much, but are still there, so that making them again costs nothing */
     size_t refused_count;
-    double budget;   /* elements that may still be made */
+    double budget; /* elements that may still be made */
 } generator;
 
 #define DRAW_BIT(dtype) (1u << WEFT_##dtype)
@@ -56,7 +57,6 @@ typedef struct drawn_shape {
 #define SHAPE(drawn) ((weft_shape){(drawn).rank, (drawn).extents})
 
 /* The next of a sequence, below `count` (from 1). */
-uint64_t weft_test_below(uint64_t *state, uint64_t count);
 size_t draw_below(generator *g, size_t count);
 /* True once in `of` times. */
 bool draw_chance(generator *g, size_t of);

@@ -3,20 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 #include "runtime/data/array.h"
+#include "test/rng.h"
 #include "test/support.h"
 
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
 
 enum { MOST_AXES = 4, SPAN = 1 << 16 };
 
-static uint64_t random_bits(void)
-{
-    static uint64_t state = 1;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    uint64_t x = state;
-    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-    return x ^ x >> 33;
-}
+static uint64_t random_state = 1;
 
 /* The elements are never looked at. */
 static const char *find(size_t rank, const int64_t *shape, const int64_t *strides, size_t *out_axis)
@@ -67,7 +61,7 @@ static void judge(size_t rank, const int64_t *shape, const int64_t *strides)
 
 static int64_t between(int64_t low, int64_t high)
 {
-    return low + (int64_t)(random_bits() % (uint64_t)(high - low + 1));
+    return weft_test_between(&random_state, low, high);
 }
 
 static void judge_random(int count, int64_t extent, int64_t stride)
@@ -136,7 +130,7 @@ static void what_takes_long_to_know_is_refused(void **state)
     size_t axis;
     for (size_t i = 0; i < 24; i++) {
         shape[i] = 2;
-        strides[i] = ((int64_t)1 << 57) + (int64_t)(random_bits() >> 8);
+        strides[i] = ((int64_t)1 << 57) + (int64_t)(weft_test_bits(&random_state) >> 8);
     }
     assert_string_equal(find(24, shape, strides, &axis), "may address elements twice");
     assert_true(axis < 24);

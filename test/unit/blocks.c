@@ -8,6 +8,7 @@
 #include "lib/composite/composite.h"
 #include "runtime/base/isa.h"
 #include "runtime/base/machine.h"
+#include "test/rng.h"
 #include "test/support.h"
 
 enum { MOST = 6, ROWS = 8, SIDE = 24, INPUTS = 4, RESULTS = 2 };
@@ -393,9 +394,9 @@ static weft_array *array_of(const char *name, int64_t n)
         return array;
     }
     weft_test_ok(weft_array_create(NULL, WEFT_F32, is_x ? 3 : 2, shape + !is_x, &array));
-    srand((unsigned)name[0]);
+    uint64_t seed = (uint64_t)name[0];
     for (int64_t i = 0; i < weft_array_count(array); i++)
-        ((float *)weft_array_data(array))[i] = (float)(0.4 * ((double)rand() / RAND_MAX - 0.5));
+        ((float *)weft_array_data(array))[i] = (float)(0.2 * weft_test_real(&seed));
     return array;
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include "runtime/base/memory.h"
 #include "test/fake.h"
+#include "test/rng.h"
 
 /*
  * Steps that run side by side. Programs are tables of steps over i64 values, run by executors with and without threads
@@ -327,8 +328,7 @@ static uint64_t random_state;
 
 static uint32_t below(uint32_t count)
 {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((random_state >> 33) % count);
+    return (uint32_t)weft_test_below(&random_state, count);
 }
 
 static uint32_t new_value(int64_t count)

@@ -12,6 +12,7 @@
 #include <weft/program.h>
 #include <weft/region.h>
 #include <weft/shape.h>
+#include "test/rng.h"
 #include "test/support.h"
 
 /*
@@ -413,8 +414,7 @@ static void make_inputs(const weft_program *program, int64_t rows, weft_array **
         for (size_t axis = 0; axis < rank; axis++) shape[axis] = axes[axis].size < 0 ? rows : axes[axis].size;
         weft_test_ok(weft_array_create(NULL, WEFT_F32, rank, shape, &out_inputs[i]));
         for (int64_t k = 0; k < weft_array_count(out_inputs[i]); k++) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            ((float *)weft_array_data(out_inputs[i]))[k] = (float)((int64_t)(seed >> 40) - (1 << 23)) / (1 << 23);
+            ((float *)weft_array_data(out_inputs[i]))[k] = (float)weft_test_real(&seed);
         }
     }
 }

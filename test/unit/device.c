@@ -5,6 +5,7 @@
 #include <string.h>
 #include <weft/weft.h>
 #include "test/device.h"
+#include "test/rng.h"
 #include "test/support.h"
 
 typedef struct bench {
@@ -55,22 +56,28 @@ static void fetch(const weft_array *array, void *out_data)
 /* ---- arrays ---- */
 
 enum { ROOM = 4096 };
+static uint64_t random_state = 1;
+
+static int random_below(int count)
+{
+    return (int)weft_test_below(&random_state, (uint64_t)count);
+}
 
 /* A view of `base` with axes of random extents `shape` and strides of both signs, whose elements do not meet. */
 static weft_array *draw_view(weft_array *base, const int64_t *shape)
 {
-    int64_t strides[3], order[3] = {0, 1, 2}, offset = 0, step = 1 + rand() % 2;
+    int64_t strides[3], order[3] = {0, 1, 2}, offset = 0, step = 1 + random_below(2);
     for (size_t i = 2; i > 0; i--) {
-        size_t j = (size_t)rand() % (i + 1);
+        size_t j = (size_t)weft_test_below(&random_state, i + 1);
         int64_t swapped = order[i];
         order[i] = order[j];
         order[j] = swapped;
     }
     for (size_t i = 0; i < 3; i++) {
-        bool backwards = rand() % 3 == 0;
+        bool backwards = random_below(3) == 0;
         strides[order[i]] = backwards ? -step : step;
         if (backwards) offset += (shape[order[i]] - 1) * step;
-        step *= shape[order[i]] + rand() % 2;
+        step *= shape[order[i]] + random_below(2);
     }
     weft_array *view;
     weft_test_ok(weft_array_view(base, 3, shape, strides, offset, &view));
@@ -80,7 +87,8 @@ static weft_array *draw_view(weft_array *base, const int64_t *shape)
 static void fill(weft_array *array)
 {
     unsigned char *bytes = weft_array_data(array);
-    for (size_t i = 0; i < ROOM * weft_dtype_size(weft_array_dtype(array)); i++) bytes[i] = (unsigned char)rand();
+    for (size_t i = 0; i < ROOM * weft_dtype_size(weft_array_dtype(array)); i++)
+        bytes[i] = (unsigned char)weft_test_bits(&random_state);
 }
 
 /* The same views of four blocks, two of the device with what two of the host hold: whichever way they are copied, all
@@ -91,10 +99,9 @@ static void copies_agree_with_those_of_the_host(void **state)
     (void)state;
     bench b;
     open_bench(&b, NULL);
-    srand(1);
     for (int round = 0; round < 600; round++) {
-        const int64_t shape[] = {1 + rand() % 12, 1 + rand() % 12, 1 + rand() % 6}, room = ROOM;
-        weft_dtype dtype = dtypes[rand() % 5];
+        const int64_t shape[] = {1 + random_below(12), 1 + random_below(12), 1 + random_below(6)}, room = ROOM;
+        weft_dtype dtype = dtypes[random_below(5)];
         weft_array *x, *y, *expected;
         weft_test_ok(weft_array_create(NULL, dtype, 1, &room, &x));
         weft_test_ok(weft_array_create(NULL, dtype, 1, &room, &y));
@@ -102,7 +109,7 @@ static void copies_agree_with_those_of_the_host(void **state)
         fill(x);
         fill(y);
         weft_test_ok(weft_array_copy(expected, y));
-        bool x_apart = rand() % 2 == 0, y_apart = !x_apart || rand() % 2 == 0, same = rand() % 4 == 0;
+        bool x_apart = random_below(2) == 0, y_apart = !x_apart || random_below(2) == 0, same = random_below(4) == 0;
         weft_array *from = x_apart ? weft_test_device_upload(b.device, x) : weft_array_retain(x);
         weft_array *to = y_apart ? weft_test_device_upload(b.device, y) : weft_array_retain(y);
         if (same) { /* views that overlap */
@@ -110,10 +117,9 @@ static void copies_agree_with_those_of_the_host(void **state)
             from = weft_array_retain(to);
             weft_test_ok(weft_array_copy(x, y));
         }
-        unsigned seed = (unsigned)rand();
-        srand(seed);
+        uint64_t before = random_state;
         weft_array *from_view = draw_view(from, shape), *to_view = draw_view(to, shape);
-        srand(seed);
+        random_state = before;
         weft_array *x_view = draw_view(x, shape), *y_view = draw_view(expected, shape);
         weft_test_ok(weft_array_copy(to_view, from_view));
         weft_test_ok(weft_array_copy(y_view, x_view));

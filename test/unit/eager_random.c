@@ -5,6 +5,7 @@
 #include <string.h>
 #include <weft/eager.h>
 #include <weft/weft.h>
+#include "test/rng.h"
 #include "test/support.h"
 
 enum { SLOTS = 6, SIDE = 3, MOST = 2 * SIDE * SIDE, STEPS = 120 };
@@ -22,13 +23,9 @@ static uint64_t state = 1;
 static int round_count = 300;
 static const char *runtime = "ref";
 
-/* Below `end`; xorshift64* (Vigna 2016). */
 static size_t draw(size_t end)
 {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (size_t)((state * 0x2545f4914f6cdd1d) >> 33) % end;
+    return (size_t)weft_test_below(&state, end);
 }
 
 static void check(const slot *x)
@@ -178,7 +175,7 @@ static void step(void)
 static void random_round(int round)
 {
     weft_eager_counters counters;
-    state = 88172645463325252 + (uint64_t)round;
+    state = (uint64_t)round;
     weft_eager_options options = {.runtime = runtime, .most_recorded = 1 + draw(12), .program_capacity = 1 + draw(40)};
     weft_test_ok(weft_eager_create(executor, &options, &eager));
     for (int i = 0; i < SLOTS; i++) slots[i] = fresh();

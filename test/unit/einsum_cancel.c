@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches that would take for ever, ended from outside; and what is told while they go on. */
 #include "test/einsum/einsum.h"
+#include "test/rng.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,14 +23,11 @@ static volatile bool cancelled;
 static void draw_graph(int count, int64_t (*items)[3], weft_ints *out_labels, weft_ints *out_shapes)
 {
     static int ends[3 * MANY], used[MANY];
-    uint64_t random = 88172645463325252u;
+    uint64_t random = 1;
     memset(used, 0, sizeof used);
     for (int i = 0; i < 3 * count; i++) ends[i] = i / 3;
     for (int i = 3 * count - 1; i > 0; i--) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        int j = (int)((random >> 33) % (unsigned)(i + 1)), end = ends[i];
+        int j = (int)weft_test_below(&random, (unsigned)i + 1), end = ends[i];
         ends[i] = ends[j];
         ends[j] = end;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of contractions that stay nodes: against those of lowered ones, what they cost, limits, caches, errors. */
 #include "test/einsum/einsum.h"
+#include "test/rng.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,20 +64,14 @@ static weft_program *compile(const problem *p, const way *w, bool with_result)
 
 /* ---- arrays ---- */
 
-static double draw(void)
-{
-    static uint64_t state = 88172645463325252u;
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (double)(state >> 40) * 0x1p-23 - 1;
-}
+static uint64_t random_state = 1;
 
 static weft_array *draw_array(size_t rank, const int64_t *shape)
 {
     weft_array *array;
     weft_test_ok(weft_array_create(NULL, WEFT_F64, rank, shape, &array));
-    for (int64_t i = 0; i < weft_array_count(array); i++) ((double *)weft_array_data(array))[i] = draw();
+    for (int64_t i = 0; i < weft_array_count(array); i++)
+        ((double *)weft_array_data(array))[i] = weft_test_real(&random_state);
     return array;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contracting within a memory limit: results, what is allocated, plans, errors. */
 #include "test/einsum/einsum.h"
+#include "test/rng.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,22 +40,15 @@ static weft_executor *executor_create(void)
 
 /* ---- operands ---- */
 
-static double draw(void)
-{
-    static uint64_t state = 88172645463325252u;
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (double)(state >> 40) * 0x1p-23 - 1;
-}
+static uint64_t random_state = 1;
 
 static void fill(weft_array *array, size_t count)
 {
     void *data = weft_array_data(array);
     if (weft_array_dtype(array) == WEFT_C64) count *= 2;
     for (size_t i = 0; i < count; i++) {
-        if (weft_array_dtype(array) == WEFT_F64) ((double *)data)[i] = draw();
-        else ((float *)data)[i] = (float)draw();
+        if (weft_array_dtype(array) == WEFT_F64) ((double *)data)[i] = weft_test_real(&random_state);
+        else ((float *)data)[i] = (float)weft_test_real(&random_state);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/einsum.h>
+#include "test/rng.h"
 #include "test/support.h"
 
 enum { MOST_OPERANDS = 5000, MOST_RANK = 8 };
@@ -21,10 +22,7 @@ static uint64_t random_state;
 
 static unsigned draw(unsigned count)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (unsigned)(random_state >> 33) % count;
+    return (unsigned)weft_test_below(&random_state, count);
 }
 
 static int64_t extent_of(int64_t label)
@@ -89,7 +87,7 @@ static network *network_create(void)
 {
     network *n = malloc(sizeof *n);
     assert_non_null(n);
-    random_state = 88172645463325252u;
+    random_state = 1;
     return n;
 }
 

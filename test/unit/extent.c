@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/expr/expr.h"
+#include "test/rng.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -474,10 +475,7 @@ typedef struct random_case {
 
 static uint64_t next_random(random_case *r, uint64_t below)
 {
-    r->seed ^= r->seed << 13;
-    r->seed ^= r->seed >> 7;
-    r->seed ^= r->seed << 17;
-    return (r->seed >> 11) % below;
+    return weft_test_below(&r->seed, below);
 }
 
 /* a in [0, 4], b in [1, 3], c in [-2, 2]; i < a, j < b, k < min(3, a*b - i). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An expression is the same, and is printed the same, whatever was made before it and in whatever order. */
 #include "lib/expr/expr.h"
+#include "test/rng.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,10 +101,7 @@ typedef struct program {
 
 static size_t draw(program *p, size_t below)
 {
-    p->seed ^= p->seed << 13;
-    p->seed ^= p->seed >> 7;
-    p->seed ^= p->seed << 17;
-    return (size_t)((p->seed >> 11) % below);
+    return (size_t)weft_test_below(&p->seed, below);
 }
 
 static void program_init(program *p, uint64_t seed)
@@ -111,7 +109,7 @@ static void program_init(program *p, uint64_t seed)
     static const int64_t constants[] = {1, 2, 3, 4, 5, -1, 8, 0};
     static const char all[] = "+-*/%<><>+-", choices[] = "<<>>+-<<>>+";
     const char *ops = seed % 2 == 0 ? all : choices;
-    *p = (program){.seed = seed * UINT64_C(0x9e3779b97f4a7c15)};
+    *p = (program){.seed = seed};
     p->range = draw(p, sizeof ranges / sizeof *ranges);
     for (size_t i = SYMBOLS; i < NODES; i++) {
         p->nodes[i].constant = constants[draw(p, sizeof constants / sizeof *constants)];

@@ -2,6 +2,7 @@
 /* Fused multiplications without the instruction, against the C library's. An argument says how many random cases there
  * are of each kind. */
 #include "runtime/engine/fma.h"
+#include "test/rng.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,18 +10,11 @@
 #include "test/support.h"
 
 static size_t rounds = 1000000;
-static uint64_t state = 88172645463325252;
-
-static uint64_t random_bits(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    return state ^= state << 17;
-}
+static uint64_t random_state = 1;
 
 static int random_from(int least, int most)
 {
-    return least + (int)(random_bits() % (uint64_t)(most - least + 1));
+    return (int)weft_test_between(&random_state, least, most);
 }
 
 /* ---- the comparison ---- */
@@ -65,14 +59,14 @@ static void check(const format *f, operands x)
 
 static double random_number(const format *f, int exponent)
 {
-    uint64_t fraction = random_bits() >> (64 - f->digits) | UINT64_C(1) << (f->digits - 1);
+    uint64_t fraction = weft_test_bits(&random_state) >> (64 - f->digits) | UINT64_C(1) << (f->digits - 1);
     double value = ldexp((double)fraction, exponent - f->digits + 1);
-    return rounded(f, random_bits() % 2 == 0 ? value : -value);
+    return rounded(f, weft_test_bits(&random_state) % 2 == 0 ? value : -value);
 }
 
 static double random_pattern(const format *f)
 {
-    uint64_t bits = random_bits();
+    uint64_t bits = weft_test_bits(&random_state);
     uint32_t half = (uint32_t)bits;
     float single;
     double value;
@@ -110,14 +104,14 @@ static operands half_way(const format *f)
     int exponent = random_from(f->least - 3, f->most), place = exponent < f->least ? f->least : exponent;
     int half = place - f->digits, part = random_from(half / 2 - 20, half / 2 + 20);
     double beside = 1 + ldexp(random_from(-1, 1), 1 - f->digits);
-    double sign = random_bits() % 2 == 0 ? 1 : -1;
+    double sign = weft_test_bits(&random_state) % 2 == 0 ? 1 : -1;
     return (operands){rounded(f, ldexp(beside, part)), ldexp(sign, half - part), random_number(f, exponent)};
 }
 
 /* Around the least and the greatest numbers. */
 static operands extreme(const format *f)
 {
-    bool small = random_bits() % 2 == 0;
+    bool small = weft_test_bits(&random_state) % 2 == 0;
     int edge = small ? random_from(f->least - f->digits - 3, f->least + 2) : random_from(f->most - 2, f->most + 1);
     int x = random_from(edge / 2 - 20, edge / 2 + 20);
     int addend =

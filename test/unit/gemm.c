@@ -12,6 +12,7 @@
 #include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_kernel.h"
 #include "runtime/engine/gemm_panels.h"
+#include "test/rng.h"
 
 /* One product with its operands; element (0, 0) lies at the offset of the call. */
 struct product {
@@ -60,12 +61,17 @@ static const weft_gemm_engine *engine_of(weft_dtype dtype)
     return (fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(weft_isa_level(), dtype);
 }
 
-/* From -0.5 to 0.5. rand() takes a lock, which would be half of the time of this test. */
+static uint64_t random_state = 1;
+
+/* From -0.5 to 0.5. */
 static double random_value(void)
 {
-    static uint64_t seed = 1;
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (double)(seed >> 11) / (1ull << 53) - 0.5;
+    return (double)(weft_test_bits(&random_state) >> 11) / (1ull << 53) - 0.5;
+}
+
+static int random_below(int count)
+{
+    return (int)weft_test_below(&random_state, (uint64_t)count);
 }
 
 static void product_draw(struct product *product)
@@ -400,9 +406,9 @@ static void test_same_bits_for_any_cache(void **state)
     weft_machine machine = *weft_machine_reference();
     machine.fork_join_seconds = 0;
     for (size_t i = 0; i < 600; i += sparsity) {
-        machine.cache_bytes[1] = (size_t)4096 << rand() % 6;
-        int64_t m = 1 + rand() % 200, n = 1 + rand() % 200, k = 1 + rand() % 60;
-        check_bits(&machine, with_columns(row_major(dtypes[i % DTYPES], m, n, k), rand() % 2, rand() % 2));
+        machine.cache_bytes[1] = (size_t)4096 << random_below(6);
+        int64_t m = 1 + random_below(200), n = 1 + random_below(200), k = 1 + random_below(60);
+        check_bits(&machine, with_columns(row_major(dtypes[i % DTYPES], m, n, k), random_below(2), random_below(2)));
     }
 }
 
@@ -757,14 +763,15 @@ static bool has_axis(int operand, enum kind kind)
 static void draw_extents(struct joined *j, weft_dtype dtype)
 {
     weft_gemm_call *call = &j->product.call;
-    *call = (weft_gemm_call){.dtype = dtype, .m = 1 + rand() % 30, .n = 1 + rand() % 40, .k = rand() % 20};
+    *call =
+        (weft_gemm_call){.dtype = dtype, .m = 1 + random_below(30), .n = 1 + random_below(40), .k = random_below(20)};
     j->counts[ROWS] = call->m;
     j->counts[COLUMNS] = call->n;
     j->counts[TERMS] = call->k;
     j->counts[BATCH] = 1;
     for (size_t i = 0; i < AXES; i++) {
-        j->kinds[i] = (enum kind)(rand() % KINDS);
-        j->extents[i] = rand() % 40 == 0 ? 0 : rand() % 3 == 0 ? 1 : 1 + rand() % 7;
+        j->kinds[i] = (enum kind)(random_below(KINDS));
+        j->extents[i] = random_below(40) == 0 ? 0 : random_below(3) == 0 ? 1 : 1 + random_below(7);
         j->counts[j->kinds[i]] *= j->extents[i];
     }
     call->batch_rank = AXES;
@@ -783,8 +790,8 @@ static void draw_strides(struct joined *j, int operand)
         {&call->a_row, &call->a_column}, {&call->b_row, &call->b_column}, {&call->c_row, &call->c_column}};
     int64_t *offsets[] = {&call->a_offset, &call->b_offset, &call->c_offset};
     int64_t rows = operand == 1 ? call->k : call->m, columns = operand == 0 ? call->k : call->n;
-    int64_t *strides[AXES + 2], extents[AXES + 2], stride = 1 + (rand() % 4 == 0);
-    int order[AXES + 2], swaps = rand() % 2 * rand() % 20;
+    int64_t *strides[AXES + 2], extents[AXES + 2], stride = 1 + (random_below(4) == 0);
+    int order[AXES + 2], swaps = random_below(2) * random_below(20);
     for (int i = 0; i < AXES + 2; i++) {
         bool outer = i < AXES;
         strides[i] = outer ? &j->strides[operand][i] : inner[operand][i - AXES];
@@ -793,16 +800,16 @@ static void draw_strides(struct joined *j, int operand)
         if (outer) *strides[i] = 0;
     }
     for (; swaps > 0; swaps--) {
-        int a = rand() % (AXES + 2), b = rand() % (AXES + 2), kept = order[a];
+        int a = random_below(AXES + 2), b = random_below(AXES + 2), kept = order[a];
         order[a] = order[b];
         order[b] = kept;
     }
     for (int i = AXES + 2; i-- > 0;) {
         int axis = order[i];
         if (axis < AXES && !has_axis(operand, j->kinds[axis])) continue;
-        *strides[axis] = operand < 2 && rand() % 20 == 0 ? 0 : stride;
+        *strides[axis] = operand < 2 && random_below(20) == 0 ? 0 : stride;
         stride *= extents[axis] > 0 ? extents[axis] : 1;
-        if (rand() % 6 != 0 || extents[axis] == 0) continue;
+        if (random_below(6) != 0 || extents[axis] == 0) continue;
         *offsets[operand] += (extents[axis] - 1) * *strides[axis];
         *strides[axis] *= -1;
     }
@@ -853,12 +860,12 @@ static void check_joined(struct joined *j, const weft_machine *machine, char *co
     size_t size = weft_dtype_size(plain.call.dtype), bytes = j->product.count[2] * size;
     for (int i = 0; i < 3; i++) {
         plain.count[i]++;
-        j->product.data[i] = memory[i] + (rand() % 2 != 0 ? BORDERED - j->product.count[i] * size : 0);
+        j->product.data[i] = memory[i] + (random_below(2) != 0 ? BORDERED - j->product.count[i] * size : 0);
     }
     product_fill(&plain);
     product_draw(&j->product);
     memset(j->product.data[2], 0xa5, bytes);
-    product_run_on(&j->product, machine, (size_t)(1 + rand() % 3));
+    product_run_on(&j->product, machine, (size_t)(1 + random_below(3)));
     for (int64_t b = 0; b < j->counts[BATCH]; b++) {
         copy_matrix(j, 0, b, &plain);
         copy_matrix(j, 1, b, &plain);
@@ -879,7 +886,7 @@ static void test_joined_axes(void **state)
         struct joined j = {.counts = {0}};
         weft_machine machine = *weft_machine_reference();
         machine.fork_join_seconds = 0;
-        machine.cache_bytes[1] = (size_t)4096 << rand() % 8;
+        machine.cache_bytes[1] = (size_t)4096 << random_below(8);
         draw_extents(&j, dtypes[i % DTYPES]);
         for (int operand = 0; operand < 3; operand++) draw_strides(&j, operand);
         size_t most = BORDERED / weft_dtype_size(dtypes[i % DTYPES]);
@@ -933,7 +940,7 @@ static void test_conversions_of_float16(void **state)
         for (int i = 0; i < 4000; i++) {
             float any[MOST];
             for (int k = 0; k < MOST; k++) {
-                uint32_t bits = (uint32_t)rand() << 16 ^ (uint32_t)rand();
+                uint32_t bits = (uint32_t)weft_test_bits(&random_state);
                 memcpy(&any[k], &bits, sizeof bits);
             }
             check_rounded(*dtype, any, i % MOST + 1);
@@ -972,7 +979,7 @@ static void check_panels(const struct product *plain, const struct product *pack
     with.data[2] = malloc(bytes);
     memset(with.data[2], 0xa5, bytes);
     memset(without.data[2], 0xa5, bytes);
-    product_run(&with, (size_t)(1 + rand() % 3));
+    product_run(&with, (size_t)(1 + random_below(3)));
     product_run(&without, 1);
     assert_memory_equal(with.data[2], without.data[2], bytes);
     free(with.data[2]);
@@ -981,12 +988,13 @@ static void check_panels(const struct product *plain, const struct product *pack
 /* The operands lie by rows or by columns; the other one, and C, may have several matrices. */
 static struct product draw_panels(int64_t *batch, int64_t (*strides)[1], weft_panels operand)
 {
-    struct product p = row_major(dtypes[rand() % 2], 1 + rand() % 150, 1 + rand() % 150, 1 + rand() % 700);
+    struct product p =
+        row_major(dtypes[random_below(2)], 1 + random_below(150), 1 + random_below(150), 1 + random_below(700));
     weft_gemm_call *call = &p.call;
-    if (rand() % 2 == 0) call->a_row = 1, call->a_column = call->m;
-    if (rand() % 2 == 0) call->b_row = 1, call->b_column = call->k;
-    if (rand() % 2 == 0) call->c_row = 1, call->c_column = call->m;
-    *batch = 1 + rand() % 3;
+    if (random_below(2) == 0) call->a_row = 1, call->a_column = call->m;
+    if (random_below(2) == 0) call->b_row = 1, call->b_column = call->k;
+    if (random_below(2) == 0) call->c_row = 1, call->c_column = call->m;
+    *batch = 1 + random_below(3);
     strides[0][0] = operand == WEFT_PANELS_A ? 0 : call->m * call->k;
     strides[1][0] = operand == WEFT_PANELS_B ? 0 : call->k * call->n;
     strides[2][0] = call->m * call->n;
@@ -1003,10 +1011,9 @@ static void test_same_bits_with_panels(void **state)
 {
     enum { COUNT = 200 };
     (void)state;
-    srand(2);
     for (size_t i = 0; i < COUNT; i += sparsity) {
         weft_panels operand = i % 2 == 0 ? WEFT_PANELS_A : WEFT_PANELS_B;
-        weft_isa level = (weft_isa)(rand() % (weft_isa_level() + 1));
+        weft_isa level = (weft_isa)random_below((int)weft_isa_level() + 1);
         int64_t batch, strides[3][1];
         struct product plain = draw_panels(&batch, strides, operand), packed;
         int64_t lines = operand == WEFT_PANELS_A ? plain.call.m : plain.call.n;
@@ -1015,7 +1022,7 @@ static void test_same_bits_with_panels(void **state)
             (fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(level, plain.call.dtype);
         void *panels = pack_operand(&plain, engine, operand, &packed);
         check_panels(&plain, &packed, lines);
-        check_panels(&plain, &packed, 1 + rand() % lines);
+        check_panels(&plain, &packed, weft_test_between(&random_state, 1, lines));
         free(panels);
         product_finish(&plain);
     }

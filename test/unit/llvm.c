@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "backends/llvm/llvm.h"
 #include "test/interpret.h"
+#include "test/rng.h"
 #include "test/support.h"
 
 enum { MOST_BUFFERS = 6, MOST_SCALARS = 4 };
@@ -38,12 +39,11 @@ static region create_region(size_t size, bool at_end)
     return r;
 }
 
-static uint32_t random_state = 12345;
+static uint64_t random_state = 1;
 
 static uint32_t next_random(void)
 {
-    random_state = random_state * 1664525u + 1013904223u;
-    return random_state >> 8;
+    return (uint32_t)weft_test_bits(&random_state);
 }
 
 static double random_number(bool special)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
+#include "test/rng.h"
 #include "test/support.h"
 
 enum { LONG = 1000003, MANY = 8, MOST_SUMS = 64 };
@@ -15,8 +16,7 @@ static float *numbers;              /* LONG * MANY */
 static float next_random(void)
 {
     static uint64_t state = 1;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (float)(state >> 40) / (1 << 24);
+    return (float)(weft_test_bits(&state) >> 40) / (1 << 24);
 }
 
 static int set_up(void **state)

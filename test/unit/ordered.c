@@ -7,6 +7,7 @@
 #include "lib/build/build.h"
 #include "runtime/base/isa.h"
 #include "runtime/base/machine.h"
+#include "test/rng.h"
 #include "test/support.h"
 
 enum { HEADS = 3, LENGTH = 40, DEPTH = 24, MODEL = HEADS * DEPTH, INPUTS = 4, RESULTS = 2 };
@@ -185,9 +186,9 @@ static weft_array *array_of(const char *name, int64_t n)
     const int64_t shapes[][3] = {{HEADS, n, LENGTH}, {HEADS, LENGTH, DEPTH}, {HEADS, n, DEPTH}, {MODEL, MODEL, 0}};
     const int64_t *shape = shapes[name[0] == 'a' ? 0 : name[0] == 'b' ? 1 : name[0] == 'l' ? 2 : 3];
     weft_test_ok(weft_array_create(NULL, WEFT_F32, name[0] == 'w' ? 2 : 3, shape, &array));
-    srand((unsigned)name[0]);
+    uint64_t seed = (uint64_t)name[0];
     for (int64_t i = 0; i < weft_array_count(array); i++)
-        ((float *)weft_array_data(array))[i] = (float)rand() / (float)RAND_MAX - 0.5f;
+        ((float *)weft_array_data(array))[i] = (float)weft_test_real(&seed) / 2;
     return array;
 }
 

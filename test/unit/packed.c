@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
+#include "test/rng.h"
 #include "test/support.h"
 #include "test/variants.h"
 
@@ -19,11 +20,11 @@ typedef struct source {
     bool constants;
 } source;
 
-static const void *data_of(weft_dtype dtype)
+static const void *data_of(weft_dtype dtype, uint64_t seed)
 {
     static float floats[BATCH * TERMS * TERMS];
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
-        numbers[i] = (double)rand() / RAND_MAX - 0.5;
+        numbers[i] = weft_test_real(&seed) / 2;
         floats[i] = (float)numbers[i];
     }
     return dtype == WEFT_F32 ? (const void *)floats : numbers;
@@ -32,9 +33,8 @@ static const void *data_of(weft_dtype dtype)
 static weft_tensor weights(const source *s, const int64_t *shape, size_t rank)
 {
     weft_extent extents[3];
-    srand(1);
     for (size_t i = 0; i < rank; i++) extents[i] = weft_extent_of(shape[i]);
-    return s->constants ? weft_constant(s->graph, s->dtype, (weft_ints){rank, shape}, data_of(s->dtype))
+    return s->constants ? weft_constant(s->graph, s->dtype, (weft_ints){rank, shape}, data_of(s->dtype, 1))
                         : weft_input(s->graph, "w", s->dtype, (weft_shape){rank, extents});
 }
 #define WEIGHTS(...)                                                                                                   \
@@ -132,8 +132,8 @@ static weft_array *array_of(const weft_program *program, size_t input, weft_dtyp
     for (size_t i = 0; i < rank; i++) count *= shape[i] = axes[i].size >= 0 ? axes[i].size : ROWS;
     weft_array *array;
     weft_test_ok(weft_array_create(NULL, dtype, rank, shape, &array));
-    srand(strcmp(weft_program_input_name(program, input), "w") == 0 ? 1 : 2);
-    memcpy(weft_array_data(array), data_of(dtype), (size_t)count * weft_dtype_size(dtype));
+    uint64_t seed = strcmp(weft_program_input_name(program, input), "w") == 0 ? 1 : 2;
+    memcpy(weft_array_data(array), data_of(dtype, seed), (size_t)count * weft_dtype_size(dtype));
     return array;
 }
 

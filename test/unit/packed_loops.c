@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
+#include "test/rng.h"
 #include "test/support.h"
 #include "test/variants.h"
 
@@ -272,13 +273,12 @@ static void sizes_have_to_be_known_and_memory_be_free(void **state)
 
 /* ---- runs ---- */
 
-static weft_array *array_of(weft_dtype dtype, int64_t rows, unsigned seed)
+static weft_array *array_of(weft_dtype dtype, int64_t rows, uint64_t seed)
 {
     weft_array *array;
     weft_test_ok(weft_array_create(NULL, dtype, 2, (const int64_t[]){rows, SIDE}, &array));
-    srand(seed);
     for (int64_t i = 0; i < rows * SIDE; i++) {
-        double number = 0.2 * ((double)rand() / RAND_MAX - 0.5);
+        double number = 0.1 * weft_test_real(&seed);
         if (dtype == WEFT_F32) ((float *)weft_array_data(array))[i] = (float)number;
         else ((double *)weft_array_data(array))[i] = number;
     }

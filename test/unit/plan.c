@@ -2,6 +2,7 @@
 #include "test/support.h"
 #include <stdlib.h>
 #include "runtime/plan/plan.h"
+#include "test/rng.h"
 
 static bool live_together(const weft_plan_item *x, const weft_plan_item *y)
 {
@@ -79,15 +80,15 @@ static void test_sizes_that_cannot_be(void **state)
 static void test_random(void **state)
 {
     (void)state;
-    srand(7);
+    uint64_t random = 1;
     for (int round = 0; round < 200; round++) {
         weft_plan_item items[40], again[40];
         int64_t total, total_again;
         for (size_t i = 0; i < 40; i++) {
-            uint32_t first = (uint32_t)(rand() % 20);
-            items[i] = (weft_plan_item){.bytes = rand() % 5 == 0 ? 0 : rand() % 3000,
+            uint32_t first = (uint32_t)weft_test_below(&random, 20);
+            items[i] = (weft_plan_item){.bytes = weft_test_below(&random, 5) == 0 ? 0 : weft_test_below(&random, 3000),
                                         .first = {first},
-                                        .last = {first + (uint32_t)(rand() % 6)}};
+                                        .last = {first + (uint32_t)weft_test_below(&random, 6)}};
             again[i] = items[i];
         }
         weft_test_ok(weft_plan_fill(NULL, 40, items, &total));

@@ -9,6 +9,7 @@
 #include <weft/einsum.h>
 #include <weft/weft.h>
 #include "runtime/base/float_bits.h"
+#include "test/rng.h"
 #include "test/support.h"
 
 enum { MOST_INPUTS = 4, SYMBOL = 37 /* the value of each */ };
@@ -194,12 +195,7 @@ static weft_program *compile(tracer trace, weft_dtype dtype, const weft_policy *
 
 /* ---- running it ---- */
 
-static double draw(void)
-{
-    static uint64_t state = 1;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(state >> 40) / (1 << 23) - 1;
-}
+static uint64_t random_state = 1;
 
 static weft_array *make_input(const weft_program *program, size_t input)
 {
@@ -213,7 +209,7 @@ static weft_array *make_input(const weft_program *program, size_t input)
     int64_t numbers = weft_array_count(array) * (part == dtype ? 1 : 2);
     void *data = weft_array_data(array);
     for (int64_t i = 0; i < numbers; i++) {
-        double value = draw();
+        double value = weft_test_real(&random_state);
         float single = (float)value;
         uint32_t bits;
         memcpy(&bits, &single, sizeof bits);

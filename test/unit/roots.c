@@ -3,6 +3,7 @@
  * Square roots of f64 by generated code, which may compute them by products, against those of the processor: numbers
  * whose roots are as near to the middle of two numbers as any are, and what branches lead to.
  */
+#include "test/rng.h"
 #include "test/support.h"
 #include <math.h>
 #include <stdint.h>
@@ -71,9 +72,9 @@ static void test_next_to_squares_of_middles(void **state)
     (void)state;
     for (int block = 0; block < 64; block++) {
         for (size_t i = 0; i < BLOCK; i++) {
-            random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            double below = from_bits(bits_of(1) + (random >> 12)), half = 0x1p-53;
-            from[i] = from_bits(bits_of(fma(below, below, 2 * half * below)) + (random >> 9 & 3) - 1);
+            uint64_t bits = weft_test_bits(&random);
+            double below = from_bits(bits_of(1) + (bits >> 12)), half = 0x1p-53;
+            from[i] = from_bits(bits_of(fma(below, below, 2 * half * below)) + (bits >> 9 & 3) - 1);
         }
         check_block();
     }

@@ -5,19 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/engine/sort.h"
+#include "test/rng.h"
 
 static const weft_dtype dtypes[] = {WEFT_BOOL, WEFT_U8,  WEFT_I32, WEFT_U32, WEFT_I64,
                                     WEFT_BF16, WEFT_F16, WEFT_F32, WEFT_F64};
 
-static uint64_t state = 1;
-
-static uint64_t random_bits(void)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    uint64_t x = state;
-    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-    return x ^ x >> 33;
-}
+static uint64_t random_state = 1;
 
 static long double half(uint16_t code)
 {
@@ -67,7 +60,7 @@ static uint64_t bits_of_kind(uint64_t kind, size_t size)
     switch (kind) {
     case 0: return 0;
     case 1: return UINT64_C(1) << (bits - 1);
-    case 2: return UINT64_MAX << low | random_bits() % 8;
+    case 2: return UINT64_MAX << low | weft_test_bits(&random_state) % 8;
     case 3: return UINT64_MAX >> 1 >> (64 - bits);
     default: return kind << (size > 1 ? bits - 10 : 0);
     }
@@ -78,13 +71,15 @@ static void fill(weft_dtype dtype, int64_t count, char *data)
 {
     size_t size = weft_dtype_size(dtype);
     for (int64_t i = 0; i < count; i++) {
-        uint64_t bits = random_bits();
+        uint64_t bits = weft_test_bits(&random_state);
         if (dtype == WEFT_BOOL) bits &= bits >> 8;
         else if (sample > 0) bits = (i % (count / sample) == count / sample / 2 ? 0 : 1 << 14) + bits % (1 << 14);
         else if (groups > 0) bits = bits % groups << 54 | (bits >> 32) % 1000;
         else if (kinds > 0) bits = i == count - 1 ? bits : bits_of_kind(bits % kinds, size);
-        else if (bits % 4 == 0) bits = random_bits() % 2 << (8 * size - 1) | random_bits() % 3;
-        else if (bits % 5 == 0) bits = UINT64_MAX << (8 * size - 4 - random_bits() % (size > 1 ? 12 : 4));
+        else if (bits % 4 == 0)
+            bits = weft_test_bits(&random_state) % 2 << (8 * size - 1) | weft_test_bits(&random_state) % 3;
+        else if (bits % 5 == 0)
+            bits = UINT64_MAX << (8 * size - 4 - weft_test_bits(&random_state) % (size > 1 ? 12 : 4));
         memcpy(data + (size_t)i * size, &bits, size);
     }
 }
