@@ -434,7 +434,8 @@ static void for_blocks(machine *m, const span *s, int64_t begin, int64_t end)
     if (end - begin <= size) return;
     bool nested = s->ranges->blocks == WEFT_BLOCKS_NESTED;
     while (nested && size < (end - begin + WEFT_ORDER_BLOCK - 1) / WEFT_ORDER_BLOCK) size *= WEFT_ORDER_BLOCK;
-    for (int64_t i = begin; i < end; i += size) for_block(m, s, i, i + size < end ? i + size : end);
+    for_blocks(m, s, begin, begin + size);
+    for (int64_t i = begin + size; i < end; i += size) for_block(m, s, i, i + size < end ? i + size : end);
 }
 
 static void for_ranges(machine *m, const weft_range *ranges, uint32_t count, const weft_stage *stage)

@@ -295,7 +295,7 @@ int64_t weft_block_size(const weft_range *range, int64_t most)
     return size;
 }
 
-/* Restarts the accumulators from init, or lets them go on; returns their values before. */
+/* Restarts the accumulators from init, or lets them go on where not `afresh`; returns their values before. */
 static const LLVMValueRef *open_part(weft_emitter *e, LLVMValueRef afresh)
 {
     const LLVMValueRef *before = weft_reduce_copy(e);
@@ -304,14 +304,22 @@ static const LLVMValueRef *open_part(weft_emitter *e, LLVMValueRef afresh)
     return before;
 }
 
-static void close_part(weft_emitter *e, LLVMValueRef afresh, const LLVMValueRef *before)
+static void close_part(weft_emitter *e, LLVMValueRef joins, const LLVMValueRef *before)
 {
     const LLVMValueRef *after = weft_reduce_copy(e);
     weft_reduce_join(e, before);
-    if (afresh != NULL) weft_reduce_choose(e, afresh, after);
+    if (joins != NULL) weft_reduce_choose(e, joins, after);
 }
 
-/* Block by block, each a span of smaller blocks. */
+static bool is_init_neutral(const weft_emitter *e, const weft_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->accumulator_count; i++)
+        if (!weft_accumulator_init_is_neutral(&e->kernel->accumulators[stage->accumulator_first + i])) return false;
+    return true;
+}
+
+/* Block by block, each a span of smaller blocks. What is there before the first one is init, or it goes on with that.
+ */
 static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *s)
 {
     const weft_range *range = &n->ranges[i];
@@ -330,7 +338,8 @@ static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *
         block.end = LLVMBuildSelect(e->builder, cut, s->end, block.end, "");
     }
     emit_blocks(e, n, i, &block);
-    close_part(e, s->afresh, before);
+    LLVMValueRef joins = is_init_neutral(e, n->stage) ? s->afresh : is_less(e, s->begin, block.begin);
+    close_part(e, joins, before);
     weft_count_close(e, s->end, weft_int(e, size));
 }
 

@@ -149,7 +149,8 @@ static void add_span(walk *w, uint32_t group, int64_t begin, int64_t end)
         return;
     }
     while (nested && size < (end - begin + WEFT_ORDER_BLOCK - 1) / WEFT_ORDER_BLOCK) size *= WEFT_ORDER_BLOCK;
-    for (int64_t i = begin; i < end; i += size) add_block(w, group, i, i + size < end ? i + size : end);
+    add_span(w, group, begin, begin + size);
+    for (int64_t i = begin + size; i < end; i += size) add_block(w, group, i, i + size < end ? i + size : end);
 }
 
 static parts fold(walk *w)

@@ -28,15 +28,16 @@
  * Order of a reduction. It is part of the meaning, not of the schedule: a reduced range with `virtual_lanes` = L > 1
  * (only the innermost one) sends element k to virtual lane k mod L, each lane combines its elements in increasing order
  * starting from init, and at the end lane i takes in lane i + h, for h = L/2, L/4, ..., 1. With L = 1 elements combine
- * in order. A range with nested blocks is cut into blocks of WEFT_ORDER_BLOCK * L elements if it is longer: each lane
- * combines those of a block starting from init, then the results of the blocks in order; if there are more than
- * WEFT_ORDER_BLOCK of them, those of WEFT_ORDER_BLOCK blocks first, and so on. Inside another reduced range such a
- * range starts from init each time, and what it gives is combined with what is there; one of up to WEFT_ORDER_SHORT * L
- * elements goes on with what is there. With flat blocks, which only a single reduced range has, each block starts from
- * init, and their results combine in order. Without lanes and blocks a stage may also look at its accumulators while
- * they grow (`running`): instructions after the first `running` of a stage see what the accumulators are once they have
- * taken in the point; what they take in comes before. Outer reduced ranges run around it. The schedule may place the
- * virtual lanes on vectors (width divides L; unroll = L / width) or on separate accumulators, with equal bits.
+ * in order. A range with nested blocks is cut into blocks of WEFT_ORDER_BLOCK * L elements if it is longer: the
+ * first one goes on with what is there, and each lane combines the elements of any other starting from init, and its
+ * result with that of the blocks before; if there are more than WEFT_ORDER_BLOCK of them, those of WEFT_ORDER_BLOCK
+ * blocks first, and so on. Inside another reduced range such a range starts from init each time, and what it gives is
+ * combined with what is there; one of up to WEFT_ORDER_SHORT * L elements goes on with what is there. With flat blocks,
+ * which only a single reduced range has, each block starts from init, and their results combine in order. Without lanes
+ * and blocks a stage may also look at its accumulators while they grow (`running`): instructions after the first
+ * `running` of a stage see what the accumulators are once they have taken in the point; what they take in comes before.
+ * Outer reduced ranges run around it. The schedule may place the virtual lanes on vectors (width divides L; unroll = L
+ * / width) or on separate accumulators, with equal bits.
  */
 #include "lib/expr/expr.h"
 #include <weft/dtype.h>
@@ -119,6 +120,16 @@ typedef struct weft_accumulator {
 static inline const weft_combiner *weft_accumulator_step(const weft_accumulator *accumulator)
 {
     return accumulator->step.count != 0 ? &accumulator->step : &accumulator->combine;
+}
+
+/* Whether init combined with what other elements gave is that, to the bit. It is not where they may give -0, or where
+ * infinities meet zeros: sums of products that were fused, and products of complex numbers. */
+static inline bool weft_accumulator_init_is_neutral(const weft_accumulator *accumulator)
+{
+    const weft_combiner *step = weft_accumulator_step(accumulator);
+    for (uint32_t i = 0; i < step->count; i++)
+        if (step->insts[i].op == WEFT_SCALAR_fma || step->insts[i].op == WEFT_SCALAR_sub) return false;
+    return true;
 }
 
 typedef struct weft_stage {

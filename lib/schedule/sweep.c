@@ -267,6 +267,20 @@ static weft_status *add_start(sweep *s)
     return close_stage(s, stage, NULL);
 }
 
+/* All accumulators take in those of a block, or are those of the block where it is the first, `is_first`. */
+static weft_status *join_block(sweep *s, weft_expr is_first, weft_inst_id *into, const weft_inst_id *ids)
+{
+    const weft_kernel *kernel = s->kernel;
+    WEFT_TRY(combine(s, into, ids));
+    for (uint32_t a = 0, c = 0; a < kernel->accumulator_count; c += kernel->accumulators[a++].width) {
+        if (weft_accumulator_init_is_neutral(&kernel->accumulators[a])) continue;
+        weft_inst_id first = is_nonnegative(s, is_first);
+        for (uint32_t i = 0; i < kernel->accumulators[a].width; i++)
+            into[c + i] = choose(s, first, ids[c + i], into[c + i]);
+    }
+    return NULL;
+}
+
 /* Where a block ends with the rows before `end`, its accumulators go into those of blocks and start again. */
 static weft_status *end_block(sweep *s, weft_stage *stage, weft_expr end, weft_inst_id *ids)
 {
@@ -278,7 +292,7 @@ static weft_status *end_block(sweep *s, weft_stage *stage, weft_expr end, weft_i
     load_components(s, first, before);
     init_components(s, init);
     memcpy(blocks, before, sizeof blocks);
-    WEFT_TRY(combine(s, blocks, ids));
+    WEFT_TRY(join_block(s, weft_expr_sub(x, constant(s, s->block), end), blocks, ids));
     for (uint32_t c = 0; c < s->components; c++) {
         blocks[c] = choose(s, ends, blocks[c], before[c]);
         ids[c] = choose(s, ends, init[c], ids[c]);
@@ -311,7 +325,7 @@ static weft_status *load_results(sweep *s, weft_inst_id *ids)
     if (s->block == 0 || weft_expr_divisor(x, s->rows.extent) % s->block == 0) return NULL;
     memcpy(whole, ids, sizeof whole);
     load_components(s, s->first_local, last);
-    WEFT_TRY(combine(s, ids, last));
+    WEFT_TRY(join_block(s, weft_expr_sub(x, constant(s, s->block), s->rows.extent), ids, last));
     weft_expr rest = weft_expr_mod(x, s->rows.extent, constant(s, s->block));
     weft_inst_id is_part = is_nonnegative(s, weft_expr_sub(x, rest, constant(s, 1)));
     for (uint32_t c = 0; c < s->components; c++) ids[c] = choose(s, is_part, ids[c], whole[c]);

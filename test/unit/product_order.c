@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
+#include "test/rng.h"
 #include "test/support.h"
 
 enum { GROUPS = 4, MOST_AXES = 8, PRODUCTS = WEFT_TEST_ADDRESS ? 20 : 200, SUMS = PRODUCTS / 4 };
@@ -14,8 +15,7 @@ static weft_executor *executors[3], *reference; /* of 1, 2, 3 threads; in order 
 
 static uint64_t draw(uint64_t below)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (state >> 33) % below;
+    return weft_test_below(&state, below);
 }
 
 static int set_up(void **unused)
@@ -56,7 +56,7 @@ typedef struct operand {
 
 typedef struct sample {
     weft_dtype dtype;
-    bool symbolic;
+    bool symbolic, vanishes; /* terms so small that many are zeros, of either sign */
     axes axes;
     operand a, b;
 } sample;
@@ -94,12 +94,14 @@ static void draw_axes(axes *out_axes)
     }
 }
 
-static void fill(weft_dtype dtype, int64_t count, void *data)
+static void fill(const sample *s, int64_t count, void *data)
 {
-    weft_dtype part = weft_dtype_component(dtype);
+    weft_dtype dtype = s->dtype, part = weft_dtype_component(dtype);
+    double tiny = part == WEFT_F64 ? 1e-162 : 1e-23;
     int64_t numbers = part == dtype ? count : 2 * count;
     for (int64_t i = 0; i < numbers; i++) {
         double value = ((double)draw(1 << 24) / (1 << 23) - 1) * (draw(8) == 0 ? 1e-3 : 1);
+        if (s->vanishes) value = draw(4) == 0 ? value * tiny : 0;
         float single = (float)value;
         uint32_t bits;
         memcpy(&bits, &single, sizeof bits);
@@ -142,7 +144,7 @@ static void draw_operand(const sample *s, size_t free_group, const size_t *terms
     for (size_t i = 0; i < o->rank; i++) shape[i] = s->axes.extents[o->axes[i]];
     void *data = malloc((size_t)step * weft_dtype_size(s->dtype));
     assert_non_null(data);
-    fill(s->dtype, step, data);
+    fill(s, step, data);
     weft_test_ok(weft_array_wrap(NULL, s->dtype, o->rank, shape, strides, data, release, data, &o->array));
 }
 
@@ -152,6 +154,7 @@ static void draw_sample(sample *s)
     size_t terms[MOST_AXES], term_count = 0;
     s->dtype = dtypes[draw(sizeof dtypes / sizeof *dtypes)];
     s->symbolic = draw(3) == 0;
+    s->vanishes = draw(4) == 0;
     draw_axes(&s->axes);
     /* Of complex numbers at least two rows: a product of vectors is none by then (lib/pass/match_dot.c). */
     bool is_complex = weft_dtype_component(s->dtype) != s->dtype;
