@@ -62,7 +62,7 @@ const weft_op_def *weft_graph_find_op(const weft_graph *graph, const char *name)
 const char *weft_graph_missing_op(const weft_graph *graph, const char *name)
 {
     const char *dot = strchr(name, '.');
-    if (dot == NULL) return "there is no op '%s'";
+    if (dot == NULL) return "there is no op '%.80s'";
     bool known = extension_find(weft_graph_root(graph), name, (size_t)(dot - name)) != NULL;
-    return known ? "its extension has no op '%s'" : "no registered extension has the op '%s'";
+    return known ? "its extension has no op '%.80s'" : "no registered extension has the op '%.80s'";
 }

@@ -29,6 +29,8 @@ static weft_status *parse_symbol(weft_parser *p)
     WEFT_TRY(weft_lexer_take(&p->lexer, WEFT_TOKEN_IDENTIFIER, "the name of a symbol", &token));
     const char *name = weft_arena_string(&p->arena, token.start, token.length);
     if (name == NULL) return weft_status_out_of_memory();
+    if (weft_expr_find(p->graph->exprs, name) != WEFT_EXPR_NONE)
+        return weft_lexer_error(&p->lexer, token.start, WEFT_PARSE_ERROR, "symbol '%s' is declared twice", name);
     WEFT_TRY(weft_lexer_expect(&p->lexer, "in"));
     WEFT_TRY(weft_lexer_expect(&p->lexer, "["));
     WEFT_TRY(weft_lexer_take_integer(&p->lexer, "the least value of a symbol", &min));

@@ -226,8 +226,8 @@ class Gradients(Command):
         (self.folder / "given.weft").write_text('weft 0.1\nsymbol n in [1, 9]\ngraph {\n  %x = input() {name = "x", dtype = f32, shape = [n, 3]}\n'
                                                 "  %0 = exp(%x)\n  return y = %0\n}\n")
         for sentence, given in [
-                ("f64[2, 32] in its file, but f64[2, 3] in the graph", numpy.zeros((2, 32), "f4")),
-                ("f64[6] in its file, but f64[4, 3] in the graph", numpy.zeros(6)),
+                ("[2, 32] in its file, but [2, 3] in the graph", numpy.zeros((2, 32), "f4")),
+                ("[6] in its file, but [4, 3] in the graph", numpy.zeros(6)),
                 ("i32[4, 3] in its file, but f64[4, 3] in the graph", numpy.zeros((4, 3), "i4")),
                 ("c64[4, 3] in its file, but f64[4, 3] in the graph", numpy.zeros((4, 3), "c8"))]:
             numpy.save(self.folder / "given.npy", given)

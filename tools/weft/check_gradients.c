@@ -205,11 +205,11 @@ static weft_status *add_tangent(weft_slope_check *check, const weft_program *sha
     return NULL;
 }
 
-/* "f64[4, 3]", as far as there is room. */
-static void print_type(const weft_array *array, char text[TYPE_TEXT])
+/* "f64[4, 3]", or "[4, 3]" where no dtype is shown, as far as there is room. */
+static void print_type(const weft_array *array, bool with_dtype, char text[TYPE_TEXT])
 {
     size_t rank = weft_array_rank(array), used = 0;
-    used += (size_t)snprintf(text, TYPE_TEXT, "%s[", weft_dtype_name(weft_array_dtype(array)));
+    used += (size_t)snprintf(text, TYPE_TEXT, "%s[", with_dtype ? weft_dtype_name(weft_array_dtype(array)) : "");
     for (size_t i = 0; i < rank && used < TYPE_TEXT; i++)
         used += (size_t)snprintf(text + used, TYPE_TEXT - used, i == 0 ? "%" PRId64 : ", %" PRId64,
                                  weft_array_shape(array)[i]);
@@ -224,11 +224,12 @@ static weft_status *check_given(const weft_slope_check *check, const weft_progra
     const weft_array *given = weft_setting_find(&check->setting, name);
     WEFT_TRY(weft_setting_create_array(&check->setting, shapes, output, &wanted));
     size_t rank = weft_array_rank(wanted);
-    bool fits = weft_array_rank(given) == rank && weft_array_dtype(given) == weft_array_dtype(wanted);
+    bool same_dtype = weft_array_dtype(given) == weft_array_dtype(wanted);
+    bool fits = weft_array_rank(given) == rank && same_dtype;
     for (size_t i = 0; i < rank && fits; i++) fits = weft_array_shape(given)[i] == weft_array_shape(wanted)[i];
     char text[2][TYPE_TEXT];
-    print_type(given, text[0]);
-    print_type(wanted, text[1]);
+    print_type(given, !same_dtype, text[0]);
+    print_type(wanted, !same_dtype, text[1]);
     weft_array_release(wanted);
     return fits ? NULL : weft_misuse("input '%s' is %s in its file, but %s in the graph", name, text[0], text[1]);
 }

@@ -213,7 +213,7 @@ static const weft_option options[] = {
     {"--constant", WEFT_OPTION_FILES, "[NAME=]IN.npy or IN.npz",
      "that input, or those the archive has, as constants; may be repeated"},
     {"--weights", WEFT_OPTION_CHOICE, "embed|file",
-     "constants in the object, or in NAME.weights, which is mapped (embed)"},
+     "constants in the object, or in NAME.weights, which is mapped, if there are any (embed)"},
     {"--freestanding", WEFT_OPTION_FLAG, NULL,
      "an object that needs no library: no threads, no memory but the caller's"},
     WEFT_PRODUCTS_OPTION,
