@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/fma.h"
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include "backends/llvm/emitter.h"
 #include "backends/llvm/target.h"
 
 enum { OPERANDS = 3 };
@@ -35,21 +36,27 @@ static bool has_instruction(LLVMValueRef function)
            has_word(function, cpu, weft_processor_of_level(WEFT_ISA_V4)->cpu);
 }
 
+static void add_attribute(LLVMValueRef function, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(context, kind, 0));
+}
+
+/* Its result depends on its operands alone. */
 static void decorate(LLVMValueRef function)
 {
     static const char *const names[] = {"nounwind", "willreturn", "memory"}; /* none */
-    LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        unsigned kind = LLVMGetEnumAttributeKindForName(names[i], strlen(names[i]));
-        LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                LLVMCreateEnumAttribute(context, kind, 0));
-    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_attribute(function, names[i]);
 }
 
-/* The runtime's function for numbers of a type: that of the module, in a freestanding object, or one outside. */
-static LLVMValueRef find_function(LLVMModuleRef module, LLVMTypeRef number, LLVMTypeRef type)
+/* ---- f64: functions of the runtime ---- */
+
+/* That of the module, in a freestanding object, or one outside. */
+static LLVMValueRef find_runtime(LLVMModuleRef module, LLVMTypeRef type)
 {
-    const char *name = LLVMGetTypeKind(number) == LLVMFloatTypeKind ? "weft_fma_f32" : "weft_fma_f64";
+    static const char name[] = "weft_fma_f64";
     LLVMValueRef function = LLVMGetNamedFunction(module, name);
     if (function == NULL) {
         function = LLVMAddFunction(module, name, type);
@@ -58,48 +65,116 @@ static LLVMValueRef find_function(LLVMModuleRef module, LLVMTypeRef number, LLVM
     return function;
 }
 
-static LLVMValueRef call_lane(LLVMBuilderRef builder, LLVMValueRef function, LLVMTypeRef type, LLVMValueRef call,
-                              LLVMValueRef lane)
+static LLVMValueRef call_lane(LLVMBuilderRef builder, LLVMValueRef function, LLVMTypeRef type,
+                              const LLVMValueRef *operands, LLVMValueRef lane)
 {
-    LLVMValueRef operands[OPERANDS];
-    for (unsigned i = 0; i < OPERANDS; i++) {
-        operands[i] = LLVMGetOperand(call, i);
-        if (lane != NULL) operands[i] = LLVMBuildExtractElement(builder, operands[i], lane, "");
-    }
-    return LLVMBuildCall2(builder, type, function, operands, OPERANDS, "");
+    LLVMValueRef elements[OPERANDS];
+    for (unsigned i = 0; i < OPERANDS; i++) elements[i] = LLVMBuildExtractElement(builder, operands[i], lane, "");
+    return LLVMBuildCall2(builder, type, function, elements, OPERANDS, "");
 }
 
-static LLVMValueRef call_lanes(LLVMBuilderRef builder, LLVMValueRef function, LLVMTypeRef type, LLVMValueRef call)
+static LLVMValueRef call_runtime(LLVMModuleRef module, LLVMBuilderRef builder, LLVMTypeRef number, LLVMTypeRef whole,
+                                 LLVMValueRef *operands)
 {
-    LLVMTypeRef vector = LLVMTypeOf(call);
-    LLVMTypeRef index = LLVMInt32TypeInContext(LLVMGetTypeContext(vector));
-    LLVMValueRef result = LLVMGetPoison(vector);
-    for (unsigned i = 0; i < LLVMGetVectorSize(vector); i++) {
+    LLVMTypeRef type = LLVMFunctionType(number, (LLVMTypeRef[OPERANDS]){number, number, number}, OPERANDS, false);
+    LLVMValueRef function = find_runtime(module, type), result = LLVMGetPoison(whole);
+    if (whole == number) return LLVMBuildCall2(builder, type, function, operands, OPERANDS, "");
+    LLVMTypeRef index = LLVMInt32TypeInContext(LLVMGetTypeContext(whole));
+    for (unsigned i = 0; i < LLVMGetVectorSize(whole); i++) {
         LLVMValueRef lane = LLVMConstInt(index, i, false);
-        result = LLVMBuildInsertElement(builder, result, call_lane(builder, function, type, call, lane), lane, "");
+        result = LLVMBuildInsertElement(builder, result, call_lane(builder, function, type, operands, lane), lane, "");
     }
     return result;
 }
 
+/* ---- f32: a function in the module, of the same vectors ---- */
+
+static LLVMTypeRef like(LLVMTypeRef element, LLVMTypeRef whole)
+{
+    return LLVMGetTypeKind(whole) == LLVMVectorTypeKind ? LLVMVectorType(element, LLVMGetVectorSize(whole)) : element;
+}
+
+static LLVMValueRef integer(LLVMTypeRef type, int64_t value)
+{
+    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return LLVMConstInt(type, (unsigned long long)value, true);
+    LLVMValueRef items[WEFT_MAX_WIDTH], item = integer(LLVMGetElementType(type), value);
+    unsigned lanes = LLVMGetVectorSize(type);
+    for (unsigned i = 0; i < lanes; i++) items[i] = item;
+    return LLVMConstVector(items, lanes);
+}
+
+/* In f64 the product is exact. Of the sum, rounded, whose last bit is even where it is not exact, the neighbour toward
+ * the exact one is taken: rounded to odd, it is rounded to f32 as the exact one is (Boldo and Melquiond, Emulation of a
+ * FMA and correctly rounded sums, 2008). The error of the sum is Knuth's. */
+static LLVMValueRef emit_sum(LLVMBuilderRef b, LLVMValueRef function, LLVMTypeRef whole)
+{
+    LLVMContextRef context = LLVMGetTypeContext(whole);
+    LLVMTypeRef wide = like(LLVMDoubleTypeInContext(context), whole),
+                code = like(LLVMInt64TypeInContext(context), whole);
+    LLVMValueRef x[OPERANDS], zero = LLVMConstNull(code);
+    for (unsigned i = 0; i < OPERANDS; i++) x[i] = LLVMBuildFPExt(b, LLVMGetParam(function, i), wide, "");
+    LLVMValueRef product = LLVMBuildFMul(b, x[0], x[1], ""), sum = LLVMBuildFAdd(b, product, x[2], "");
+    LLVMValueRef other = LLVMBuildFSub(b, sum, product, ""), one = LLVMBuildFSub(b, sum, other, "");
+    LLVMValueRef error = LLVMBuildFAdd(b, LLVMBuildFSub(b, product, one, ""), LLVMBuildFSub(b, x[2], other, ""), "");
+    LLVMValueRef bits = LLVMBuildBitCast(b, sum, code, ""), direction = LLVMBuildBitCast(b, error, code, "");
+    LLVMValueRef is_inexact = LLVMBuildFCmp(b, LLVMRealONE, error, LLVMConstNull(wide), "");
+    LLVMValueRef is_even = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, bits, integer(code, 1), ""), zero, "");
+    /* The signs of the sum and of its error: equal ones, away from zero. */
+    LLVMValueRef away = LLVMBuildAShr(b, LLVMBuildXor(b, bits, direction, ""), integer(code, 63), "");
+    LLVMValueRef step = LLVMBuildOr(b, away, integer(code, 1), ""), moves = LLVMBuildAnd(b, is_inexact, is_even, "");
+    LLVMValueRef odd = LLVMBuildAdd(b, bits, LLVMBuildSelect(b, moves, step, zero, ""), "");
+    return LLVMBuildFPTrunc(b, LLVMBuildBitCast(b, odd, wide, ""), whole, "");
+}
+
+static LLVMValueRef find_lanes(LLVMModuleRef module, LLVMTypeRef type, LLVMTypeRef whole)
+{
+    char name[32];
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    bool is_vector = LLVMGetTypeKind(whole) == LLVMVectorTypeKind;
+    snprintf(name, sizeof name, "fma.f32.%u", is_vector ? LLVMGetVectorSize(whole) : 1);
+    LLVMValueRef function = LLVMGetNamedFunction(module, name);
+    if (function != NULL) return function;
+    function = LLVMAddFunction(module, name, type);
+    LLVMSetLinkage(function, LLVMInternalLinkage);
+    decorate(function);
+    add_attribute(function, "noinline");
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
+    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(context, function, ""));
+    LLVMBuildRet(builder, emit_sum(builder, function, whole));
+    LLVMDisposeBuilder(builder);
+    return function;
+}
+
+static LLVMValueRef call_lanes(LLVMModuleRef module, LLVMBuilderRef builder, LLVMTypeRef whole, LLVMValueRef *operands)
+{
+    LLVMTypeRef type = LLVMFunctionType(whole, (LLVMTypeRef[OPERANDS]){whole, whole, whole}, OPERANDS, false);
+    return LLVMBuildCall2(builder, type, find_lanes(module, type, whole), operands, OPERANDS, "");
+}
+
+/* ---- calls ---- */
+
+static LLVMTypeRef number_of(LLVMTypeRef whole)
+{
+    return LLVMGetTypeKind(whole) == LLVMVectorTypeKind ? LLVMGetElementType(whole) : whole;
+}
+
 static void replace(LLVMModuleRef module, LLVMBuilderRef builder, LLVMValueRef call)
 {
-    bool is_vector = LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMVectorTypeKind;
-    LLVMTypeRef number = is_vector ? LLVMGetElementType(LLVMTypeOf(call)) : LLVMTypeOf(call);
-    LLVMTypeRef type = LLVMFunctionType(number, (LLVMTypeRef[OPERANDS]){number, number, number}, OPERANDS, false);
-    LLVMValueRef function = find_function(module, number, type);
+    LLVMTypeRef whole = LLVMTypeOf(call), number = number_of(whole);
+    LLVMValueRef operands[OPERANDS];
+    for (unsigned i = 0; i < OPERANDS; i++) operands[i] = LLVMGetOperand(call, i);
     LLVMPositionBuilderBefore(builder, call);
-    LLVMReplaceAllUsesWith(call, is_vector ? call_lanes(builder, function, type, call)
-                                           : call_lane(builder, function, type, call, NULL));
+    LLVMReplaceAllUsesWith(call, LLVMGetTypeKind(number) == LLVMFloatTypeKind
+                                     ? call_lanes(module, builder, whole, operands)
+                                     : call_runtime(module, builder, number, whole, operands));
     LLVMInstructionEraseFromParent(call);
 }
 
-/* Of f32 and f64, the floats that the runtime has functions for. */
-static bool is_fma(LLVMValueRef function)
+static bool is_fma(LLVMValueRef function, bool with_runtime)
 {
     if (LLVMGetIntrinsicID(function) != LLVMLookupIntrinsicID(intrinsic, sizeof intrinsic - 1)) return false;
-    LLVMTypeRef type = LLVMGetReturnType(LLVMGlobalGetValueType(function));
-    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) type = LLVMGetElementType(type);
-    return LLVMGetTypeKind(type) == LLVMFloatTypeKind || LLVMGetTypeKind(type) == LLVMDoubleTypeKind;
+    LLVMTypeKind kind = LLVMGetTypeKind(number_of(LLVMGetReturnType(LLVMGlobalGetValueType(function))));
+    return kind == LLVMFloatTypeKind || (kind == LLVMDoubleTypeKind && with_runtime);
 }
 
 /* Nothing but calls uses an intrinsic function. */
@@ -112,10 +187,10 @@ static void replace_calls(LLVMModuleRef module, LLVMBuilderRef builder, LLVMValu
     }
 }
 
-void weft_fma_replace(LLVMModuleRef module)
+void weft_fma_replace(LLVMModuleRef module, bool with_runtime)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f != NULL; f = LLVMGetNextFunction(f))
-        if (is_fma(f)) replace_calls(module, builder, f);
+        if (is_fma(f, with_runtime)) replace_calls(module, builder, f);
     LLVMDisposeBuilder(builder);
 }

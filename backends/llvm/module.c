@@ -197,11 +197,18 @@ static weft_status *fill_offsets(const compilation *c, const weft_code_group *gr
     return weft_status_create(c->allocator, WEFT_COMPILE_FAILED, "llvm", "LLVM's object has no function \"%s\"", name);
 }
 
+static bool lacks_fma(const compilation *c)
+{
+    bool is_host = c->target == WEFT_TARGET_HOST || c->target == WEFT_TARGET_HOST_QUICK;
+    return is_host && weft_processor_find(c->target)->level < WEFT_ISA_V3;
+}
+
 static weft_status *compile(compilation *c, const weft_code_group *group, weft_llvm_format format,
                             weft_bytes *out_bytes)
 {
     WEFT_TRY(create(c));
     WEFT_TRY(add_group(c, group));
+    if (lacks_fma(c)) weft_fma_replace(c->module, false);
     WEFT_TRY(verify(c));
     WEFT_TRY(run_passes(c, c->target == WEFT_TARGET_HOST_QUICK ? QUICK_PASSES : PASSES));
     if (c->target == WEFT_TARGET_HOST_QUICK) keep_loads(c);
@@ -262,7 +269,7 @@ static weft_status *compile_object(compilation *c, const weft_object_request *re
     WEFT_TRY(weft_object_write_data(c->allocator, request, c->module));
     for (size_t i = 0; i < request->entry_count; i++)
         weft_object_write_entry(&request->entries[i], request->data_symbol, c->module);
-    if (request->architecture == WEFT_X86_64) weft_fma_replace(c->module);
+    if (request->architecture == WEFT_X86_64) weft_fma_replace(c->module, true);
     if (request->freestanding) weft_freestanding_hide(request, c->module);
     WEFT_TRY(verify(c));
     WEFT_TRY(run_passes(c, request->freestanding || request->import_count > 0 ? LINKED_PASSES : PASSES));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order in which products and sums add up: whatever computes one, loops, the library or the reference in order, for
  * any layout, number of threads, and extents that are known or not, the bits are the same. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,8 @@ typedef struct operand {
 
 typedef struct sample {
     weft_dtype dtype;
-    bool symbolic, vanishes; /* terms so small that many are zeros, of either sign */
+    bool symbolic;
+    enum { ANY, VANISHING, HALVES } numbers; /* HALVES: sums often lie in the middle of two numbers, or next to it */
     axes axes;
     operand a, b;
 } sample;
@@ -101,7 +103,8 @@ static void fill(const sample *s, int64_t count, void *data)
     int64_t numbers = part == dtype ? count : 2 * count;
     for (int64_t i = 0; i < numbers; i++) {
         double value = ((double)draw(1 << 24) / (1 << 23) - 1) * (draw(8) == 0 ? 1e-3 : 1);
-        if (s->vanishes) value = draw(4) == 0 ? value * tiny : 0;
+        if (s->numbers == VANISHING) value = draw(4) == 0 ? value * tiny : 0;
+        if (s->numbers == HALVES) value = ldexp((double)draw(17) - 8, -(int)draw(3) * (part == WEFT_F64 ? 27 : 12));
         float single = (float)value;
         uint32_t bits;
         memcpy(&bits, &single, sizeof bits);
@@ -154,7 +157,7 @@ static void draw_sample(sample *s)
     size_t terms[MOST_AXES], term_count = 0;
     s->dtype = dtypes[draw(sizeof dtypes / sizeof *dtypes)];
     s->symbolic = draw(3) == 0;
-    s->vanishes = draw(4) == 0;
+    s->numbers = draw(4) < 2 ? ANY : draw(2) == 0 ? VANISHING : HALVES;
     draw_axes(&s->axes);
     /* Of complex numbers at least two rows: a product of vectors is none by then (lib/pass/match_dot.c). */
     bool is_complex = weft_dtype_component(s->dtype) != s->dtype;
