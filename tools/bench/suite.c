@@ -6,7 +6,7 @@
 #include <string.h>
 #include <weft/einsum.h>
 
-enum { ARRAYS = SUITE_INPUTS + 1, WORD = 16 };
+enum { ARRAYS = SUITE_INPUTS + 1, WORD = 16, HOT_RUNS = 101 };
 
 typedef enum content { SIGNED, BELOW, POSITIVE, RISING, PARTIAL } content;
 
@@ -20,6 +20,7 @@ typedef struct type {
 
 struct weft_suite {
     const weft_suite_program *subject;
+    weft_suite_extents extents;
     type types[SUITE_INPUTS];
     size_t input_count;
     void *memory[ARRAYS]; /* the result's follows that of the inputs */
@@ -152,13 +153,22 @@ static weft_status *replace_result(weft_suite *s)
 
 /* ---- the program ---- */
 
+/* Extents of one stay known: others would not broadcast. */
+static weft_extent extent_of(const weft_suite *s, weft_graph *graph, size_t input, size_t axis)
+{
+    int64_t extent = s->types[input].shape[axis];
+    bool known = s->extents == SUITE_KNOWN || (s->extents == SUITE_OUTERMOST && axis > 0) || extent == 1;
+    char name[] = {(char)('a' + input), (char)('0' + axis), '\0'};
+    return known ? weft_extent_of(extent) : weft_symbol(graph, name, 1, 1 << 24);
+}
+
 static weft_tensor trace(const weft_suite *s, weft_graph *graph)
 {
     weft_tensor inputs[SUITE_INPUTS];
     for (size_t i = 0; i < s->input_count; i++) {
         weft_extent extents[WEFT_MAX_RANK];
         char name[] = {(char)('a' + i), '\0'};
-        for (size_t axis = 0; axis < s->types[i].rank; axis++) extents[axis] = weft_extent_of(s->types[i].shape[axis]);
+        for (size_t axis = 0; axis < s->types[i].rank; axis++) extents[axis] = extent_of(s, graph, i, axis);
         inputs[i] = weft_input(graph, name, s->types[i].dtype, (weft_shape){s->types[i].rank, extents});
     }
     if (s->subject->trace != NULL) return s->subject->trace(inputs);
@@ -189,7 +199,9 @@ static weft_status *run(weft_suite *s, weft_report *report)
 static weft_status *compile(weft_suite *s, unsigned threads)
 {
     weft_report report;
-    WEFT_TRY(weft_executor_create_standard(&(weft_executor_options){.threads = threads}, &s->executor));
+    const weft_executor_options options = {
+        .threads = threads, .specialize_after = s->extents == SUITE_HOT ? 0 : WEFT_SPECIALIZE_NEVER};
+    WEFT_TRY(weft_executor_create_standard(&options, &s->executor));
     WEFT_TRY(weft_executor_register_extension(s->executor, weft_einsum_extension()));
     WEFT_TRY(weft_bench_load_generator(s->executor));
     int64_t begin = weft_bench_now();
@@ -202,16 +214,32 @@ static weft_status *compile(weft_suite *s, unsigned threads)
     return NULL;
 }
 
-static weft_status *make_ready(weft_suite *s, unsigned threads)
+/* Until the executor has specialised. */
+static weft_status *become_hot(weft_suite *s)
 {
-    WEFT_TRY(read_types(s));
-    for (size_t i = 0; i < s->input_count; i++) WEFT_TRY(create_array(s, i));
-    WEFT_TRY(compile(s, threads));
-    WEFT_TRY(replace_result(s));
+    for (int i = 0; i < HOT_RUNS; i++) WEFT_TRY(run(s, NULL));
+    weft_executor_settle(s->executor);
     return run(s, NULL);
 }
 
-weft_status *weft_suite_create(size_t index, unsigned threads, weft_suite **out_suite)
+static void share_arrays(weft_suite *s, const weft_suite *from)
+{
+    for (size_t i = 0; i <= s->input_count; i++) s->arrays[i] = weft_array_retain(from->arrays[i]);
+}
+
+static weft_status *make_ready(weft_suite *s, unsigned threads, const weft_suite *arrays_of)
+{
+    WEFT_TRY(read_types(s));
+    if (arrays_of != NULL) share_arrays(s, arrays_of);
+    for (size_t i = 0; i < s->input_count && arrays_of == NULL; i++) WEFT_TRY(create_array(s, i));
+    WEFT_TRY(compile(s, threads));
+    if (arrays_of == NULL) WEFT_TRY(replace_result(s));
+    if (s->extents == SUITE_HOT) return become_hot(s);
+    return run(s, NULL);
+}
+
+weft_status *weft_suite_create(size_t index, unsigned threads, weft_suite_extents extents, const weft_suite *arrays_of,
+                               weft_suite **out_suite)
 {
     const weft_suite_program *subject = weft_suite_at(index);
     if (subject == NULL)
@@ -219,7 +247,8 @@ weft_status *weft_suite_create(size_t index, unsigned threads, weft_suite **out_
     weft_suite *s = calloc(1, sizeof *s);
     if (s == NULL) return weft_status_out_of_memory();
     s->subject = subject;
-    weft_status *status = make_ready(s, threads);
+    s->extents = extents;
+    weft_status *status = make_ready(s, threads, arrays_of);
     if (status == NULL) *out_suite = s;
     else weft_suite_destroy(s);
     return status;

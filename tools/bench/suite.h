@@ -22,8 +22,13 @@ const weft_suite_program *weft_suite_at(size_t index);
 
 typedef struct weft_suite weft_suite;
 
-/* Fills the inputs, compiles the program for the runtime "llvm" and runs it once, into an array of its own. */
-weft_status *weft_suite_create(size_t index, unsigned threads, weft_suite **out_suite) WEFT_MUST_USE;
+/* Which extents of inputs are known when a program is compiled. Of SUITE_HOT none is, but the executor specialises. */
+typedef enum weft_suite_extents { SUITE_KNOWN, SUITE_OUTERMOST, SUITE_ANY, SUITE_HOT } weft_suite_extents;
+
+/* Fills the inputs, compiles the program for the runtime "llvm" and runs it once, into an array of its own; or with the
+ * arrays of `arrays_of`, which is the same program. */
+weft_status *weft_suite_create(size_t index, unsigned threads, weft_suite_extents extents, const weft_suite *arrays_of,
+                               weft_suite **out_suite) WEFT_MUST_USE;
 void weft_suite_destroy(weft_suite *suite);
 
 const weft_bench_facts *weft_suite_facts_of(const weft_suite *suite);

@@ -64,7 +64,7 @@ class Suite:
         for name, result, arguments in (
             ("weft_suite_count", size, []),
             ("weft_suite_at", ctypes.POINTER(Program), [size]),
-            ("weft_suite_create", pointer, [size, ctypes.c_uint, ctypes.POINTER(pointer)]),
+            ("weft_suite_create", pointer, [size, ctypes.c_uint, ctypes.c_int, pointer, ctypes.POINTER(pointer)]),
             ("weft_suite_destroy", None, [pointer]),
             ("weft_suite_facts_of", ctypes.POINTER(native.Facts), [pointer]),
             ("weft_suite_array", pointer, [pointer, size]),
@@ -89,11 +89,12 @@ class Suite:
 
 
 class Ready:
-    """One program, compiled and run once."""
+    """One program, compiled and run once. `extents`: weft_suite_extents of suite.h."""
 
-    def __init__(self, suite, index, threads):
+    def __init__(self, suite, index, threads, extents=0, arrays_of=None):
         self.suite, self.handle = suite, ctypes.c_void_p()
-        suite.library.try_(suite.c.weft_suite_create(index, threads, ctypes.byref(self.handle)))
+        create, arrays = suite.c.weft_suite_create, arrays_of and arrays_of.handle
+        suite.library.try_(create(index, threads, extents, arrays, ctypes.byref(self.handle)))
         self.program = suite.c.weft_suite_at(index).contents
         self.facts = suite.c.weft_suite_facts_of(self.handle).contents
         self.types, self.arrays = [], []
