@@ -71,16 +71,25 @@ static int64_t rows_ahead(row_walk walk)
 
 /* ---- long arrays ---- */
 
+/* Whether a run of elements that a range of unknown extent goes on with counts as long: where it is more than L1 holds
+ * as it is, or much is computed, beside which asking in vain is little. */
+static bool may_be_long(const weft_emitter *e, int64_t run, size_t size)
+{
+    enum { MUCH = 16, NEAR = 1 << 15 };
+    return e->stage->inst_count >= MUCH || run >= NEAR / (int64_t)size;
+}
+
 /* Extends a run of elements, the lanes' first, by a range, if its points follow each other; false: the run ends. */
-static bool extend(const weft_emitter *e, weft_expr index, const weft_range *range, int64_t *run)
+static bool extend(const weft_emitter *e, weft_expr index, const weft_range *range, size_t size, int64_t *run)
 {
     weft_expr step, rest;
-    int64_t extent, distance;
-    if (!weft_expr_is_constant(e->exprs, range->extent, &extent)) return false;
-    if (extent == 1) return true;
+    int64_t least, most, distance;
+    weft_expr_range(e->exprs, range->extent, &least, &most);
+    if (least != most && !may_be_long(e, *run, size)) return false;
+    if (most == 1) return true;
     if (!weft_expr_affine(e->exprs, index, range->variable, &step, &rest)) return false;
     if (!weft_expr_is_constant(e->exprs, step, &distance) || distance != *run) return false;
-    return !__builtin_mul_overflow(*run, extent, run);
+    return !__builtin_mul_overflow(*run, most, run);
 }
 
 /* Whether the points of the stage walk through many elements, one after another. */
@@ -90,8 +99,9 @@ static bool is_long(const weft_emitter *e, weft_expr index, size_t size)
     bool follows = true;
     int64_t run = 1;
     for (uint32_t i = e->stage->range_count; i-- > 0 && follows;)
-        follows = extend(e, index, &e->stage->ranges[i], &run);
-    for (uint32_t i = kernel->range_count; i-- > 0 && follows;) follows = extend(e, index, &kernel->ranges[i], &run);
+        follows = extend(e, index, &e->stage->ranges[i], size, &run);
+    for (uint32_t i = kernel->range_count; i-- > 0 && follows;)
+        follows = extend(e, index, &kernel->ranges[i], size, &run);
     return run > LONG / (int64_t)size;
 }
 

@@ -387,7 +387,7 @@ static void emit_whole_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32
     weft_count_close(e, row_end, weft_int(e, rows));
 }
 
-/* Blocks where there is one at least; vector by vector, masked, where rows or lanes are fewer. */
+/* Blocks where there is one at least; element by element where rows or lanes are fewer. */
 static void emit_row_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32_t rows)
 {
     const weft_range *row = &n->ranges[i], *lane = row + 1;
@@ -401,7 +401,7 @@ static void emit_row_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32_t
     if (is_at_least(e, row->extent, rows) && is_at_least(e, lane->extent, lane->width)) return;
     weft_guard_open(e, few, false);
     weft_count_open(e, row->variable, weft_int(e, 0));
-    emit_pass(e, n, i + 1, &(pass){.start = weft_int(e, 0), .limit = lane_end, .parts = 1, .masked = true});
+    emit_counted(e, n, i + 1, weft_int(e, 0), lane_end, 1);
     weft_count_close(e, row_end, weft_int(e, 1));
     weft_guard_close(e);
 }

@@ -17,7 +17,8 @@ typedef struct rows {
     uint32_t buffer;
     weft_expr first; /* index of the first element of the group */
     uint32_t count;  /* of a group */
-    int64_t step;
+    weft_lane_stride stride;
+    LLVMValueRef step; /* the stride, once there is a pointer */
 } rows;
 
 static weft_expr shifted(weft_emitter *e, weft_expr index, int64_t count)
@@ -25,18 +26,18 @@ static weft_expr shifted(weft_emitter *e, weft_expr index, int64_t count)
     return weft_expr_add(e->exprs, index, weft_expr_constant(e->exprs, count));
 }
 
-/* Elements of 16 bytes that an access of every lane may be one of; 0: none, or lanes are not rows in known steps. */
-static uint32_t group_of(weft_emitter *e, weft_dtype dtype, weft_expr index, int64_t fewest_apart, int64_t *out_step)
+/* Elements of 16 bytes that an access of every lane may be one of; 0: none, or lanes are not rows. */
+static uint32_t group_of(weft_emitter *e, weft_dtype dtype, weft_expr index, int64_t fewest_apart,
+                         weft_lane_stride *out_stride)
 {
     uint32_t size = (uint32_t)weft_dtype_size(dtype), width = e->lane.width;
     bool fits = weft_emitter_has(e, WEFT_ISA_V4) && e->lane.variable != WEFT_EXPR_NONE && e->lane.rows == 0 &&
                 (size == 4 || size == 8) && weft_dtype_info_of(dtype)->kind != WEFT_KIND_COMPLEX;
     if (!fits || width * size != 64) return 0;
-    weft_lane_stride stride = weft_index_lane_stride(e, index);
-    *out_step = stride.step;
+    weft_lane_stride stride = *out_stride = weft_index_lane_stride(e, index);
     bool apart =
         stride.kind == WEFT_LANE_STRIDE_CONSTANT && (stride.step >= fewest_apart || -stride.step >= fewest_apart);
-    return apart ? 16 / size : 0;
+    return apart || stride.kind == WEFT_LANE_STRIDE_SYMBOLIC ? 16 / size : 0;
 }
 
 /* Where the group of element 0 begins, of elements from -before to after: one of vectors, as long as there are whole
@@ -52,10 +53,12 @@ static bool find_group(weft_emitter *e, weft_expr index, int64_t before, int64_t
     return true;
 }
 
-static LLVMValueRef pointer_to(weft_emitter *e, const rows *r, uint32_t level, uint32_t part)
+static LLVMValueRef pointer_to(weft_emitter *e, rows *r, uint32_t level, uint32_t part)
 {
     LLVMTypeRef type = weft_memory_type(e, r->dtype);
     LLVMValueRef pointer = weft_index_pointer(e, type, weft_buffer_pointer(e, r->buffer), r->first, part);
+    bool is_known = r->stride.kind == WEFT_LANE_STRIDE_CONSTANT;
+    r->step = is_known ? weft_int(e, r->stride.step) : weft_index_emit(e, r->stride.stride, part);
     weft_scope_move(e, level);
     /* Hides the rows from LLVM's loop strength reduction. */
     return LLVMBuildFreeze(e->builder, pointer, "");
@@ -64,13 +67,13 @@ static LLVMValueRef pointer_to(weft_emitter *e, const rows *r, uint32_t level, u
 /* Of a lane that is masked off: the row of the last one that is not. */
 static LLVMValueRef row_pointer(weft_emitter *e, const rows *r, LLVMValueRef pointer, uint32_t part, uint32_t lane)
 {
-    LLVMValueRef offset = weft_int(e, (int64_t)lane * r->step);
+    LLVMValueRef row = weft_int(e, lane);
     if (weft_lane_mask(e, part) != NULL && lane > 0) {
         LLVMValueRef last = LLVMBuildSub(e->builder, e->lane.left, weft_int(e, 1), "");
-        LLVMValueRef is_last = LLVMBuildICmp(e->builder, LLVMIntSLT, last, weft_int(e, lane), "");
-        LLVMValueRef to_last = LLVMBuildMul(e->builder, last, weft_int(e, r->step), "");
-        offset = LLVMBuildSelect(e->builder, is_last, to_last, offset, "");
+        LLVMValueRef is_last = LLVMBuildICmp(e->builder, LLVMIntSLT, last, row, "");
+        row = LLVMBuildSelect(e->builder, is_last, last, row, "");
     }
+    LLVMValueRef offset = LLVMBuildMul(e->builder, row, r->step, "");
     return LLVMBuildGEP2(e->builder, weft_memory_type(e, r->dtype), pointer, &offset, 1, "");
 }
 
@@ -101,7 +104,7 @@ static bool find_load_group(weft_emitter *e, const weft_inst *load, rows *r)
     const weft_kernel_buffer *buffer = &e->kernel->buffers[load->buffer];
     int64_t before = 0, after = 0;
     *r = (rows){.dtype = load->dtype, .buffer = load->buffer};
-    r->count = group_of(e, load->dtype, load->index, e->lane.mask == NULL ? FEWEST_APART : 2, &r->step);
+    r->count = group_of(e, load->dtype, load->index, e->lane.mask == NULL ? FEWEST_APART : 2, &r->stride);
     if (r->count == 0 || load->arg_count != 0 || load->predicate_count != 0 || buffer->written || buffer->local != 0)
         return false;
     const weft_stage *stage = stage_of(e, load);
@@ -111,7 +114,7 @@ static bool find_load_group(weft_emitter *e, const weft_inst *load, rows *r)
 }
 
 /* Vectors of rows i, i + count, i + 2 * count, ..., a segment of each. */
-static void load_segments(weft_emitter *e, const rows *r, uint32_t level, uint32_t part, LLVMValueRef *out_vectors)
+static void load_segments(weft_emitter *e, rows *r, uint32_t level, uint32_t part, LLVMValueRef *out_vectors)
 {
     LLVMTypeRef element = weft_memory_type(e, r->dtype), segment = weft_vector_type(element, r->count);
     LLVMValueRef pointer = pointer_to(e, r, level, part);
@@ -205,7 +208,7 @@ static bool find_stored(weft_emitter *e, const weft_stage *stage, const rows *r,
 }
 
 /* A segment of each row, the first one last: a lane that is masked off stores to a row that is stored again. */
-static void store_segments(weft_emitter *e, const weft_stage *stage, const rows *r, uint32_t part)
+static void store_segments(weft_emitter *e, const weft_stage *stage, rows *r, uint32_t part)
 {
     LLVMValueRef vectors[MOST_GROUP], pointer = pointer_to(e, r, weft_scope_top(e), part);
     if (!find_stored(e, stage, r, part, vectors)) return;
@@ -273,7 +276,7 @@ static void store_below(weft_emitter *e, const rows *r, LLVMValueRef value, LLVM
     weft_masked_store_emit(e, r->dtype, to, value, mask);
 }
 
-static void store_dense(weft_emitter *e, const weft_stage *stage, const rows *r, uint32_t part)
+static void store_dense(weft_emitter *e, const weft_stage *stage, rows *r, uint32_t part)
 {
     LLVMValueRef vectors[MOST_GROUP], pointer = pointer_to(e, r, weft_scope_top(e), part);
     if (!find_stored(e, stage, r, part, vectors)) return;
@@ -295,7 +298,7 @@ static bool find_row(weft_emitter *e, const weft_stage *stage, const weft_store 
     if (e->lane.mask != NULL && !is_wide && !weft_emitter_has(e, WEFT_ISA_V4)) return false;
     if (stride.kind != WEFT_LANE_STRIDE_CONSTANT || stride.step < 2 || stride.step > MOST_GROUP) return false;
     find_neighbours(e, stage, store, &before, &after);
-    *r = (rows){r->dtype, r->buffer, shifted(e, store->index, -before), (uint32_t)stride.step, stride.step};
+    *r = (rows){r->dtype, r->buffer, shifted(e, store->index, -before), (uint32_t)stride.step, stride};
     return before + after + 1 == stride.step;
 }
 
@@ -305,7 +308,7 @@ static bool find_row(weft_emitter *e, const weft_stage *stage, const weft_store 
 static bool find_segments(weft_emitter *e, const weft_stage *stage, const weft_store *store, rows *r)
 {
     int64_t before, after;
-    r->count = group_of(e, r->dtype, store->index, 2, &r->step);
+    r->count = group_of(e, r->dtype, store->index, 2, &r->stride);
     if (r->count == 0) return false;
     find_neighbours(e, stage, store, &before, &after);
     return find_group(e, store->index, before, after, r);

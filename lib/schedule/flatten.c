@@ -256,16 +256,15 @@ weft_status *weft_kernel_flatten(weft_kernel *kernel)
 
 /* ---- where it pays ---- */
 
-/* Whether an access goes from row to row in known steps, of elements that vectors are transposed by. */
+/* Whether an access goes from row to row in steps of one, or in others, of elements that vectors are transposed by. */
 static bool is_in_rows(const weft_kernel *kernel, weft_dtype dtype, weft_expr index, weft_expr row)
 {
     weft_expr step, rest;
-    int64_t distance;
     size_t size = weft_dtype_size(dtype);
     if (!weft_expr_uses(kernel->exprs, index, row)) return true;
     if (!weft_expr_affine(kernel->exprs, index, row, &step, &rest)) return false;
-    if (!weft_expr_is_constant(kernel->exprs, step, &distance)) return false;
-    return distance == 1 || ((size == 4 || size == 8) && weft_dtype_info_of(dtype)->kind != WEFT_KIND_COMPLEX);
+    if (step == weft_expr_constant(kernel->exprs, 1)) return true;
+    return (size == 4 || size == 8) && weft_dtype_info_of(dtype)->kind != WEFT_KIND_COMPLEX;
 }
 
 static bool stage_is_in_rows(const weft_kernel *kernel, const weft_stage *stage, weft_expr row, bool predicated)

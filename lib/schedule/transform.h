@@ -85,8 +85,8 @@ bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uin
 /* Why it may not be done with a kernel that has every instruction `copies` times; NULL: it may. */
 const char *weft_kernel_flatten_refusal(const weft_kernel *kernel, uint32_t copies);
 weft_status *weft_kernel_flatten(weft_kernel *kernel) WEFT_MUST_USE;
-/* Whether all accesses go along a range in known steps, of elements that vectors are transposed by, without masks;
- * `predicated`: loads may have predicates. */
+/* Whether all accesses go along a range one by one, or in other steps, of elements that vectors are transposed by,
+ * without masks; `predicated`: loads may have predicates. */
 bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row, bool predicated);
 
 /*

@@ -18,6 +18,8 @@
  * enough of what is read, whose next ones follow in time. */
 #define LONGEST_RUN 256
 #define LEAST_ACROSS 16
+/* Bytes of a vector. */
+#define VECTOR 64
 
 /* Backwards lines are worth a tile where elements are too short to be gathered. */
 static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
@@ -66,9 +68,11 @@ bool weft_kernel_keeps_lines(const weft_kernel *kernel, const weft_inst *load, c
         int64_t step, extent;
         const weft_range *range = &kernel->ranges[r];
         if (!find_step(kernel, load, range, &step)) return false;
-        if (!weft_expr_is_constant(kernel->exprs, range->extent, &extent)) return false;
+        bool is_near = step != 0 && step <= machine->line_bytes / 4;
+        /* Short or long: few lines, or most of each is used. */
+        if (!weft_expr_is_constant(kernel->exprs, range->extent, &extent)) return is_near;
         /* From here on most of each line is used. */
-        if (step != 0 && step <= machine->line_bytes / 4 && 2 * step * extent >= machine->line_bytes) return true;
+        if (is_near && 2 * step * extent >= machine->line_bytes) return true;
         if (extent > most) return false;
         lines *= count_lines(step, extent, machine, &fits);
     }
@@ -110,10 +114,11 @@ weft_tile_sides weft_kernel_long_tile(const weft_kernel *kernel, uint32_t across
     int64_t least, rows, columns;
     weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &least, &rows);
     weft_expr_range(kernel->exprs, kernel->ranges[across].extent, &least, &columns);
-    /* Short rows are read whole, one after another. */
+    /* Short rows are read whole, one after another, by vectors that are no longer. */
+    while (columns <= sides.across / 2 && sides.across * bytes <= VECTOR) sides.across /= 2;
     if (columns <= MOST_TILE) grow(&sides.across, &sides, bytes, columns);
     grow(&sides.along, &sides, bytes, rows < LONGEST_RUN ? rows : LONGEST_RUN);
-    grow(&sides.across, &sides, bytes, MOST_TILE);
+    grow(&sides.across, &sides, bytes, columns < MOST_TILE ? columns : MOST_TILE);
     return sides;
 }
 
