@@ -142,9 +142,10 @@ LLVMValueRef weft_rows_load(weft_emitter *e, const weft_inst *load, uint32_t lev
 bool weft_rows_store(weft_emitter *e, const weft_stage *stage, const weft_store *store);
 
 /* ---- emit_prefetch.c ---- */
-/* After part `part` of a contiguous load or store of elements of `type` at `pointer`: asks for what will be accessed
- * later, if that is worth while. */
-void weft_prefetch_load(weft_emitter *e, const weft_inst *load, LLVMTypeRef type, LLVMValueRef pointer, uint32_t part);
+/* After part `part` of a contiguous load, made at `level`, or store of elements of `type` at `pointer`: asks for what
+ * will be accessed later, if that is worth while. */
+void weft_prefetch_load(weft_emitter *e, const weft_inst *load, LLVMTypeRef type, LLVMValueRef pointer, uint32_t part,
+                        uint32_t level);
 void weft_prefetch_store(weft_emitter *e, const weft_store *store, LLVMTypeRef type, LLVMValueRef pointer,
                          uint32_t part);
 

@@ -286,7 +286,7 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, const 
     if (known != 0) return load_lanes(e, access, pointer, known);
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
-        if (access->step.step > 0) weft_prefetch_load(e, load, access->type, pointer, part);
+        if (access->step.step > 0) weft_prefetch_load(e, load, access->type, pointer, part, access->level);
     } else if (weft_dtype_size(access->dtype) < 4 && !weft_emitter_has(e, WEFT_ISA_V4)) {
         value = weft_masked_load(e, access->dtype, type, pointer, mask);
     } else {

@@ -15,24 +15,27 @@ enum { LEAST_ROW = 256, MOST_ROW = 8192, LEAST_AHEAD = 1024 }; /* of rows */
 
 /* ---- rows that are read again ---- */
 
-/* How a stage goes along rows of a buffer: elements from row to row, 0 where it does not, and bytes of a row. */
+/* How a stage goes along rows of a buffer: elements from row to row, 0 where it does not, and bytes of a row; of rows
+ * of unknown length only the former, as an expression. */
 typedef struct row_walk {
     int64_t step, bytes;
+    weft_expr unknown_step;
 } row_walk;
 
 static row_walk walk_of(const weft_emitter *e, const weft_stage *stage, const weft_inst *load)
 {
     const weft_kernel *kernel = e->kernel;
-    row_walk walk = {0, 0};
+    row_walk walk = {0, 0, WEFT_EXPR_NONE};
     weft_expr step, rest;
     int64_t extent;
     if (load->op != WEFT_SCALAR_load || load->arg_count != 0 || load->predicate_count != 0) return walk;
     if (kernel->range_count == 0 || stage->range_count != 1) return walk;
-    if (!weft_expr_is_constant(e->exprs, stage->ranges[0].extent, &extent) || extent > MOST_ROW) return walk;
+    bool is_known = weft_expr_is_constant(e->exprs, stage->ranges[0].extent, &extent);
+    if (is_known && extent > MOST_ROW) return walk;
     weft_expr row = kernel->ranges[kernel->range_count - 1].variable;
     if (!weft_expr_affine(e->exprs, load->index, row, &step, &rest)) return walk;
-    if (!weft_expr_is_constant(e->exprs, step, &walk.step)) walk.step = 0;
-    walk.bytes = extent * (int64_t)weft_dtype_size(load->dtype);
+    if (!weft_expr_is_constant(e->exprs, step, &walk.step) && !is_known) walk.unknown_step = step;
+    if (is_known) walk.bytes = extent * (int64_t)weft_dtype_size(load->dtype);
     return walk;
 }
 
@@ -43,7 +46,8 @@ static bool reads(const weft_emitter *e, const weft_stage *stage, uint32_t buffe
         const weft_inst *inst = &e->kernel->insts[i];
         if (inst->op != WEFT_SCALAR_load || inst->buffer != buffer) continue;
         row_walk walk = walk_of(e, stage, inst);
-        if (walk.step == along.step && walk.bytes == along.bytes) return true;
+        if (walk.step == along.step && walk.bytes == along.bytes && walk.unknown_step == along.unknown_step)
+            return true;
     }
     return false;
 }
@@ -52,7 +56,8 @@ static bool reads(const weft_emitter *e, const weft_stage *stage, uint32_t buffe
 static const weft_stage *asking_stage(const weft_emitter *e, uint32_t buffer, row_walk along)
 {
     const weft_stage *first = NULL, *most = NULL;
-    if (along.step == 0 || along.bytes < LEAST_ROW || along.bytes > MOST_ROW) return NULL;
+    bool is_known = along.step != 0 && along.bytes >= LEAST_ROW && along.bytes <= MOST_ROW;
+    if (!is_known && along.unknown_step == WEFT_EXPR_NONE) return NULL;
     for (uint32_t s = 0; s < e->kernel->stage_count; s++) {
         const weft_stage *stage = &e->kernel->stages[s];
         if (!reads(e, stage, buffer, along)) continue;
@@ -62,20 +67,30 @@ static const weft_stage *asking_stage(const weft_emitter *e, uint32_t buffer, ro
     return most;
 }
 
-/* Elements from a row to the one to ask for; wraps, as pointers do. */
-static int64_t rows_ahead(row_walk walk)
+/* Elements from a row to the one to ask for; wraps, as pointers do. Of unknown rows about as many: of the same row, if
+ * it is long. */
+static LLVMValueRef rows_ahead(weft_emitter *e, row_walk walk, size_t size)
 {
+    if (walk.unknown_step != WEFT_EXPR_NONE) {
+        weft_expr least = weft_expr_constant(e->exprs, LEAST_AHEAD / (int64_t)size);
+        weft_expr most = weft_expr_constant(e->exprs, MOST_ROW / (int64_t)size);
+        weft_expr step = weft_expr_max(e->exprs, walk.unknown_step, least);
+        return weft_index_emit(e, weft_expr_min(e->exprs, step, most), 0);
+    }
     uint64_t rows = (uint64_t)((LEAST_AHEAD + walk.bytes - 1) / walk.bytes);
-    return (int64_t)((uint64_t)walk.step * rows);
+    return weft_int(e, (int64_t)((uint64_t)walk.step * rows));
 }
 
 /* ---- long arrays ---- */
 
 /* Whether a run of elements that a range of unknown extent goes on with counts as long: where it is more than L1 holds
- * as it is, or much is computed, beside which asking in vain is little. */
-static bool may_be_long(const weft_emitter *e, int64_t run, size_t size)
+ * as it is, or much is computed, beside which asking in vain is little; not of what all points of an outer range read
+ * again. */
+static bool may_be_long(const weft_emitter *e, weft_expr index, int64_t run, size_t size)
 {
     enum { MUCH = 16, NEAR = 1 << 15 };
+    for (uint32_t i = 0; i < e->kernel->range_count; i++)
+        if (!weft_expr_uses(e->exprs, index, e->kernel->ranges[i].variable)) return false;
     return e->stage->inst_count >= MUCH || run >= NEAR / (int64_t)size;
 }
 
@@ -85,7 +100,7 @@ static bool extend(const weft_emitter *e, weft_expr index, const weft_range *ran
     weft_expr step, rest;
     int64_t least, most, distance;
     weft_expr_range(e->exprs, range->extent, &least, &most);
-    if (least != most && !may_be_long(e, *run, size)) return false;
+    if (least != most && !may_be_long(e, index, *run, size)) return false;
     if (most == 1) return true;
     if (!weft_expr_affine(e->exprs, index, range->variable, &step, &rest)) return false;
     if (!weft_expr_is_constant(e->exprs, step, &distance) || distance != *run) return false;
@@ -135,13 +150,13 @@ static bool may_ask(const weft_emitter *e, uint32_t buffer)
 }
 
 /* Asks for the elements of a part that lie `distance` further on, line by line. */
-static void ask(weft_emitter *e, LLVMTypeRef type, size_t size, LLVMValueRef pointer, uint32_t part, int64_t distance,
-                bool writes)
+static void ask(weft_emitter *e, LLVMTypeRef type, size_t size, LLVMValueRef pointer, uint32_t part,
+                LLVMValueRef distance, bool writes)
 {
     const int64_t bytes = (int64_t)(e->lane.width * size), elements = LINE / (int64_t)size;
-    if (distance == 0 || part * bytes % LINE != 0) return;
+    if (part * bytes % LINE != 0) return;
     for (int64_t i = 0; i < bytes; i += LINE) {
-        LLVMValueRef there = weft_int(e, (int64_t)((uint64_t)distance + (uint64_t)(i / LINE * elements)));
+        LLVMValueRef there = LLVMBuildAdd(e->builder, distance, weft_int(e, i / LINE * elements), "");
         LLVMValueRef args[4] = {LLVMBuildGEP2(e->builder, type, pointer, &there, 1, ""),
                                 LLVMConstInt(e->i32, writes, false), LLVMConstInt(e->i32, 3, false),
                                 LLVMConstInt(e->i32, 1, false)};
@@ -149,17 +164,19 @@ static void ask(weft_emitter *e, LLVMTypeRef type, size_t size, LLVMValueRef poi
     }
 }
 
-void weft_prefetch_load(weft_emitter *e, const weft_inst *load, LLVMTypeRef type, LLVMValueRef pointer, uint32_t part)
+void weft_prefetch_load(weft_emitter *e, const weft_inst *load, LLVMTypeRef type, LLVMValueRef pointer, uint32_t part,
+                        uint32_t level)
 {
     size_t size = weft_dtype_size(load->dtype);
     if (!may_ask(e, load->buffer)) return;
     row_walk walk = walk_of(e, e->stage, load);
     const weft_stage *asking = asking_stage(e, load->buffer, walk);
-    int64_t distance = 0;
-    if (asking == e->stage) distance = e->stage->ranges[0].variable == e->lane.variable ? rows_ahead(walk) : 0;
+    LLVMValueRef distance = NULL;
+    if (asking == e->stage && e->stage->ranges[0].variable == e->lane.variable) distance = rows_ahead(e, walk, size);
     else if (asking == NULL && comes_first(e, load->buffer) && is_long(e, load->index, size))
-        distance = AHEAD / (int64_t)size;
-    ask(e, type, size, pointer, part, distance, false);
+        distance = weft_int(e, AHEAD / (int64_t)size);
+    weft_scope_move(e, level);
+    if (distance != NULL) ask(e, type, size, pointer, part, distance, false);
 }
 
 void weft_prefetch_store(weft_emitter *e, const weft_store *store, LLVMTypeRef type, LLVMValueRef pointer,
@@ -168,5 +185,5 @@ void weft_prefetch_store(weft_emitter *e, const weft_store *store, LLVMTypeRef t
     size_t size = weft_dtype_size(e->kernel->buffers[store->buffer].dtype);
     bool asks = may_ask(e, store->buffer) && stores_far(e, size) && comes_first(e, store->buffer) &&
                 is_long(e, store->index, size);
-    ask(e, type, size, pointer, part, asks ? AHEAD / (int64_t)size : 0, true);
+    if (asks) ask(e, type, size, pointer, part, weft_int(e, AHEAD / (int64_t)size), true);
 }

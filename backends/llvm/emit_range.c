@@ -343,6 +343,35 @@ static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *
     weft_count_close(e, s->end, weft_int(e, size));
 }
 
+/* Elements of the smallest blocks, or all. */
+static int64_t smallest_block(const weft_range *range, int64_t most)
+{
+    int64_t size = most, next;
+    while ((next = weft_block_size(range, size)) != 0) size = next;
+    return size;
+}
+
+/* A range of unknown length, which may be no more than a block: then loops over blocks take longer than what they do
+ * where that is little. */
+static void emit_all(weft_emitter *e, const nest *n, uint32_t i, const span *s)
+{
+    enum { LITTLE = 16 };
+    const weft_range *range = &n->ranges[i];
+    int64_t block = smallest_block(range, s->most);
+    bool is_long = block == s->most || is_at_least(e, range->extent, block + 1);
+    if (is_long || n->stage->inst_count > LITTLE) {
+        emit_blocks(e, n, i, s);
+        return;
+    }
+    LLVMValueRef is_longer = is_less(e, weft_int(e, block), s->end);
+    weft_guard_open(e, LLVMBuildNot(e->builder, is_longer, ""), false);
+    emit_blocks(e, n, i, &(span){s->begin, s->end, block, s->afresh});
+    weft_guard_close(e);
+    weft_guard_open(e, is_longer, false);
+    emit_blocks(e, n, i, s);
+    weft_guard_close(e);
+}
+
 /* A range inside another reduced one: a short one, of one block at most, goes on with the accumulators as they are. */
 static void emit_run(weft_emitter *e, const nest *n, uint32_t i, span *s)
 {
@@ -364,7 +393,7 @@ static void emit_range(weft_emitter *e, const nest *n, uint32_t i)
     bool inside =
         range->blocks && i > 0 && !is_at_most(e, range->extent, (int64_t)range->virtual_lanes * WEFT_ORDER_SHORT);
     if (inside) emit_run(e, n, i, &whole);
-    else emit_blocks(e, n, i, &whole);
+    else emit_all(e, n, i, &whole);
     if (guarded) weft_guard_close(e);
 }
 
