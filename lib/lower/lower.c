@@ -74,55 +74,13 @@ static void add_stage(lowerer *low, stage_plan *plan)
     low->last_stage = &plan->next;
 }
 
-/* The number of elements of each group of an axis, if these are known and lie where the point has the index i /
- * elements along `axis` of its own; 0 otherwise. */
-static int64_t group_size(lowerer *low, const weft_point *point, uint32_t axis, weft_expr variable)
-{
-    weft_expr_context *x = low->exprs;
-    weft_extent own = weft_value_type(low->graph, point->value)->shape.extents[axis];
-    int64_t groups, extent;
-    if (!weft_expr_uses(x, point->index[axis], variable)) return 0;
-    if (!weft_expr_is_constant(x, weft_space_extent(&low->space, own), &groups) || groups < 2) return 0;
-    if (!weft_expr_is_constant(x, weft_expr_bound(x, variable), &extent) || extent % groups != 0) return 0;
-    weft_expr size = weft_expr_constant(x, extent / groups);
-    return extent > groups && weft_expr_div(x, variable, size) == point->index[axis] ? extent / groups : 0;
-}
-
-/* Whether a kernel that takes groups one by one may save reading from memory what L2 does not hold, as far as bounds
- * tell: 64 images of 320 channels of 8 x 8, normalised in 32 groups, take 0.6 of the time in one kernel. Not so short
- * groups, for which a kernel begins anew too often: 32 images of 64 channels of 7 x 7 in 16 take 1.16 (Sapphire
- * Rapids). */
-static bool pays(lowerer *low, axis_cut cut)
-{
-    enum { ENOUGH = 512, MUCH = 1 << 18 };
-    weft_shape shape = weft_value_type(low->graph, low->value)->shape;
-    int64_t count = cut.inner, least, most;
-    for (uint32_t i = cut.axis + 1; i < shape.rank && count < ENOUGH; i++) {
-        weft_space_range(&low->space, shape.extents[i], &least, &most);
-        count *= most < ENOUGH ? most : ENOUGH;
-    }
-    return count >= ENOUGH && weft_count_bound(&low->space, shape) >= MUCH;
-}
-
-/* Looks for an axis of the root whose groups are an axis of what is read at this point. */
-static void find_cut(lowerer *low, const weft_point *point)
-{
-    size_t rank = weft_value_type(low->graph, point->value)->shape.rank;
-    for (uint32_t i = 0; i < rank; i++) {
-        for (uint32_t axis = 0; axis < low->axis_count; axis++) {
-            axis_cut cut = {axis, group_size(low, point, i, low->variables[axis])};
-            if (cut.inner != 0 && pays(low, cut)) low->wanted_cut = cut;
-        }
-    }
-}
-
 /* Whether a reduction read at this point can be a stage: it has to use exactly the outer axes, and there must be some
  * to run in parallel. */
 static bool fits(lowerer *low, const weft_point *point)
 {
     uint64_t axes;
     if (!used_axes(low, point, &axes)) {
-        if (low->may_cut) find_cut(low, point);
+        if (low->may_cut) weft_lowerer_find_cut(low, point);
         return false;
     }
     if (low->outer_fixed) return axes == low->outer;
@@ -152,7 +110,7 @@ static bool scan_stage(lowerer *low, const weft_point *point)
     weft_shape shape = weft_value_type(low->graph, point->value)->shape;
     /* In ranges without a point indices say nothing of where a value is needed. */
     if (known != NULL || weft_space_is_empty(&low->space, shape) || !fits(low, point)) {
-        if (low->wanted_cut.inner == 0) weft_fusion_materialize_stage(low->lowering->fusion, point->value.node);
+        if (!weft_axis_is_cut(low->wanted_cut)) weft_fusion_materialize_stage(low->lowering->fusion, point->value.node);
         return false;
     }
     stage_plan *plan = weft_lowerer_plan(low, point);
@@ -266,7 +224,7 @@ static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
         if (low->failed || !scan_operands(low, point, own->reduced)) return;
         add_stage(low, own);
     } else {
-        low->may_cut = low->cut.inner == 0 && low->axis_count < WEFT_MAX_RANK;
+        low->may_cut = !weft_axis_is_cut(low->cut) && low->axis_count < WEFT_MAX_RANK;
         if (!scan_operands(low, point, NULL)) return;
     }
     uint32_t buffer = weft_lowerer_buffer(low, target, true);
@@ -327,42 +285,6 @@ static void lower_final(lowerer *low, const weft_point *point, uint32_t target)
     weft_lowerer_accumulate_partial(low, plan, low->lowering->first_memory[low->root] + 1);
     begin_stage(low);
     store(low, buffer, weft_lowerer_address(low, target, point->index), weft_lowerer_outcome(low, plan));
-}
-
-/* The next axis that may be a range, as a variable; zero where the extent is one. */
-static weft_expr add_axis(lowerer *low, weft_expr extent)
-{
-    int64_t constant;
-    bool one = weft_expr_is_constant(low->exprs, extent, &constant) && constant == 1;
-    weft_expr variable = one ? weft_expr_constant(low->exprs, 0) : weft_lowerer_variable(low, extent);
-    low->variables[low->axis_count++] = variable;
-    return variable;
-}
-
-/* The index along an axis that is two ranges. */
-static weft_expr add_cut_axis(lowerer *low, weft_expr extent)
-{
-    weft_expr_context *x = low->exprs;
-    weft_expr size = weft_expr_constant(x, low->cut.inner);
-    weft_expr group = add_axis(low, weft_expr_div(x, extent, size)), rest = add_axis(low, size);
-    return weft_expr_add(x, weft_expr_mul(x, group, size), rest);
-}
-
-/* The point that runs over a whole value. */
-static weft_point whole_point(lowerer *low, weft_value value)
-{
-    weft_point point = weft_space_point(&low->space, value);
-    if (point.index == NULL) {
-        low->failed = true;
-        return point;
-    }
-    weft_shape shape = weft_value_type(low->graph, value)->shape;
-    for (uint32_t i = 0; i < shape.rank; i++) {
-        weft_expr extent = weft_space_extent(&low->space, shape.extents[i]);
-        bool is_cut = low->cut.inner != 0 && low->cut.axis == i;
-        point.index[i] = is_cut ? add_cut_axis(low, extent) : add_axis(low, extent);
-    }
-    return point;
 }
 
 static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, weft_value value)
@@ -458,6 +380,14 @@ static weft_status *check_memory(const lowerer *low)
 
 typedef void (*lower_function)(lowerer *low, const weft_point *point, uint32_t target);
 
+static void copy(lowerer *low, const weft_point *point, uint32_t target)
+{
+    uint32_t written = weft_lowerer_buffer(low, target, true);
+    make_ranges(low, all_axes(low));
+    begin_stage(low);
+    store(low, written, weft_lowerer_address(low, target, point->index), weft_lowerer_value(low, point));
+}
+
 /* With one axis cut, if `cut` says so; sets it to the cut that is wanted instead of a result. */
 static weft_status *try_lower(weft_lowering *lowering, weft_value value, lower_function function, uint32_t target,
                               uint32_t owner, axis_cut *cut, weft_lowered *out_lowered)
@@ -467,10 +397,12 @@ static weft_status *try_lower(weft_lowering *lowering, weft_value value, lower_f
     low.owner = owner;
     low.cut = *cut;
     *out_lowered = (weft_lowered){0};
+    if (status == NULL && (function == lower_whole || function == copy) && !weft_axis_is_cut(*cut))
+        low.cut = weft_lowerer_joined_axis(&low, value);
     if (status == NULL) {
-        weft_point point = whole_point(&low, value);
+        weft_point point = weft_lowerer_whole_point(&low, value);
         if (!low.failed) function(&low, &point, target);
-        bool is_kernel = !lowering->fusion->changed && low.wanted_cut.inner == 0;
+        bool is_kernel = !lowering->fusion->changed && !weft_axis_is_cut(low.wanted_cut);
         status = is_kernel ? finish_kernel(&low, out_lowered) : check_memory(&low);
     }
     *cut = low.wanted_cut;
@@ -481,18 +413,10 @@ static weft_status *try_lower(weft_lowering *lowering, weft_value value, lower_f
 static weft_status *lower(weft_lowering *lowering, weft_value value, lower_function function, uint32_t target,
                           uint32_t owner, weft_lowered *out_lowered)
 {
-    axis_cut cut = {.inner = 0};
+    axis_cut cut = {0};
     weft_status *status = try_lower(lowering, value, function, target, owner, &cut, out_lowered);
-    if (status != NULL || cut.inner == 0) return status;
+    if (status != NULL || !weft_axis_is_cut(cut)) return status;
     return try_lower(lowering, value, function, target, owner, &cut, out_lowered);
-}
-
-static void copy(lowerer *low, const weft_point *point, uint32_t target)
-{
-    uint32_t written = weft_lowerer_buffer(low, target, true);
-    make_ranges(low, all_axes(low));
-    begin_stage(low);
-    store(low, written, weft_lowerer_address(low, target, point->index), weft_lowerer_value(low, point));
 }
 
 /* Threads and lanes run where updates do not meet; where they may, they are applied in order. */

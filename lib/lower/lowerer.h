@@ -29,11 +29,16 @@ typedef struct data_index {
     uint32_t source; /* the node that is read there */
 } data_index;
 
-/* An axis that is walked as two ranges; inner 0: none. */
+/* An axis that is walked as two ranges. */
 typedef struct axis_cut {
     uint32_t axis;
-    int64_t inner; /* elements of the second range */
+    weft_extent inner; /* elements of the second range; 0: no axis is cut */
 } axis_cut;
+
+static inline bool weft_axis_is_cut(axis_cut cut)
+{
+    return cut.inner.graph != NULL || cut.inner.value != 0;
+}
 
 typedef struct lowerer {
     weft_lowering *lowering;
@@ -82,6 +87,14 @@ static inline bool weft_lowerer_stores(const lowerer *low, uint32_t node)
 {
     return low->fusion->roles[node] == WEFT_ROLE_STORED && low->fusion->roots[node] == low->root + 1;
 }
+
+/* The point that runs over a whole value. */
+weft_point weft_lowerer_whole_point(lowerer *low, weft_value value);
+/* Looks for an axis of the root whose groups are an axis of what is read at this point: sets `wanted_cut`. */
+void weft_lowerer_find_cut(lowerer *low, const weft_point *point);
+/* Of a reshape: the cut of the last axis, if that joins an axis of unknown extent, with which its operand ends, to
+ * others. Each lane would have to divide by that extent. */
+axis_cut weft_lowerer_joined_axis(lowerer *low, weft_value value);
 
 /* The instruction that has the element; loads what has memory. */
 weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point);

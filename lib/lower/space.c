@@ -4,6 +4,63 @@
 #include <string.h>
 #include "lib/graph/indexing.h"
 
+/* ---- symbols that have to be equal ---- */
+
+/* Whether every run has equal values for two symbols. */
+static bool equates_symbols(const weft_expr_context *exprs, const weft_guard *guard)
+{
+    return guard->kind == WEFT_GUARD_EQUAL && guard->when == WEFT_EXPR_NONE &&
+           weft_expr_kind_of(exprs, guard->a) == WEFT_EXPR_SYMBOL &&
+           weft_expr_kind_of(exprs, guard->b) == WEFT_EXPR_SYMBOL;
+}
+
+/* The first symbol that has to be equal. */
+static weft_expr first_equal(const weft_space *space, weft_expr symbol)
+{
+    while (space->equal[symbol] != symbol) symbol = space->equal[symbol];
+    return symbol;
+}
+
+static void find_equal_symbols(weft_space *space)
+{
+    const weft_graph *root = weft_graph_root(space->graph);
+    size_t count = 1;
+    for (size_t i = 0; i < root->guard_count; i++) {
+        const weft_guard *guard = &root->guards[i];
+        if (!equates_symbols(root->exprs, guard)) continue;
+        if (guard->a >= count) count = guard->a + 1;
+        if (guard->b >= count) count = guard->b + 1;
+    }
+    space->equal = weft_arena_allocate(space->arena, count * sizeof *space->equal);
+    if (space->equal == NULL) return;
+    space->equal_count = count;
+    for (size_t i = 0; i < count; i++) space->equal[i] = (weft_expr)i;
+    for (size_t i = 0; i < root->guard_count; i++) {
+        const weft_guard *guard = &root->guards[i];
+        if (!equates_symbols(root->exprs, guard)) continue;
+        weft_expr a = first_equal(space, guard->a), b = first_equal(space, guard->b);
+        space->equal[a < b ? b : a] = a < b ? a : b;
+    }
+}
+
+/* With one symbol for all that have to be equal, so that what is walked as one looks so. */
+static weft_expr import_extent(weft_space *space, weft_expr extent)
+{
+    weft_expr_context *x = space->exprs, *own = space->graph->exprs;
+    weft_expr e = weft_expr_import(x, own, extent);
+    if (space->equal == NULL) find_equal_symbols(space);
+    if (space->equal == NULL) return weft_expr_out_of_memory(x);
+    for (size_t i = 0; i < space->equal_count; i++) {
+        weft_expr symbol, first = first_equal(space, (weft_expr)i);
+        if (first == i || (symbol = weft_expr_find(x, weft_expr_name(own, (weft_expr)i))) == WEFT_EXPR_NONE) continue;
+        weft_expr value = weft_expr_import(x, own, first);
+        e = weft_expr_substitute(x, e, 1, &symbol, &value);
+    }
+    return e;
+}
+
+/* ---- extents ---- */
+
 weft_expr weft_space_extent(weft_space *space, weft_extent extent)
 {
     weft_expr_context *x = space->exprs;
@@ -19,7 +76,7 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent)
         space->imported_count = count;
     }
     if (space->imported[id] != WEFT_EXPR_NONE) return space->imported[id];
-    weft_expr e = weft_expr_import(x, space->graph->exprs, (weft_expr)id);
+    weft_expr e = import_extent(space, (weft_expr)id);
     for (size_t i = 0; i < space->fixed.count; i++) {
         weft_expr symbol = weft_expr_find(x, space->fixed.names[i]);
         weft_expr value = weft_expr_constant(x, space->fixed.values[i]);

@@ -25,6 +25,8 @@ typedef struct weft_space {
     int64_t vector_bytes; /* of the machine, for choices that depend on it (product.h) */
     weft_expr *imported;  /* graph expression -> kernel expression */
     size_t imported_count;
+    weft_expr *equal; /* symbol of the graph -> an earlier one that guards require it to equal, or itself */
+    size_t equal_count;
 } weft_space;
 
 /* An element of a value; where a predicate is negative there is none. */
