@@ -199,8 +199,8 @@ static weft_status *run(weft_suite *s, weft_report *report)
 static weft_status *compile(weft_suite *s, unsigned threads)
 {
     weft_report report;
-    const weft_executor_options options = {
-        .threads = threads, .specialize_after = s->extents == SUITE_HOT ? 0 : WEFT_SPECIALIZE_NEVER};
+    const weft_executor_options options = {.threads = threads,
+                                           .specialize_after = s->extents == SUITE_HOT ? 0 : WEFT_SPECIALIZE_NEVER};
     WEFT_TRY(weft_executor_create_standard(&options, &s->executor));
     WEFT_TRY(weft_executor_register_extension(s->executor, weft_einsum_extension()));
     WEFT_TRY(weft_bench_load_generator(s->executor));
