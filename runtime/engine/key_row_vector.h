@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting of rows from elements to elements, for key_sort_vector.h, whose macros and functions it takes. */
-/* The key of NaNs, the greatest there is. */
-INLINE KEY NAME(nan)(const weft_key_row *row)
-{
-    return (KEY)(row->map->mask ^ ((uint64_t)KEY_MAX + 1));
-}
+#include "runtime/engine/key_kinds_vector.h"
 
 /* Moves what is no NaN from `keys` to `to`; returns how many these are. */
 INLINE int64_t NAME(leave_nans)(weft_key_row *row, const KEY *keys, KEY *to, int64_t count)
@@ -14,92 +10,68 @@ INLINE int64_t NAME(leave_nans)(weft_key_row *row, const KEY *keys, KEY *to, int
     return numbers;
 }
 
-/* BLOCK keys of a row, sorted. */
+/* BLOCK keys of a row, from all over it. */
 INLINE void NAME(take_sample)(const weft_key_row *row, KEY *sample)
 {
     int64_t step = row->count / BLOCK;
     for (int64_t i = 0; i < BLOCK; i++)
         (void)row->take(row->map, row->elements + (size_t)(i * step + step / 2) * row->map->size, 1, &sample[i]);
-    NAME(sort_block)(sample, sample, BLOCK);
 }
 
-/* Three keys that part a row into quarters without its NaNs. Of what is more than a quarter equal keys are parted from
- * all others. */
-INLINE void NAME(quarters)(const weft_key_row *row, const KEY *sample, KEY *pivots)
+/* A key that is a large part of a row: it is not sorted but counted. */
+typedef struct NAME(frequent) {
+    KEY key;
+    int64_t first, sampled; /* its place among the sorted sample, and how often it is there; 0: none is so frequent */
+    int64_t count;
+    int64_t part; /* what it comes before */
+} NAME(frequent);
+
+/* Of a sorted sample without NaNs. */
+static NAME(frequent) NAME(find_frequent)(const KEY *sample, int64_t numbers)
+{
+    enum { PART = BLOCK / 4 };
+    int64_t i = 0, end;
+    while (i + PART < numbers && sample[i] != sample[i + PART]) i++;
+    if (i + PART >= numbers) return (NAME(frequent)){0};
+    for (end = i + PART; end < numbers && sample[end] == sample[i];) end++;
+    int64_t others = numbers - (end - i), part = others == 0 ? 1 : (4 * i + others / 2) / others;
+    return (NAME(frequent)){sample[i], i, end - i, 0, part < 1 ? 1 : part > 3 ? 3 : part};
+}
+
+/* Three keys that part a row into quarters without its NaNs and what is frequent, which is one of them. Of what is more
+ * than a quarter equal keys are parted from all others. */
+static NAME(frequent) NAME(quarters)(const weft_key_row *row, const KEY *sample, KEY *pivots)
 {
     int64_t numbers = BLOCK;
     while (row->map->infinity != 0 && numbers > 1 && sample[numbers - 1] == NAME(nan)(row)) numbers--;
-    for (int64_t q = 0; q < 3; q++) {
-        pivots[q] = sample[(q + 1) * numbers / 4];
-        if (q > 0 && pivots[q] <= pivots[q - 1] && pivots[q - 1] != KEY_MAX) pivots[q] = pivots[q - 1] + 1;
+    NAME(frequent) f = NAME(find_frequent)(sample, numbers);
+    for (int64_t q = 1; q <= 3; q++) {
+        int64_t after = f.first + f.sampled, place = q * numbers / 4;
+        if (f.sampled != 0)
+            place = q <= f.part ? q * f.first / f.part : after + (q - f.part) * (numbers - after) / (4 - f.part);
+        KEY pivot = sample[place < BLOCK ? place : BLOCK - 1];
+        pivots[q - 1] = q > 1 && pivot <= pivots[q - 2] && pivots[q - 2] != KEY_MAX ? pivots[q - 2] + 1 : pivot;
     }
+    return f;
 }
 
-enum { NAME(SOME) = 64 * LANES, NAME(KINDS) = 16 };
-
-/* The different keys of a sample, or 0 where these are many. */
-static int64_t NAME(find_kinds)(const KEY *sample, KEY *kinds)
+/* Keys other than that of `f`, which are counted, to the front; returns how many these are. */
+INLINE int64_t NAME(leave_frequent)(NAME(frequent) * f, KEY *keys, int64_t count)
 {
-    int64_t count = 0;
-    for (int64_t i = 0; i < BLOCK; i++) {
-        if (i > 0 && sample[i] == sample[i - 1]) continue;
-        if (count == NAME(KINDS)) return 0;
-        kinds[count++] = sample[i];
-    }
-    return count;
-}
-
-/* Adds how many keys are equal to each of four. */
-static void NAME(count_four)(const KEY *keys, int64_t count, const KEY *kinds, int64_t *counts)
-{
-    int64_t found[4] = {0}, i = 0;
-    VECTOR wanted[4];
-    UNROLL for (int64_t k = 0; k < 4; k++) wanted[k] = SPLAT(kinds[k]);
+    const VECTOR key = SPLAT(f->key);
+    int64_t others = 0, i = 0;
     for (; i + LANES <= count; i += LANES) {
         VECTOR v = LOAD(keys + i);
-        UNROLL for (int64_t k = 0; k < 4; k++) found[k] += COUNT(EQUAL(v, wanted[k]));
+        MASK other = (MASK)~EQUAL(v, key);
+        STORE(keys + others, COMPRESS(v, other));
+        others += COUNT(other);
     }
-    for (; i < count; i++)
-        for (int64_t k = 0; k < 4; k++) found[k] += keys[i] == kinds[k];
-    for (int64_t k = 0; k < 4; k++) counts[k] += found[k];
-}
-
-/* How many elements of a row are of each kind; false where there are other ones. */
-static bool NAME(count_kinds)(weft_key_row *row, const KEY *kinds, int64_t kind_count, int64_t *counts)
-{
-    KEY keys[NAME(SOME)];
-    for (int64_t i = 0, some; i < row->count; i += some) {
-        some = row->count - i < NAME(SOME) ? row->count - i : NAME(SOME);
-        if (weft_is_cancelled(row->cancelled)) return false;
-        row->lost |= row->take(row->map, row->elements + (size_t)i * row->map->size, some, keys);
-        int64_t known = 0;
-        for (int64_t k = 0; k < kind_count; k += 4) NAME(count_four)(keys, some, kinds + k, counts + k);
-        for (int64_t k = 0; k < kind_count; k++) known += counts[k];
-        if (known < i + some) return false;
+    for (; i < count; i++) {
+        keys[others] = keys[i];
+        others += keys[i] != f->key;
     }
-    return true;
-}
-
-/* A row of few different keys is not sorted but counted; false where it is none. */
-static bool NAME(sort_kinds)(weft_key_row *row, const KEY *sample, int64_t wanted)
-{
-    KEY kinds[NAME(KINDS)] = {0}, equal[NAME(SOME)];
-    int64_t counts[NAME(KINDS)] = {0}, kind_count = NAME(find_kinds)(sample, kinds);
-    if (kind_count == 0 || !NAME(count_kinds)(row, kinds, kind_count, counts)) return false;
-    for (int64_t k = 0; k < kind_count; k++) {
-        if (row->map->infinity != 0 && kinds[k] == NAME(nan)(row)) {
-            row->nans = counts[k];
-            break;
-        }
-        int64_t rest = counts[k] < wanted ? counts[k] : wanted;
-        wanted -= rest;
-        for (int64_t i = 0; i < NAME(SOME) && i < rest; i++) equal[i] = kinds[k];
-        for (int64_t some; rest > 0; rest -= some) {
-            some = rest < NAME(SOME) ? rest : NAME(SOME);
-            NAME(put_keys)(row, equal, some);
-        }
-    }
-    return true;
+    f->count += count - others;
+    return others;
 }
 
 /*
@@ -112,26 +84,36 @@ static bool NAME(sort_quarters)(weft_key_row *row, const KEY *sample, KEY *keys,
     KEY taken[SOME], halves[SOME], numbers[SOME], pivots[3];
     int64_t count = row->count, size = (int64_t)row->map->size;
     NAME(room) lower = {keys, keys + count}, upper = {other, other + count};
-    NAME(quarters)(row, sample, pivots);
+    NAME(frequent) frequent = NAME(quarters)(row, sample, pivots);
     for (int64_t i = 0; i < count; i += SOME) {
         int64_t some = count - i < SOME ? count - i : SOME;
         if (weft_is_cancelled(row->cancelled)) return false;
         const char *next = row->elements + (i + some) * size;
-        const KEY *chunk = taken;
+        KEY *chunk = taken;
         bool lost = row->take(row->map, next - some * size, some, taken);
         for (int64_t byte = 0; byte < SOME * size; byte += 64) PREFETCH(next + byte);
         if (lost) chunk = numbers, some = NAME(leave_nans)(row, taken, numbers, some);
         row->lost |= lost;
+        if (frequent.sampled != 0) some = NAME(leave_frequent)(&frequent, chunk, some);
         int64_t low = NAME(partition)(chunk, halves, some, pivots[1]);
         NAME(part)(&lower, halves, low, pivots[0]);
         NAME(part)(&upper, halves + low, some - low, pivots[2]);
     }
     int64_t low = lower.low - keys, half = low + keys + count - lower.high, high = half + upper.low - other;
-    count -= row->nans;
-    return NAME(quicksort)(row, keys, upper.low, false, low, wanted, false) &&
-           NAME(quicksort)(row, lower.high, upper.low, false, half - low, wanted - low, false) &&
-           NAME(quicksort)(row, other, keys, false, high - half, wanted - half, false) &&
-           NAME(quicksort)(row, upper.high, keys, false, count - high, wanted - high, false);
+    const int64_t bounds[] = {0, low, half, high, count - row->nans - frequent.count};
+    KEY *const parts[] = {keys, lower.high, other, upper.high}, *const rooms[] = {upper.low, upper.low, keys, keys};
+    for (int64_t q = 0; q < 4; q++) {
+        if (q == frequent.part) wanted -= NAME(put_run)(row, frequent.key, frequent.count, wanted - bounds[q]);
+        if (!NAME(quicksort)(row, parts[q], rooms[q], false, bounds[q + 1] - bounds[q], wanted - bounds[q], false))
+            return false;
+    }
+    return true;
+}
+
+/* Whether keys ascend, or descend. */
+static bool NAME(is_in_order)(const KEY *keys, int64_t count)
+{
+    return NAME(is_ordered)(keys, count, true) || NAME(is_ordered)(keys, count, false);
 }
 
 static bool NAME(sort_row)(weft_key_row *row, KEY *keys, KEY *other, int64_t wanted)
@@ -139,9 +121,10 @@ static bool NAME(sort_row)(weft_key_row *row, KEY *keys, KEY *other, int64_t wan
     int64_t count = row->count, some = count < WEFT_KEY_LONG ? count : BLOCK;
     row->lost = row->take(row->map, row->elements, some, keys);
     if (count >= WEFT_KEY_LONG) {
-        if (!NAME(is_ordered)(keys, some, true) && !NAME(is_ordered)(keys, some, false)) {
-            KEY sample[BLOCK];
-            NAME(take_sample)(row, sample);
+        KEY sample[BLOCK];
+        NAME(take_sample)(row, sample);
+        if (!NAME(is_in_order)(keys, some) || !NAME(is_in_order)(sample, BLOCK)) {
+            NAME(sort_block)(sample, sample, BLOCK);
             return NAME(sort_kinds)(row, sample, wanted) || NAME(sort_quarters)(row, sample, keys, other, wanted);
         }
         row->lost |= row->take(row->map, row->elements + (size_t)some * row->map->size, count - some, keys + some);

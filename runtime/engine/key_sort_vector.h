@@ -149,7 +149,10 @@ static KEY NAME(middle)(const KEY *keys, int64_t count)
 static bool NAME(is_ordered)(const KEY *keys, int64_t count, bool ascending)
 {
     enum { FEW = 16, STEP = 4 }; /* keys, registers */
-    int64_t i = 1;
+    int64_t i = 1, last = count - 1, middle = count / 2;
+    if (count > FEW && (ascending ? keys[0] > keys[middle] || keys[middle] > keys[last]
+                                  : keys[0] < keys[middle] || keys[middle] < keys[last]))
+        return false;
     for (; i < FEW && i < count; i++)
         if (ascending ? keys[i] < keys[i - 1] : keys[i] > keys[i - 1]) return false;
     for (; i + STEP * LANES <= count; i += STEP * LANES) {

@@ -22,7 +22,8 @@ static bool keep_wanted(const weft_sorter *s, void *keys, int64_t count)
 }
 
 /* Goes through a row with room for a few times what is wanted: when that is full it is sorted, and from then on only
- * what is less than the last one wanted can replace it. Of equal elements the first ones stay. */
+ * what is less than the last one wanted can replace it. Of equal elements the first ones stay; nothing is less than the
+ * least key there is. */
 static inline __attribute__((always_inline)) bool select_elements(const weft_sorter *s, const char *in, void *keys,
                                                                   size_t size, int64_t step, weft_key_form form)
 {
@@ -39,6 +40,7 @@ static inline __attribute__((always_inline)) bool select_elements(const weft_sor
             bound = element_key(s, keys, s->wanted - 1);
             count = s->wanted;
         }
+        if (bound == 0) break;
         if (weft_is_cancelled(s->cancelled)) return false;
         int64_t end = length - i < WEFT_SORT_CANCEL_ELEMENTS ? length : i + WEFT_SORT_CANCEL_ELEMENTS;
         if (skip != NULL) {
@@ -77,6 +79,7 @@ static bool select_picked(const weft_sorter *s, const char *in, void *keys)
             bound = element_key(s, keys, s->wanted - 1);
             count = s->wanted;
         }
+        if (bound == 0) break;
         if (weft_is_cancelled(s->cancelled)) return false;
         int64_t next = length - i < WEFT_SORT_CANCEL_ELEMENTS ? length - i : WEFT_SORT_CANCEL_ELEMENTS;
         int64_t free = room - count < PICKED ? room - count : PICKED;

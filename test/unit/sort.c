@@ -50,6 +50,9 @@ static int64_t sample;
 /* Where it is not 0: elements have so many values, except for the last one. */
 static uint64_t kinds;
 
+/* Where it is not 0: half of the elements are of this kind, the one before it. */
+static uint64_t common;
+
 /* Where it is not 0: elements of 8 bytes lie in so many groups, whose elements differ in their lower bits alone. */
 static uint64_t groups;
 
@@ -74,6 +77,7 @@ static void fill(weft_dtype dtype, int64_t count, char *data)
         uint64_t bits = weft_test_bits(&random_state);
         if (dtype == WEFT_BOOL) bits &= bits >> 8;
         else if (sample > 0) bits = (i % (count / sample) == count / sample / 2 ? 0 : 1 << 14) + bits % (1 << 14);
+        else if (common > 0 && bits >> 60 < 8) bits = bits_of_kind(common - 1, size);
         else if (groups > 0) bits = bits % groups << 54 | (bits >> 32) % 1000;
         else if (kinds > 0) bits = i == count - 1 ? bits : bits_of_kind(bits % kinds, size);
         else if (bits % 4 == 0)
@@ -285,10 +289,27 @@ static void elements_of_few_values(void **unused)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             for (size_t d = 2; d < sizeof dtypes / sizeof *dtypes; d++)
                 check(pool, dtypes[d], 1, lengths[l], false, l % 2 != 0);
+    for (kinds = 256; kinds <= 1024; kinds *= 2)
+        for (size_t d = 2; d < sizeof dtypes / sizeof *dtypes; d++) check(pool, dtypes[d], 1, 40001, false, false);
     for (kinds = 1; kinds <= 64; kinds *= 2)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
             for (int turn = 0; turn < 4; turn++) check(pool, dtypes[d], 40, 100, turn & 1, turn & 2);
     kinds = 0;
+    weft_pool_destroy(pool);
+}
+
+static void elements_half_of_which_are_equal(void **unused)
+{
+    static const uint64_t common_kinds[] = {0, 1, 2, 3, 4, 300, 1000};
+    (void)unused;
+    weft_pool *pool;
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 1, &pool));
+    for (size_t k = 0; k < sizeof common_kinds / sizeof *common_kinds; k++)
+        for (size_t d = 2; d < sizeof dtypes / sizeof *dtypes; d++) {
+            common = common_kinds[k] + 1;
+            check(pool, dtypes[d], 1, 40001, false, false);
+        }
+    common = 0;
     weft_pool_destroy(pool);
 }
 
@@ -426,6 +447,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(samples_that_mislead),
                                        cmocka_unit_test(cancelled_bools),
                                        cmocka_unit_test(elements_of_few_values),
+                                       cmocka_unit_test(elements_half_of_which_are_equal),
                                        cmocka_unit_test(elements_in_groups),
                                        cmocka_unit_test(no_rows),
                                        cmocka_unit_test(cancelled),
