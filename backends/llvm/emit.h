@@ -35,6 +35,8 @@ void weft_loop_close(weft_emitter *e, LLVMValueRef again, const LLVMValueRef *ne
  * the variable's value; `variable` may be NONE. */
 LLVMValueRef weft_count_open(weft_emitter *e, weft_expr variable, LLVMValueRef start);
 void weft_count_close(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step);
+/* The same, but it ends where `done`, which may be NULL, is true. */
+void weft_count_close_unless(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step, LLVMValueRef done);
 /* A body that runs once with `variable` = value. */
 void weft_once_open(weft_emitter *e, weft_expr variable, LLVMValueRef value);
 void weft_once_close(weft_emitter *e);
@@ -131,6 +133,12 @@ LLVMValueRef weft_index_terms(weft_emitter *e, weft_expr sum, uint32_t level, ui
 /* ---- emit_pointer.c ---- */
 /* `base` + expr elements of `type` at the first lane of `part`, each term added where it is available. */
 LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part);
+
+/* ---- emit_strided.c: short elements at a stride ---- */
+/* Whether the lanes, all of which are valid, are loaded so. */
+bool weft_strided_fits(const weft_emitter *e, weft_dtype dtype, int64_t step);
+/* A vector of elements `step` apart, the first one at `pointer`. Nothing beyond the last one is read. */
+LLVMValueRef weft_strided_load(weft_emitter *e, weft_dtype dtype, LLVMValueRef pointer, int64_t step);
 
 /* ---- emit_rows.c: lanes across short rows ---- */
 /* `count` vectors, as many as they have lanes or as 16 bytes have: of each piece of `count` lanes, element k of vector
@@ -263,6 +271,8 @@ void weft_reduce_start(weft_emitter *e, const weft_stage *stage, uint32_t width,
 void weft_reduce_restart(weft_emitter *e);
 /* The accumulators take in the current point. */
 void weft_reduce_point(weft_emitter *e);
+/* Whether nothing can change the accumulators any more, which are bools; NULL: that is never known. */
+LLVMValueRef weft_reduce_decided(weft_emitter *e);
 /* A copy of what is carried. */
 const LLVMValueRef *weft_reduce_copy(weft_emitter *e);
 /* `copy` takes in what is carried, and is carried. */

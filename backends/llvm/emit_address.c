@@ -468,6 +468,21 @@ static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t
     return vector;
 }
 
+/* Whether the lanes of a part are picked from all bytes between them. */
+static bool is_strided(const weft_emitter *e, const weft_access *access)
+{
+    return access->step.kind == WEFT_LANE_STRIDE_CONSTANT && access->condition.scalar == NULL &&
+           !access->condition.varying && !offset_varies(access) &&
+           weft_strided_fits(e, access->dtype, access->step.step);
+}
+
+static LLVMValueRef load_strided(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
+{
+    LLVMValueRef pointer = part_pointer(e, access, buffer, part);
+    add_offset(e, access, part, 1, &pointer);
+    return weft_strided_load(e, access->dtype, pointer, access->step.step);
+}
+
 static LLVMValueRef load_uniform(weft_emitter *e, weft_access *access, uint32_t buffer)
 {
     LLVMValueRef pointer = weft_index_pointer(e, access->type, weft_buffer_pointer(e, buffer), access->index, 0);
@@ -505,6 +520,7 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
             loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
                      : is_contiguous(e, &access) ? load_contiguous(e, &access, inst, part)
                      : picks                     ? load_near(e, &access, inst->buffer, part, &near)
+                     : is_strided(e, &access)    ? load_strided(e, &access, inst->buffer, part)
                      : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
                                                  : load_elements(e, &access, inst->buffer, part);
         value->parts[part] = weft_from_memory(e, inst->dtype, loaded);

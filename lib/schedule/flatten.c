@@ -267,12 +267,23 @@ static bool is_in_rows(const weft_kernel *kernel, weft_dtype dtype, weft_expr in
     return (size == 4 || size == 8) && weft_dtype_info_of(dtype)->kind != WEFT_KIND_COMPLEX;
 }
 
+/* Whether elements of one or two bytes lie so near from row to row that vectors pick them from all between them. */
+static bool is_near(const weft_kernel *kernel, const weft_inst *load, weft_expr row)
+{
+    enum { MOST_BYTES = 32 };
+    weft_expr step, rest;
+    int64_t distance, size = (int64_t)weft_dtype_size(load->dtype);
+    return size <= 2 && weft_expr_affine(kernel->exprs, load->index, row, &step, &rest) &&
+           weft_expr_is_constant(kernel->exprs, step, &distance) && distance > 0 && distance <= MOST_BYTES / size;
+}
+
 static bool stage_is_in_rows(const weft_kernel *kernel, const weft_stage *stage, weft_expr row, bool predicated)
 {
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
         if (inst->predicate_count != 0 && !predicated) return false;
-        if (inst->op == WEFT_SCALAR_load && !is_in_rows(kernel, inst->dtype, inst->index, row)) return false;
+        if (inst->op != WEFT_SCALAR_load || is_near(kernel, inst, row)) continue;
+        if (!is_in_rows(kernel, inst->dtype, inst->index, row)) return false;
     }
     for (uint32_t i = 0; i < stage->store_count; i++) {
         const weft_store *store = &stage->stores[i];
