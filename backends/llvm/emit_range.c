@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include "lib/loop/inst.h"
 
 /* Ranges to run through, and what to do at each point: one stage, or (NULL) all of them. */
 typedef struct nest {
@@ -139,6 +140,19 @@ static void mask_lanes(weft_emitter *e, const pass *p, LLVMValueRef first)
     e->lane.mask = weft_mask_below(e, e->lane.left);
 }
 
+/* Whether the loop may end once nothing can change what it reduces: not a short one, whose end then could not be
+ * foreseen by the processor. */
+static bool may_end_early(const weft_emitter *e, const nest *n, const weft_range *range, const pass *p)
+{
+    enum { ROUNDS = 8 };
+    int64_t least, most;
+    if (n->stage == NULL || !range->reduce || p->in_memory || !weft_emitter_has(e, WEFT_ISA_V4)) return false;
+    for (uint32_t i = 0; i < n->stage->inst_count; i++)
+        if (weft_inst_has_effect(&e->kernel->insts[n->stage->inst_first + i])) return false;
+    weft_expr_range(e->exprs, range->extent, &least, &most);
+    return n->stage->store_count == 0 && most >= ROUNDS * (int64_t)range->width * p->parts;
+}
+
 static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
 {
     const weft_range *range = &n->ranges[i];
@@ -162,7 +176,8 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
     e->reduction.row = NULL;
     e->lane = (weft_lane_state){.variable = WEFT_EXPR_NONE};
     if (p->once || p->latest != NULL) weft_once_close(e);
-    if (!p->once) weft_count_close(e, p->limit, weft_int(e, (int64_t)range->width * p->parts));
+    LLVMValueRef done = !p->once && may_end_early(e, n, range, p) ? weft_reduce_decided(e) : NULL;
+    if (!p->once) weft_count_close_unless(e, p->limit, weft_int(e, (int64_t)range->width * p->parts), done);
     if (p->in_memory) weft_reduce_fetch(e, weft_int(e, 0));
 }
 

@@ -378,6 +378,24 @@ static bool is_truth(const weft_accumulator *accumulator, weft_scalar_op *out_op
     return is_plain && (*out_op == WEFT_SCALAR_and || *out_op == WEFT_SCALAR_or);
 }
 
+LLVMValueRef weft_reduce_decided(weft_emitter *e)
+{
+    LLVMValueRef decided = NULL;
+    weft_scope_move(e, weft_scope_top(e));
+    for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
+        const weft_accumulator *accumulator = accumulator_at(e, a);
+        weft_scalar_op op;
+        if (!e->reduction.along_lanes || !is_truth(accumulator, &op) || accumulator->step.count != 0) return NULL;
+        LLVMValueRef all = *carried_at(e, a, 0);
+        for (uint32_t part = 1; part < e->reduction.parts; part++)
+            all = (op == WEFT_SCALAR_or ? LLVMBuildOr : LLVMBuildAnd)(e->builder, all, *carried_at(e, a, part), "");
+        LLVMValueRef known =
+            op == WEFT_SCALAR_or ? weft_any_lane(e, all) : LLVMBuildNot(e->builder, weft_all_lanes(e, all), "");
+        decided = decided == NULL ? known : LLVMBuildAnd(e->builder, decided, known, "");
+    }
+    return decided;
+}
+
 static void reduce_lanes(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot)
 {
     weft_scalar_op op;

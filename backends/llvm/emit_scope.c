@@ -168,11 +168,17 @@ LLVMValueRef weft_count_open(weft_emitter *e, weft_expr variable, LLVMValueRef s
 
 void weft_count_close(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step)
 {
+    weft_count_close_unless(e, limit, step, NULL);
+}
+
+void weft_count_close_unless(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step, LLVMValueRef done)
+{
     const weft_scope *loop = &e->scopes[weft_scope_top(e)];
     weft_scope_move(e, weft_scope_top(e));
     e->scratch[0] = LLVMBuildAdd(e->builder, loop->phis[0], step, "");
     if (e->carried_count != 0) memcpy(e->scratch + 1, e->carried, e->carried_count * sizeof *e->carried);
     LLVMValueRef again = LLVMBuildICmp(e->builder, LLVMIntSLT, e->scratch[0], limit, "");
+    if (done != NULL) again = LLVMBuildAnd(e->builder, again, LLVMBuildNot(e->builder, done, ""), "");
     weft_loop_close(e, again, e->scratch);
 }
 
