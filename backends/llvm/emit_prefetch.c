@@ -7,6 +7,8 @@
  * Kernels of several stages read rows again and again, as softmax does for its maximum and for its powers; only the
  * first stage waits for memory, and computes little meanwhile. If rows are so short that they stay in L1, the stage
  * that computes most asks for the row after its own, or a later one where rows are very short.
+ *
+ * A scatter of rows takes in a part of all of them, then the next part: it asks for that of a row further on.
  */
 #include "backends/llvm/emit.h"
 
@@ -142,7 +144,24 @@ static bool comes_first(const weft_emitter *e, uint32_t buffer)
     return true;
 }
 
-/* ---- both ---- */
+/* ---- rows that are scattered ---- */
+
+/* Of rows of which a scatter takes in a part at a time, elements from a part to that of a row further on: in between lies
+ * what is read for other parts. */
+static LLVMValueRef parts_ahead(weft_emitter *e, const weft_inst *load)
+{
+    const weft_stage *stage = e->stage;
+    weft_expr step, rest;
+    int64_t row, part, least, size = (int64_t)weft_dtype_size(load->dtype);
+    if (stage->range_count != 2 || stage->store_count != 1 || !stage->stores[0].is_indirect) return NULL;
+    if (load->arg_count != 0 || stage->ranges[1].variable != e->lane.variable) return NULL;
+    if (!weft_expr_affine(e->exprs, load->index, stage->ranges[0].variable, &step, &rest)) return NULL;
+    weft_expr_range(e->exprs, stage->ranges[1].extent, &least, &part);
+    if (part < LEAST_ROW / size || !weft_expr_is_constant(e->exprs, step, &row) || row <= part) return NULL;
+    return weft_int(e, row * ((AHEAD / size + part - 1) / part));
+}
+
+/* ---- all ---- */
 
 static bool may_ask(const weft_emitter *e, uint32_t buffer)
 {
@@ -175,6 +194,7 @@ void weft_prefetch_load(weft_emitter *e, const weft_inst *load, LLVMTypeRef type
     if (asking == e->stage && e->stage->ranges[0].variable == e->lane.variable) distance = rows_ahead(e, walk, size);
     else if (asking == NULL && comes_first(e, load->buffer) && is_long(e, load->index, size))
         distance = weft_int(e, AHEAD / (int64_t)size);
+    else if (asking == NULL) distance = parts_ahead(e, load);
     weft_scope_move(e, level);
     if (distance != NULL) ask(e, type, size, pointer, part, distance, false);
 }

@@ -335,12 +335,14 @@ weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors)
     return found;
 }
 
-/* Maxima and minima of floats, which take several instructions each: others wait for their stores instead. */
+/* Maxima and minima of floats or short integers, which take several instructions each: others wait for their stores
+ * instead. */
 static bool takes_long(const weft_accumulator *accumulator)
 {
     const weft_combiner *combine = &accumulator->combine;
     weft_scalar_op op = combine->insts[combine->count - 1].op;
-    return weft_dtype_info_of(accumulator->dtypes[0])->kind == WEFT_KIND_FLOAT &&
+    bool is_float = weft_dtype_info_of(accumulator->dtypes[0])->kind == WEFT_KIND_FLOAT;
+    return (is_float || weft_dtype_size(accumulator->dtypes[0]) < 8) &&
            (op == WEFT_SCALAR_max || op == WEFT_SCALAR_min);
 }
 
