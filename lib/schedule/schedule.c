@@ -346,6 +346,19 @@ static outer_body find_body(const weft_kernel *kernel)
     return found;
 }
 
+/* The lanes of strips of the last range, one strip after the other for all points of range `across`, which a load walks
+ * along: the lines that its lanes jump to stay in L1 for the next points. */
+static weft_status *bind_strips(const chooser *c, uint32_t across, uint32_t width, uint32_t unroll)
+{
+    weft_kernel *kernel = c->kernel;
+    uint32_t last = kernel->range_count - 1;
+    explain(c, "a load of wide elements jumps along the last range: strips of it stay in the cache");
+    WEFT_TRY(split_last(c, WEFT_STRIP));
+    if (kernel->range_count > last + 1)
+        WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_REORDER, .range = last, .to = across}));
+    return bind_lanes(c, kernel->range_count - 1, width, unroll);
+}
+
 /* A tile of several ranges, or of two that a load transposes, if the template wants one, or leaves it to the rule. */
 static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body *body, bool *out_done)
 {
@@ -366,6 +379,10 @@ static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body
     if (!transposes) return NULL;
     unroll = weft_unroll_for(kernel, body->body, kernel->ranges[last].extent, width);
     bool is_long = c->machine->vector_bytes >= 64;
+    if (is_long && weft_kernel_wants_strips(kernel, c->machine, across)) {
+        unroll = weft_unroll_for(kernel, body->body, weft_expr_constant(kernel->exprs, WEFT_STRIP), width / 2);
+        return bind_strips(c, across, width / 2, unroll < 4 ? unroll : 4);
+    }
     weft_tile_sides sides = is_long ? weft_kernel_long_tile(kernel, across) : weft_kernel_square_tile(kernel, across);
     if (width > sides.across) width = sides.across;
     return move(

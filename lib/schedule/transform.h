@@ -136,6 +136,10 @@ bool weft_kernel_keeps_lines(const weft_kernel *kernel, const weft_inst *load, c
 /* Tiles of the loads that transpose `across` and the last range: square, or with results in longer runs. */
 weft_tile_sides weft_kernel_square_tile(const weft_kernel *kernel, uint32_t across);
 weft_tile_sides weft_kernel_long_tile(const weft_kernel *kernel, uint32_t across);
+/* Points of the last range that loads of wide elements jump along before `across` takes its next step, and whether all
+ * that are transposed are so wide that this is faster than a tile, and L1 holds their lines meanwhile. */
+#define WEFT_STRIP 64
+bool weft_kernel_wants_strips(const weft_kernel *kernel, const weft_machine *machine, uint32_t across);
 const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, const weft_move *move);
 weft_status *weft_kernel_transpose(weft_kernel *kernel, const weft_move *move) WEFT_MUST_USE;
 #endif

@@ -101,6 +101,35 @@ weft_tile_sides weft_kernel_square_tile(const weft_kernel *kernel, uint32_t acro
     return (weft_tile_sides){side, side};
 }
 
+/* Whether there are so many points that elements of 8 bytes come from beyond L2. */
+static bool is_far(const weft_kernel *kernel, const weft_machine *machine)
+{
+    int64_t points = 1, extent, most = 2 * (int64_t)machine->cache_bytes[1] / 8;
+    for (uint32_t i = 0; i < kernel->range_count && points <= most; i++) {
+        if (!weft_expr_is_constant(kernel->exprs, kernel->ranges[i].extent, &extent)) return false;
+        points *= extent;
+    }
+    return points > most;
+}
+
+/* Complex numbers that are computed with keep their tiles, whose vectors are read once and whole. */
+bool weft_kernel_wants_strips(const weft_kernel *kernel, const weft_machine *machine, uint32_t across)
+{
+    const weft_range *last = &kernel->ranges[kernel->range_count - 1];
+    bool wants = true;
+    for (uint32_t i = 0; i < kernel->inst_count && wants; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        int64_t step;
+        bool is_complex = weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_COMPLEX;
+        if (is_complex && inst->op != WEFT_SCALAR_load) return false;
+        if (!is_transposed(kernel, inst, kernel->ranges[across].variable, last->variable)) continue;
+        size_t size = weft_dtype_size(inst->dtype);
+        wants = (size == 16 || (size == 8 && is_far(kernel, machine))) && find_step(kernel, inst, last, &step);
+        if (wants) count_lines(step, WEFT_STRIP, machine, &wants);
+    }
+    return wants;
+}
+
 /* Doubles a side as long as the tile has room and the side is below `most`. */
 static void grow(uint32_t *side, const weft_tile_sides *sides, size_t bytes, int64_t most)
 {
