@@ -110,6 +110,23 @@ static bool NAME(sort_quarters)(weft_key_row *row, const KEY *sample, KEY *keys,
     return true;
 }
 
+/* A row without NaNs: what is frequent in a sample is counted, and put between what is less and what is greater. */
+static bool NAME(sort_others)(weft_key_row *row, KEY *keys, KEY *other, int64_t count, int64_t wanted)
+{
+    enum { SAMPLE = 16, FREQUENT = 6, LEAST = 2 * BLOCK };
+    KEY sample[BLOCK];
+    NAME(frequent) f = {0};
+    for (int64_t i = 0; i < SAMPLE && count >= LEAST; i++) sample[i] = keys[(2 * i + 1) * count / (2 * SAMPLE)];
+    if (count >= LEAST) NAME(sort_block)(sample, sample, SAMPLE);
+    for (int64_t i = 0; i + FREQUENT <= SAMPLE && count >= LEAST && f.sampled == 0; i++)
+        if (sample[i] == sample[i + FREQUENT - 1]) f = (NAME(frequent)){.key = sample[i], .sampled = FREQUENT};
+    if (f.sampled == 0) return NAME(sort_keys)(row, keys, other, count, wanted);
+    int64_t rest = NAME(leave_frequent)(&f, keys, count), low = NAME(partition)(keys, other, rest, f.key);
+    if (!NAME(quicksort)(row, other, keys, false, low, wanted, false)) return false;
+    wanted -= NAME(put_run)(row, f.key, f.count, wanted - low);
+    return NAME(quicksort)(row, other + low, keys, false, rest - low, wanted - low, false);
+}
+
 /* Whether keys ascend, or descend. */
 static bool NAME(is_in_order)(const KEY *keys, int64_t count)
 {
@@ -129,8 +146,8 @@ static bool NAME(sort_row)(weft_key_row *row, KEY *keys, KEY *other, int64_t wan
         }
         row->lost |= row->take(row->map, row->elements + (size_t)some * row->map->size, count - some, keys + some);
     }
-    if (!row->lost) return NAME(sort_keys)(row, keys, other, count, wanted);
-    return NAME(sort_keys)(row, other, keys, NAME(leave_nans)(row, keys, other, count), wanted);
+    if (!row->lost) return NAME(sort_others)(row, keys, other, count, wanted);
+    return NAME(sort_others)(row, other, keys, NAME(leave_nans)(row, keys, other, count), wanted);
 }
 
 /* Which lanes of a row's floats are zeros, NaNs, and less than zero. */
