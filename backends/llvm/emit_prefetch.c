@@ -146,8 +146,8 @@ static bool comes_first(const weft_emitter *e, uint32_t buffer)
 
 /* ---- rows that are scattered ---- */
 
-/* Of rows of which a scatter takes in a part at a time, elements from a part to that of a row further on: in between lies
- * what is read for other parts. */
+/* Of rows of which a scatter takes in a part at a time, elements from a part to that of a row further on: in between
+ * lies what is read for other parts. */
 static LLVMValueRef parts_ahead(weft_emitter *e, const weft_inst *load)
 {
     const weft_stage *stage = e->stage;
