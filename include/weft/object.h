@@ -39,6 +39,9 @@ typedef struct weft_object_options {
      * this process. For another architecture than that, a cross compiler and the libweft-rt.a that it has made are
      * needed to link. */
     const char *target;
+    /* Schedules for kernels in place of those of the rules (<weft/schedules.h>), which are for the level of this
+     * process, "native": kernels of other levels do without. NULL: none. */
+    const struct weft_schedules *schedules;
 } weft_object_options;
 
 typedef struct weft_object weft_object;
@@ -47,8 +50,9 @@ typedef struct weft_object weft_object;
  * Compiles for all sizes, strides and levels asked for, which takes as long as that many first runs. UNSUPPORTED names
  * an op that an object cannot contain: of an extension, without lowering, that offers no kernel to objects
  * (weft_op_def.kernel_symbol); or says that this weft was built without what freestanding objects contain.
- * INVALID_ARGUMENT for a name, a level or extents that are none, and for a level or sizes that are there twice. Inputs,
- * outputs and symbols whose names make no field of a struct get others in the header.
+ * INVALID_ARGUMENT for a name, a level or extents that are none, for a level or sizes that are there twice, for
+ * schedules where no level is that of this process, and for one that its kernel does not fit. Inputs, outputs and
+ * symbols whose names make no field of a struct get others in the header.
  */
 weft_status *weft_object_create(const weft_program *program, const weft_object_options *options,
                                 weft_object **out_object) WEFT_MUST_USE;

@@ -152,7 +152,8 @@ static weft_status *build_variant(object_compiler *c, weft_isa level, const int6
                                         .specialized = values,
                                         .without_folders = true,
                                         .machine = &machine,
-                                        .level = level};
+                                        .level = level,
+                                        .schedules = c->plan->schedules[level]};
     c->level = level;
     c->values = values;
     c->strided = strided;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/executor.h>
+#include <weft/schedules.h>
 #include "runtime/program/program.h"
 #include "runtime/run/call.h"
 
@@ -310,6 +311,21 @@ static weft_status *find_extents(weft_object_plan *plan, const weft_allocator *a
     }
 }
 
+/* ---- schedules ---- */
+
+/* Found on this machine, they are for its level alone: others have vectors of other lengths. */
+static weft_status *find_schedules(weft_object_plan *plan, const weft_allocator *allocator,
+                                   const weft_schedules *schedules)
+{
+    weft_isa level = weft_isa_level();
+    if (weft_schedules_count(schedules) == 0) return NULL;
+    plan->schedules[level] = schedules;
+    if (plan->levels[level]) return NULL;
+    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
+                              "the schedules are for %s, the level of this process, and the object is for %s",
+                              weft_isa_level_name(level), plan->isa.data);
+}
+
 /* ---- all ---- */
 
 /* What the caller's version of the struct has; the rest is zero. */
@@ -332,6 +348,7 @@ weft_status *weft_object_plan_init(weft_object_plan *plan, const weft_program *p
     WEFT_TRY(check_name(allocator, known.name));
     WEFT_TRY(find_target(plan, allocator, known.target));
     WEFT_TRY(find_levels(plan, allocator, known.isa));
+    WEFT_TRY(find_schedules(plan, allocator, known.schedules));
     return find_extents(plan, allocator, program, known.extents);
 }
 

@@ -2,6 +2,7 @@
 #ifndef WEFT_LIB_OBJECT_OPTIONS_H
 #define WEFT_LIB_OBJECT_OPTIONS_H
 /* What weft_object_options ask for. */
+#include <weft/executor.h>
 #include <weft/object.h>
 #include "runtime/base/isa.h"
 #include "runtime/base/memory.h"
@@ -14,7 +15,8 @@ typedef struct weft_object_plan {
     bool levels[WEFT_ISA_COUNT]; /* of the architecture */
     weft_bytes isa;              /* their names, between commas */
     size_t specialized_count;
-    int64_t **specialized; /* values of all symbols of the program, of each */
+    int64_t **specialized;                           /* values of all symbols of the program, of each */
+    const weft_schedules *schedules[WEFT_ISA_COUNT]; /* NULL: those of the rules */
 } weft_object_plan;
 
 weft_status *weft_object_plan_init(weft_object_plan *plan, const weft_program *program,

@@ -3,7 +3,8 @@
 """Variants of an object for sizes known beforehand: variants.py WEFT CC LIBRARY.
 
 Their kernels and products are chosen by these sizes, in the object for all sizes by their bounds, and in a graph of
-numbers by the graph. For each dtype that has products the bits of the first two, and of an executor, are the same.
+numbers by the graph. For each dtype that has products the bits of the first two, and of an executor, are the same; and so
+are those of an object with other schedules.
 """
 import ctypes
 import pathlib
@@ -125,9 +126,24 @@ def write(dtype, folder):
                                           f"  return {', '.join(f'{name} = %{name}' for name in OPS)}\n}}\n")
 
 
+def other_schedules(path):
+    """For each kernel that has others than that of the rules the one that is estimated to be the slowest."""
+    options = []
+    for number, kernel in enumerate(run(sys.argv[1], "opt", path, "--emit", "schedule").split("\n\n")):
+        moves = [line for line in kernel.splitlines() if not line.startswith("#")]
+        options += ["--schedule", f"{number}:{moves[-1]}"] if len(moves) > 1 else []
+    return options
+
+
 def check(dtype, folder):
     write(dtype, folder)
     general = Object(f"{dtype}_general", dtype, folder)
+    options = other_schedules(folder / f"{dtype}.weft")
+    scheduled = Object(f"{dtype}_scheduled", dtype, folder, "--isa", "native", *options)
+    native = Object(f"{dtype}_native", dtype, folder, "--isa", "native")
+    code = [(folder / f"{tested.name}.o").stat().st_size for tested in (scheduled, native)]
+    if code[0] == code[1] or not options:
+        sys.exit(f"{dtype}: {len(options) // 2} schedules make no other code")
     sized = Object(f"{dtype}_sized", dtype, folder, "--extents", ";".join(f"n={size}" for size in SIZES))
     differing = 0
     for size in SIZES:
@@ -137,7 +153,7 @@ def check(dtype, folder):
         run(sys.argv[1], "run", folder / f"{dtype}.weft", *[f"{name}={folder / name}.npy" for name in SHAPES], "-o", folder / "out.npz")
         with numpy.load(folder / "out.npz") as archive:
             expected = [archive[name] for name in OPS]
-        for tested in general, sized:
+        for tested in general, sized, scheduled:
             outputs = [numpy.full(array.nbytes, 0x5a, "u1") for array in expected]
             tested.call(size, inputs, outputs)
             for name, found, right in zip(OPS, outputs, expected):

@@ -83,7 +83,7 @@ class General(Command):
                     self.refuses(MISUSED, f"{name}: {option} is given twice{tail}", name, *words)
         plugins = {(name, "--plugin") for name in ["run", "compile", "opt", "view", "check-gradients", "info"]}
         others = {("run", "-o"), ("run", "--set"), ("check-gradients", "--set"), ("opt", "--schedule"),
-                  ("compile", "--constant")}
+                  ("compile", "--constant"), ("run", "--schedule"), ("compile", "--schedule")}
         self.assertEqual(lists, others | plugins)
 
     def test_names_that_are_empty(self):
@@ -438,8 +438,31 @@ class Tune(Command):
         self.assertTrue(error.startswith(note))
         self.assertNotIn("another", (self.folder / "s").read_text())
 
+    def test_given(self):
+        """A run and an object with a schedule that is given, or found: the result is the same, the code is not."""
+        self.assertEqual(self.weft(*self.TUNE[:4], "--schedule", "lanes i1 8 x 2", "-o", "y=y.npy"), (OK, "", ""))
+        self.assertEqual(load(self.folder / "y.npy"), ((2, 3), [2, 40, 600, 8, 100, 1200]))
+        compile = ["compile", "g.weft", "--isa", "native", "-o", "."]
+        codes = []
+        for more in [], ["--schedule", "lanes i1 8 x 2"]:
+            self.prints("", *compile, *more)
+            codes.append((self.folder / "g.o").read_bytes())
+        self.assertNotEqual(*codes)
+        (self.folder / "s").write_text('schedules 0.1 target "another" kernel "0123456789abcdef" "lanes i0 8 x 1"')
+        note = "s: its schedules are for another machine or another version of weft, and are not used\n"
+        self.assertEqual(self.weft(*compile, "--schedules", "s"), (OK, "", note))
+        self.assertEqual((self.folder / "g.o").read_bytes(), codes[0])
+        self.assertEqual(self.weft(*compile[:2], "-o", ".", "--target", "aarch64-linux-gnu", "--schedules", "s"),
+                         (OK, "", note))
+
     def test_misuse(self):
         run = self.TUNE[:4]
+        status, _, error = self.weft("compile", "g.weft", "-o", ".", "--schedule", "lanes i1 8 x 2", "--target",
+                                     "aarch64-linux-gnu")
+        self.assertEqual(status, MISUSED)
+        self.assertRegex(error, r"^weft compile: the schedules are for x86-64-v\d, the level of this process, and the "
+                                r"object is for armv8-a\n")
+        self.refuses(MISUSED, "run: --schedule takes MOVES or KERNEL:MOVES, not '0'", *run, "--schedule", "0")
         self.refuses(MISUSED, "run: --tune writes what it finds into a file: --schedules FILE", *run, "--tune", "1")
         self.refuses(MISUSED, "run: --tune is for the schedules of --backend llvm", *self.TUNE, "--backend", "ref")
         self.refuses(MISUSED, "run: --tune takes a number above 0 and at most 1e9, not '0'", *run, "--tune", "0")

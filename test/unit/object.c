@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft_object_create: what it refuses, structs of older headers, and memory that runs out at any request. */
+/* weft_object_create: what it refuses, schedules, structs of older headers, and memory that runs out at any request. */
 #include <string.h>
 #include <weft/object.h>
 #include <weft/weft.h>
@@ -77,6 +77,29 @@ static void test_refused(void **state)
     weft_program_release(program);
 }
 
+/* They make other code, for the level of this process alone. */
+static void test_schedules(void **state)
+{
+    (void)state;
+    weft_program *program;
+    weft_schedules *schedules;
+    weft_object *objects[2];
+    size_t sizes[2];
+    weft_test_ok(make_program(NULL, &program));
+    weft_test_ok(weft_schedules_create(NULL, &schedules));
+    weft_object_options options = {.name = "f", .isa = "native", .schedules = schedules};
+    weft_test_ok(weft_object_create(program, &options, &objects[0]));
+    weft_test_ok(weft_schedules_set(schedules, program, 0, ""));
+    weft_test_ok(weft_object_create(program, &options, &objects[1]));
+    const void *codes[] = {weft_object_code(objects[0], &sizes[0]), weft_object_code(objects[1], &sizes[1])};
+    assert_true(sizes[0] != sizes[1] || memcmp(codes[0], codes[1], sizes[0]) != 0);
+    refuses(program, (weft_object_options){.name = "f", .target = "aarch64-linux-gnu", .schedules = schedules},
+            "the level of this process, and the object is for armv8-a");
+    for (size_t i = 0; i < 2; i++) weft_object_destroy(objects[i]);
+    weft_schedules_destroy(schedules);
+    weft_program_release(program);
+}
+
 /* A caller whose struct ended with `extents` gets what the fields after it have as default, whatever lies there. */
 static void test_older_header(void **state)
 {
@@ -121,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_schedules),
         cmocka_unit_test(test_older_header),
         cmocka_unit_test(test_out_of_memory),
     };

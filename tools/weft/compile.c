@@ -10,6 +10,7 @@
 #include "file.h"
 #include "module.h"
 #include "named.h"
+#include "schedule.h"
 
 /* ---- names ---- */
 
@@ -159,7 +160,8 @@ static weft_status *bind_constants(const weft_arguments *arguments, const weft_s
 
 /* ---- compiling ---- */
 
-static weft_status *compile(const weft_arguments *arguments, const weft_program *program, const char *name)
+static weft_status *compile(const weft_arguments *arguments, const weft_program *program,
+                            const weft_schedules *schedules, const char *name)
 {
     const char *weights = weft_arguments_text(arguments, "--weights", "embed");
     const weft_object_options options = {.size = sizeof options,
@@ -168,7 +170,8 @@ static weft_status *compile(const weft_arguments *arguments, const weft_program 
                                          .extents = weft_arguments_text(arguments, "--extents", NULL),
                                          .weights_file = strcmp(weights, "file") == 0,
                                          .freestanding = weft_arguments_find(arguments, "--freestanding") != NULL,
-                                         .target = weft_arguments_text(arguments, "--target", NULL)};
+                                         .target = weft_arguments_text(arguments, "--target", NULL),
+                                         .schedules = schedules};
     const char *folder = weft_arguments_text(arguments, "-o", ".");
     weft_object *object;
     WEFT_TRY(check_folder(folder));
@@ -188,11 +191,15 @@ static weft_status *run_source(const weft_arguments *arguments, const weft_sourc
 {
     const weft_policy policy = weft_policy_of(arguments);
     weft_program *program;
+    weft_schedules *schedules = NULL;
     char *name = NULL;
     WEFT_TRY(weft_source_compile(source, &policy, &program));
     weft_status *status = find_name(arguments, &name);
     if (status == NULL) status = bind_constants(arguments, source, &program);
-    if (status == NULL) status = compile(arguments, program, name);
+    if (status == NULL) status = weft_schedule_load(arguments, false, &schedules);
+    if (status == NULL) status = weft_schedule_add_given(arguments, program, schedules);
+    if (status == NULL) status = compile(arguments, program, schedules, name);
+    weft_schedules_destroy(schedules);
     free(name);
     weft_program_release(program);
     return status;
@@ -216,6 +223,8 @@ static const weft_option options[] = {
      "constants in the object, or in NAME.weights, which is mapped, if there are any (embed)"},
     {"--freestanding", WEFT_OPTION_FLAG, NULL,
      "an object that needs no library: no threads, no memory but the caller's"},
+    WEFT_SCHEDULE_OPTION,
+    WEFT_SCHEDULES_OPTION,
     WEFT_PRODUCTS_OPTION,
     WEFT_FUNCTIONS_OPTION,
     WEFT_PLUGIN_OPTION,

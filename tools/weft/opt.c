@@ -62,29 +62,6 @@ static weft_status *check_passes(const char *passes, const char *format)
     return NULL;
 }
 
-/* "MOVES", of a program with one kernel, or "NUMBER:MOVES". */
-static weft_status *set_schedule(const char *text, const weft_program *program, weft_schedules *schedules)
-{
-    int64_t kernel = 0;
-    const char *at = text;
-    if (!weft_option_read_integer(&at, false, &kernel)) at = text;
-    else if (*at++ != ':') return weft_misuse("--schedule takes MOVES or KERNEL:MOVES, not '%s'", text);
-    return weft_schedules_set(schedules, program, (size_t)kernel, at);
-}
-
-/* Those of the file and of the command line; NULL: there are none. */
-static weft_status *load_schedules(const weft_arguments *arguments, const weft_program *program,
-                                   weft_schedules **out_schedules)
-{
-    bool given = weft_arguments_find(arguments, "--schedule") != NULL;
-    WEFT_TRY(weft_schedule_load(arguments, false, out_schedules));
-    if (given && *out_schedules == NULL) WEFT_TRY(weft_schedules_create(NULL, out_schedules));
-    for (size_t i = 0; i < arguments->value_count; i++)
-        if (strcmp(arguments->values[i].option->name, "--schedule") == 0)
-            WEFT_TRY(set_schedule(arguments->values[i].text, program, *out_schedules));
-    return NULL;
-}
-
 /* What is saved is printed only where that is asked for too. */
 static bool is_printed(const weft_arguments *arguments)
 {
@@ -113,7 +90,8 @@ static weft_status *run_source(const weft_arguments *arguments, const weft_sourc
     if (strcmp(format, "trees") == 0) return emit_trees(source);
     WEFT_TRY(name_pass(weft_source_compile(source, &policy, &program)));
     weft_schedules *schedules = NULL;
-    weft_status *status = load_schedules(arguments, program, &schedules);
+    weft_status *status = weft_schedule_load(arguments, false, &schedules);
+    if (status == NULL) status = weft_schedule_add_given(arguments, program, schedules);
     if (status == NULL && is_printed(arguments)) status = emit(program, format, schedules);
     if (status == NULL && path != NULL) status = weft_program_save(program, path);
     weft_schedules_destroy(schedules);
@@ -134,8 +112,7 @@ static const weft_option options[] = {
     WEFT_FUNCTIONS_OPTION,
     {"--emit", WEFT_OPTION_CHOICE, "graph|trees|loops|schedule|scheduled|llvm|asm|ptx", "what to print (graph)"},
     {"--save", WEFT_OPTION_FILE, "FILE", "write the program there, which other commands take in place of the graph"},
-    {"--schedule", WEFT_OPTION_TEXTS, "[KERNEL:]MOVES",
-     "the schedule of that kernel (0), as --emit schedule prints it; may be repeated"},
+    WEFT_SCHEDULE_OPTION,
     WEFT_SCHEDULES_OPTION,
     WEFT_PLUGIN_OPTION,
 };

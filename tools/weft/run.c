@@ -272,6 +272,7 @@ static weft_status *run_source(const weft_arguments *arguments, const weft_sourc
     weft_named_files inputs, outputs = {0};
     const char *view = weft_arguments_text(arguments, "--view", NULL);
     WEFT_TRY(weft_session_compile(session, source));
+    WEFT_TRY(weft_schedule_add_given(arguments, session->program, session->schedules));
     if (weft_arguments_find(arguments, "--save") != NULL) WEFT_TRY(weft_program_keep_code(session->program));
     const weft_module *module = source->module;
     const weft_tensors declared = module == NULL ? (weft_tensors){0, NULL} : module->inputs;
@@ -326,6 +327,7 @@ static const weft_option options[] = {
      "with --view: broadcasts, permutes and reshapes as ops, not as part of arrows"},
     {"--tune", WEFT_OPTION_NUMBER, "SECONDS",
      "look so long for faster schedules first, and add them to those of --schedules FILE"},
+    WEFT_SCHEDULE_OPTION,
     {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
     {"--save", WEFT_OPTION_FILE, "FILE", "write the program there, with the code that the run used"},
     {"--saved-code", WEFT_OPTION_FLAG, NULL,

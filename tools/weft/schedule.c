@@ -2,6 +2,7 @@
 #include "schedule.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <weft/graph.h>
 #include "../output.h"
@@ -26,12 +27,32 @@ weft_status *weft_schedule_load(const weft_arguments *arguments, bool optional, 
     const char *path = weft_arguments_text(arguments, "--schedules", NULL);
     weft_schedules *schedules;
     *out_schedules = NULL;
-    if (path == NULL) return NULL;
+    if (path == NULL && weft_arguments_find(arguments, "--schedule") == NULL) return NULL;
     WEFT_TRY(weft_schedules_create(NULL, &schedules));
-    weft_status *status = optional && access(path, F_OK) != 0 ? NULL : read_file(path, schedules);
+    bool is_read = path != NULL && !(optional && access(path, F_OK) != 0);
+    weft_status *status = is_read ? read_file(path, schedules) : NULL;
     if (status == NULL) *out_schedules = schedules;
     else weft_schedules_destroy(schedules);
     return status;
+}
+
+/* "MOVES", of a program with one kernel, or "NUMBER:MOVES". */
+static weft_status *set(const char *text, const weft_program *program, weft_schedules *schedules)
+{
+    int64_t kernel = 0;
+    const char *at = text;
+    if (!weft_option_read_integer(&at, false, &kernel)) at = text;
+    else if (*at++ != ':') return weft_misuse("--schedule takes MOVES or KERNEL:MOVES, not '%s'", text);
+    return weft_schedules_set(schedules, program, (size_t)kernel, at);
+}
+
+weft_status *weft_schedule_add_given(const weft_arguments *arguments, const weft_program *program,
+                                     weft_schedules *schedules)
+{
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (strcmp(arguments->values[i].option->name, "--schedule") == 0)
+            WEFT_TRY(set(arguments->values[i].text, program, schedules));
+    return NULL;
 }
 
 static weft_status *print(const void *context, FILE *file)

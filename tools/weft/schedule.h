@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_TOOLS_SCHEDULE_H
 #define WEFT_TOOLS_SCHEDULE_H
-/* Schedules in the files that a command line names. */
+/* Schedules that a command line gives, and those in the files that it names. */
 #include <weft/schedules.h>
 #include "options.h"
 
@@ -9,10 +9,18 @@
     {                                                                                                                  \
         "--schedules", WEFT_OPTION_FILE, "FILE", "schedules of kernels in place of those of the rules"                 \
     }
+#define WEFT_SCHEDULE_OPTION                                                                                           \
+    {                                                                                                                  \
+        "--schedule", WEFT_OPTION_TEXTS, "[KERNEL:]MOVES",                                                             \
+            "the schedule of that kernel (0), as opt --emit schedule prints it; may be repeated"                       \
+    }
 
-/* Those of --schedules; NULL without it. A file for another machine or version gives none, which a note says.
- * `optional`: it may be that there is no such file yet. */
+/* Those of --schedules; NULL without it and --schedule. A file for another machine or version gives none, which a note
+ * says. `optional`: it may be that there is no such file yet. */
 weft_status *weft_schedule_load(const weft_arguments *arguments, bool optional,
                                 weft_schedules **out_schedules) WEFT_MUST_USE;
+/* Adds those of --schedule, for kernels of the program. */
+weft_status *weft_schedule_add_given(const weft_arguments *arguments, const weft_program *program,
+                                     weft_schedules *schedules) WEFT_MUST_USE;
 weft_status *weft_schedule_save(const weft_schedules *schedules, const char *path) WEFT_MUST_USE;
 #endif
