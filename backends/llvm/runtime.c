@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /*
- * The half of the backend that lives in libweft: it loads the other half, libweft-llvm.so, when the first program has
+ * The half of the backend that lives in libweft: it loads the other half, libweft-llvm.so, when the first kernel has
  * to be compiled. Hits never pay for LLVM. Once loaded it stays: LLVM does not survive being unloaded.
  *
  * A thread inside LLVM holds the gate; a fork waits until there is none, so that a child finds LLVM in a state between
@@ -273,14 +273,13 @@ static void append_target(weft_bytes *key)
     weft_bytes_print(key, "%s %s\n", WEFT_CODE_VERSION, weft_isa_text());
 }
 
-/* Where all code is on disk, or with the program, LLVM is not needed. */
+/* Loads LLVM when a kernel is emitted: not for products and sorts alone, nor where all code is on disk or with the
+ * program. */
 static weft_status *build(void *self, const weft_build_request *request, weft_variant **out_variant)
 {
     static const weft_code_generator generator = {append_target, emit, emit_quick};
-    const weft_llvm_interface *interface;
     (void)self;
     watch_end();
-    if (request->store == NULL && request->program->kept == NULL) WEFT_TRY(weft_llvm_load(&interface));
     return weft_variant_build(request, &generator, out_variant);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building variants: threads that build those of one program at the same time, and print it, while nothing of a program
- * changes; and what kernels share. */
+ * changes; what kernels share; and what needs none. */
 #include "test/support.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -123,9 +123,40 @@ static void kernels_that_differ_in_names_are_one(void **state)
     weft_program_release(two);
 }
 
+/* A process that has compiled nothing yet: a product of the library, and its columns sorted. */
+static void what_has_no_kernel_needs_no_llvm(void **state)
+{
+    (void)state;
+    enum { SIDE = 48 };
+    static float data[SIDE * SIDE];
+    weft_graph *graph;
+    weft_program *made;
+    weft_executor *runner;
+    weft_array *x, *y = NULL;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor input = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(SIDE, SIDE));
+    const weft_policy policy = {.size = sizeof policy, .products = WEFT_PRODUCTS_LIBRARY};
+    weft_tensor sorted = weft_sort(weft_matmul(input, input), 0, false);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(sorted), &policy, &made));
+    weft_graph_destroy(graph);
+    for (int i = 0; i < SIDE * SIDE; i++) data[i] = (float)(i * 7919 % 1009) - 500;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, (int64_t[]){SIDE, SIDE}, NULL, data, NULL, NULL, &x));
+    weft_test_ok(weft_executor_create_standard(NULL, &runner));
+    const weft_run run = {.input_count = 1, .inputs = &x, .output_count = 1, .outputs = &y};
+    weft_test_ok(weft_executor_run(runner, made, &run));
+    assert_false(weft_test_has_llvm());
+    const float *result = weft_array_data(y);
+    for (int i = SIDE; i < SIDE * SIDE; i++) assert_true(result[i - SIDE] <= result[i]);
+    weft_array_release(x);
+    weft_array_release(y);
+    weft_executor_destroy(runner);
+    weft_program_release(made);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_build_variants_of_one_program),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_no_kernel_needs_no_llvm),
+                                       cmocka_unit_test(threads_build_variants_of_one_program),
                                        cmocka_unit_test(kernels_that_differ_in_names_are_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
