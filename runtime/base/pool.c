@@ -131,14 +131,25 @@ static void run_chunk(const struct job *job, size_t chunk)
     job->task(job->context, begin, end);
 }
 
+/* Shares are a tree of which each has two below it. Whoever begins one, its thread or another one, wakes the threads
+ * of those: waking 63 threads takes six wake-ups one after another, of which the caller makes two. */
+static void wake_below(weft_pool *pool, size_t share)
+{
+    size_t end = 2 * share + 3 < pool->job.shares ? 2 * share + 3 : pool->job.shares;
+    for (size_t i = 2 * share + 1; i < end; i++) wake(&pool->members[i].bed);
+}
+
 /* All unclaimed chunks, those of `own` first; none if the job is already over. */
 static void run_chunks(weft_pool *pool, size_t own)
 {
+    const struct job *job = &pool->job;
     for (size_t i = 0; i < pool->size; i++) {
         size_t share = (own + i) % pool->size, left;
         while (claim(&pool->members[share].unclaimed, &left)) {
-            weft_float_mode_set(pool->job.mode);
-            run_chunk(&pool->job, find_share(&pool->job, share + 1) - left);
+            size_t begin = find_share(job, share), end = find_share(job, share + 1);
+            if (left == end - begin) wake_below(pool, share);
+            weft_float_mode_set(job->mode);
+            run_chunk(job, end - left);
             if (atomic_fetch_sub(&pool->pending, 1) == 1) wake(&pool->members->bed);
         }
     }
@@ -267,8 +278,8 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a - 1) / b + 1;
 }
 
-/* With the pool's lock held. The last one to finish wakes the caller; threads that come later find nothing to do and
- * are not waited for. */
+/* With the pool's lock held. A share is there before the one that wakes its thread. The last one to finish wakes the
+ * caller; threads that come later find nothing to do and are not waited for. */
 static void run_parallel(weft_pool *pool, struct job job)
 {
     job.chunks = (size_t)divide_up(job.count, job.step);
@@ -276,10 +287,8 @@ static void run_parallel(weft_pool *pool, struct job job)
     job.mode = weft_float_mode_get();
     pool->job = job;
     atomic_store(&pool->pending, job.chunks);
-    for (size_t i = job.shares; i-- > 0;) {
+    for (size_t i = job.shares; i-- > 0;)
         atomic_store(&pool->members[i].unclaimed, find_share(&job, i + 1) - find_share(&job, i));
-        wake(&pool->members[i].bed);
-    }
     inside_job = true;
     run_chunks(pool, 0);
     while (!is_zero(&pool->pending)) wait_until(&pool->pending, true, &pool->members->bed);

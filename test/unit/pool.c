@@ -88,8 +88,9 @@ static void small_work_stays_on_the_callers_thread(void **state)
     weft_pool_destroy(pool);
 }
 
-/* Two chunks that wait for each other: the job ends only if two threads run it. */
+/* Chunks that wait for each other: the job ends only if as many threads run it. */
 struct meeting {
+    int threads;
     atomic_int arrived, strange_state;
     unsigned control;
 };
@@ -110,14 +111,14 @@ static void meet(void *context, int64_t begin, int64_t end)
     (void)end;
     if (control_word() != meeting->control) atomic_fetch_add(&meeting->strange_state, 1);
     atomic_fetch_add(&meeting->arrived, 1);
-    while (atomic_load(&meeting->arrived) < 2) sched_yield();
+    while (atomic_load(&meeting->arrived) < meeting->threads) sched_yield();
 }
 
-static void hold_meeting(weft_pool *pool)
+static void hold_meeting(weft_pool *pool, int threads)
 {
-    struct meeting meeting = {.control = control_word()};
-    weft_pool_run(pool, 2, 1, meet, &meeting);
-    assert_int_equal(atomic_load(&meeting.arrived), 2);
+    struct meeting meeting = {.threads = threads, .control = control_word()};
+    weft_pool_run(pool, threads, 1, meet, &meeting);
+    assert_int_equal(atomic_load(&meeting.arrived), threads);
     assert_int_equal(atomic_load(&meeting.strange_state), 0);
     assert_int_equal(control_word(), meeting.control);
 }
@@ -126,7 +127,7 @@ static void jobs_use_several_threads(void **state)
 {
     (void)state;
     weft_pool *pool = create(2);
-    for (int i = 0; i < 20; i++) hold_meeting(pool);
+    for (int i = 0; i < 20; i++) hold_meeting(pool, 2);
     weft_pool_destroy(pool);
 }
 
@@ -137,7 +138,20 @@ static void sleeping_threads_are_woken(void **state)
     weft_pool *pool = create(2);
     for (int i = 0; i < 10; i++) {
         usleep(3000);
-        hold_meeting(pool);
+        hold_meeting(pool, 2);
+    }
+    weft_pool_destroy(pool);
+}
+
+/* By each other, down to the last one, however many shares there are. */
+static void many_threads_are_woken(void **state)
+{
+    (void)state;
+    enum { THREADS = 17 };
+    weft_pool *pool = create(THREADS);
+    for (int threads = THREADS; threads > 1; threads -= 3) {
+        usleep(20000);
+        hold_meeting(pool, threads);
     }
     weft_pool_destroy(pool);
 }
@@ -150,7 +164,7 @@ static void threads_that_do_not_come_are_not_waited_for(void **state)
     int result = -1;
     if (WEFT_TEST_THREAD) skip(); /* which does not follow the threads of a forked child */
     weft_pool *pool = create(3);
-    hold_meeting(pool);
+    hold_meeting(pool, 2);
     pid_t child = fork();
     if (child == 0) {
         alarm(120);
@@ -175,7 +189,7 @@ static void workers_take_the_callers_control_word(void **state)
     weft_pool *pool = create(2);
     for (int i = 0; i < 4; i++) {
         _mm_setcsr(before | changes[i]);
-        hold_meeting(pool);
+        hold_meeting(pool, 2);
         _mm_setcsr(before);
     }
     weft_pool_destroy(pool);
@@ -309,13 +323,13 @@ static void a_child_has_a_pool_of_its_own(void **state)
     struct blocker blocker = {.pool = create(2)};
     pthread_t thread;
     int result = -1;
-    hold_meeting(blocker.pool);
+    hold_meeting(blocker.pool, 2);
     assert_int_equal(pthread_create(&thread, NULL, hold, &blocker), 0);
     while (!atomic_load(&blocker.running)) sched_yield();
     pid_t child = fork();
     if (child == 0) {
         alarm(120);
-        for (int i = 0; i < 20; i++) hold_meeting(blocker.pool);
+        for (int i = 0; i < 20; i++) hold_meeting(blocker.pool, 2);
         weft_pool_destroy(blocker.pool);
         _exit(0);
     }
@@ -324,7 +338,7 @@ static void a_child_has_a_pool_of_its_own(void **state)
     assert_int_equal(result, 0);
     atomic_store(&blocker.stop, true);
     pthread_join(thread, NULL);
-    hold_meeting(blocker.pool);
+    hold_meeting(blocker.pool, 2);
     weft_pool_destroy(blocker.pool);
 }
 
@@ -363,6 +377,7 @@ int main(void)
         cmocka_unit_test(small_work_stays_on_the_callers_thread),
         cmocka_unit_test(jobs_use_several_threads),
         cmocka_unit_test(sleeping_threads_are_woken),
+        cmocka_unit_test(many_threads_are_woken),
         cmocka_unit_test(threads_that_do_not_come_are_not_waited_for),
         cmocka_unit_test(a_job_inside_a_job_is_serial),
         cmocka_unit_test(many_callers_share_one_pool),
