@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 SCRIPTS = pathlib.Path(sys.argv[1]).resolve() / "tools/bench"
 
@@ -34,6 +35,29 @@ class Needs(unittest.TestCase):
     def test_planners(self):
         self.check_lacks("cotengra and no opt_einsum", "plan.py", "--weft", "none",
                          "--planners", "weft-tenth,cotengra-greedy,opt_einsum-dp,cotengra")
+
+
+class Peers(unittest.TestCase):
+    """numpy's products are those of the processor's core, and a run with slow ones is refused."""
+    def setUp(self):
+        sys.path.insert(0, str(SCRIPTS))
+
+    def test_the_core_is_chosen(self):
+        import peers
+
+        with unittest.mock.patch.dict(os.environ, OPENBLAS_CORETYPE="Prescott", OPENBLAS_L2_SIZE="1"):
+            peers.choose_core()
+            flags = re.search(r"^flags.*$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+            cores = ["SkylakeX", "Haswell"] if flags and " avx2 " in flags[0] else ["Prescott"]
+            self.assertIn(os.environ["OPENBLAS_CORETYPE"], cores)
+            self.assertNotIn("OPENBLAS_L2_SIZE", os.environ)
+
+    def test_slow_products_are_refused(self):
+        import suite
+
+        suite.refuse_slow(124, 100, "SkylakeX")
+        with self.assertRaisesRegex(SystemExit, "1024 runs at 0.55 of that of BLIS, with OpenBLAS's core Prescott"):
+            suite.refuse_slow(200, 110, "Prescott")
 
 
 class Suite(unittest.TestCase):

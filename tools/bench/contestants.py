@@ -26,14 +26,9 @@ LOOPED = 10**9  # elements of one operand times the other's, for which numpy's p
 
 
 def limit_threads(threads):
-    """Before the process of the peers starts. OpenBLAS does not know every virtual machine."""
+    """Before the process of the peers starts."""
     peers.limit_threads(threads)
     os.environ.update(peers.MEMORY)
-    with open("/proc/cpuinfo", encoding="ascii") as lines:
-        flags = next((line for line in lines if line.startswith("flags")), "").split()
-    known = [core for flag, core in (("avx512bw", "SkylakeX"), ("avx2", "Haswell")) if flag in flags]
-    if known:
-        os.environ.setdefault("OPENBLAS_CORETYPE", known[0])
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 

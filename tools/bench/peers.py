@@ -15,8 +15,35 @@ MEMORY = {
 }
 
 
+def choose_core():
+    """Before OpenBLAS is loaded, which does not know every virtual machine, and may have been told a slower core."""
+    with open("/proc/cpuinfo", encoding="ascii") as lines:
+        flags = next((line for line in lines if line.startswith("flags")), "").split()
+    known = [core for flag, core in (("avx512bw", "SkylakeX"), ("avx2", "Haswell")) if flag in flags]
+    os.environ.pop("OPENBLAS_L2_SIZE", None)
+    if known:
+        os.environ["OPENBLAS_CORETYPE"] = known[0]
+
+
+def core_in_use():
+    """What numpy's OpenBLAS says that it multiplies with; None for another library."""
+    import numpy
+
+    numpy.ones((2, 2)) @ numpy.ones((2, 2))
+    with open("/proc/self/maps", encoding="ascii") as lines:
+        paths = {line.split()[-1] for line in lines if "openblas" in line.lower()}
+    for library in map(ctypes.CDLL, sorted(paths)):
+        for name in "openblas_get_corename", "openblas_get_corename64_":
+            for function in (getattr(library, prefix + name, None) for prefix in ("", "scipy_")):
+                if function is not None:
+                    function.restype = ctypes.c_char_p
+                    return function().decode()
+    return None
+
+
 def limit_threads(threads):
     """Before either library is imported."""
+    choose_core()
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"):
         os.environ[name] = str(threads)
     eigen = "false" if threads == 1 else "true"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "case.h"
+#include "suite.h"
 #include <pthread.h>
 #include <blis.h>
 
@@ -40,6 +40,12 @@ static void multiply_matrices(num_t type, bool small, matrix a, matrix b, matrix
     bli_rntm_set_num_threads(1, &runtime);
     if (!small) bli_rntm_disable_l3_sup(&runtime);
     bli_gemm_ex(&BLIS_ONE, &objects[0], &objects[1], &BLIS_ZERO, &objects[2], context, &runtime);
+}
+
+void weft_bench_blis(bool of_f64, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c)
+{
+    multiply_matrices(of_f64 ? BLIS_DOUBLE : BLIS_FLOAT, true, (matrix){a, m, k, k, 1}, (matrix){b, k, n, n, 1},
+                      (matrix){c, m, n, n, 1});
 }
 
 static void multiply(const case_data *data, num_t type, bool small, int64_t begin, int64_t end)

@@ -38,6 +38,8 @@ weft_status *weft_suite_run(weft_suite *suite, int64_t repeat, int64_t *out_ns) 
 
 /* Floating-point operations a second of fused multiply-adds in registers, on one core, of f32 or f64. */
 double weft_suite_peak(bool of_f64);
+/* C = A B by BLIS, on one thread: row-major, of m x k and k x n, f32 or f64. */
+void weft_bench_blis(bool of_f64, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c);
 /* peak.c */
 double peak_f32(void);
 double peak_f64(void);

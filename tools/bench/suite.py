@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the programs of the suite beside numpy, jax, torch and onnxruntime. See README.md."""
+"""Measures the programs of the suite beside numpy, jax, torch, onnxruntime and BLIS. See README.md."""
 
 import argparse
 import ctypes
@@ -20,9 +20,13 @@ import needs
 import peers
 import suite_peers
 
-PEERS = ["numpy", "jax", "torch", "onnxruntime"]
+MODULES = ["numpy", "jax", "torch", "onnxruntime"]
+PEERS = [*MODULES, "blis"]
 BOUNDS = {"f64": 1e-10, "c128": 1e-10, "bf16": 3e-2, "f16": 4e-3}
 BOUND = 2e-4  # of f32 and c64, over the greatest magnitude: sums of another order
+BLIS_DTYPES = {"f32": 0, "f64": 1}
+CUBE, PRODUCTS = 1024, 10  # of numpy and BLIS, before all
+LEAST_RATE = 0.8  # of numpy over BLIS
 
 
 def parse_arguments():
@@ -33,6 +37,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=7, help="samples of each contestant (default 7)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--wall", action="store_true", help="time that passes, not what the process runs")
+    parser.add_argument("--neighbour", action="store_true", help="another process keeps the next processor busy")
     parser.add_argument("--json", help="file for all figures")
     parser.add_argument("--svg", help="file for a plot of speeds by family")
     parser.add_argument("--library", required=True, help=argparse.SUPPRESS)
@@ -70,6 +75,7 @@ class Suite:
             ("weft_suite_array", pointer, [pointer, size]),
             ("weft_suite_run", pointer, [pointer, i64, ctypes.POINTER(i64)]),
             ("weft_suite_peak", ctypes.c_double, [ctypes.c_bool]),
+            ("weft_bench_blis", None, [ctypes.c_bool, i64, i64, i64, pointer, pointer, pointer]),
             ("weft_array_data", pointer, [pointer]),
             ("weft_array_dtype", ctypes.c_int, [pointer]),
             ("weft_array_rank", size, [pointer]),
@@ -84,15 +90,21 @@ class Suite:
         return [self.c.weft_suite_at(i).contents for i in range(self.c.weft_suite_count())]
 
     @functools.cache
-    def copy_rate(self, power):
-        return self.c.weft_bench_bandwidth(1, 1 << power)
+    def copy_rate(self, threads, power):
+        return self.c.weft_bench_bandwidth(threads, 1 << power)
+
+    def multiply(self, a, b, c):
+        """By BLIS, on one thread."""
+        (m, k), n = a.shape, b.shape[1]
+        self.c.weft_bench_blis(a.itemsize == 8, m, n, k, a.ctypes.data, b.ctypes.data, c.ctypes.data)
+        return c
 
 
 class Ready:
     """One program, compiled and run once. `extents`: weft_suite_extents of suite.h."""
 
     def __init__(self, suite, index, threads, extents=0, arrays_of=None):
-        self.suite, self.handle = suite, ctypes.c_void_p()
+        self.suite, self.threads, self.handle = suite, threads, ctypes.c_void_p()
         create, arrays = suite.c.weft_suite_create, arrays_of and arrays_of.handle
         suite.library.try_(create(index, threads, extents, arrays, ctypes.byref(self.handle)))
         self.program = suite.c.weft_suite_at(index).contents
@@ -126,11 +138,12 @@ class Ready:
         return 2 * math.prod(extents.values())
 
     def floor_ns(self):
-        """What the bytes take at the rate of a copy of as many, or the flops at the peak."""
+        """What the bytes take at the rate of a copy of as many, or the flops at the peak, on all threads."""
         moved = sum(array.nbytes for array in self.arrays)
         size = {"f64": 8, "c128": 8}.get(self.types[0], 4)
         power = max(12, min(27, moved.bit_length() - 1))
-        return max(moved / self.suite.copy_rate(power), self.flops() / self.suite.peaks[size]) * 1e9
+        return max(moved / self.suite.copy_rate(self.threads, power),
+                   self.flops() / (self.threads * self.suite.peaks[size])) * 1e9
 
     def close(self):
         self.arrays.clear()
@@ -205,7 +218,50 @@ def make_onnxruntime(nodes, ready):
     return run, lambda x: x.numpy()
 
 
-MAKERS = {"numpy": make_numpy, "jax": make_jax, "torch": make_torch, "onnxruntime": make_onnxruntime}
+def make_blis(way, ready):
+    import numpy
+
+    a, b, c = ready.arrays
+    made = numpy.zeros_like(c)
+    return functools.partial(ready.suite.multiply, a, b, made), numpy.asarray
+
+
+MAKERS = {"numpy": make_numpy, "jax": make_jax, "torch": make_torch, "onnxruntime": make_onnxruntime, "blis": make_blis}
+
+
+def ways_of(ready):
+    """Those of the peers, and BLIS where the program is one product of matrices as they lie."""
+    family, name = ready.program.family.decode(), ready.program.name.decode()
+    ways = dict(suite_peers.ways_of(family, name))
+    shapes = [array.shape for array in ready.arrays]
+    multiplies = (family.endswith("products") and ".T" not in name and len(shapes) == 3 and
+                  [len(shape) for shape in shapes] == [2, 2, 2])
+    if multiplies and ready.types[0] in BLIS_DTYPES and ready.threads == 1:
+        ways["blis"] = None
+    return ways
+
+
+def refuse_slow(numpy_ns, blis_ns, core):
+    """OpenBLAS does not know every processor, and nothing that numpy is compared with then says anything."""
+    if blis_ns < LEAST_RATE * numpy_ns:
+        sys.exit(f"suite: numpy's product of {CUBE} runs at {blis_ns / numpy_ns:.2f} of that of BLIS, with OpenBLAS's "
+                 f"core {core}: nothing to quote")
+
+
+def check_numpy(suite, threads):
+    """The core that numpy multiplies with, if it is fast enough. Of several threads BLIS has one."""
+    import numpy
+
+    core = peers.core_in_use()
+    a, b = (numpy.random.default_rng(seed).random((CUBE, CUBE), "f4") for seed in (1, 2))
+    c = numpy.empty_like(a)
+    runs = functools.partial(numpy.matmul, a, b, out=c), functools.partial(suite.multiply, a, b, c)
+    least = [math.inf, math.inf]
+    for _ in range(PRODUCTS):
+        least = [min(ns, timed(function, time.process_time_ns, 1)) for ns, function in zip(least, runs)]
+    if threads == 1:
+        refuse_slow(*least, core)
+    return core
 
 
 def difference(ours, theirs):
@@ -237,7 +293,7 @@ def measure(suite, index, options):
     clock = time.perf_counter_ns if options.wall else time.process_time_ns
     runs, differs = {"weft": functools.partial(bench_run, ready, clock)}, {}
     try:
-        for peer, way in suite_peers.ways_of(family, name).items():
+        for peer, way in ways_of(ready).items():
             if peer not in options.peers:
                 continue
             function, convert = MAKERS[peer](way, ready)
@@ -271,16 +327,32 @@ def chosen(programs, options):
             if program.family.decode().startswith(starts) and (options.programs or "") in program.name.decode()]
 
 
+def start_neighbour(options):
+    """Keeps the processor after those of the contestants busy with multiplications until this process ends."""
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) <= options.threads:
+        sys.exit("suite: --neighbour needs a processor more than there are threads")
+    code = ("import ctypes, os, sys\nos.sched_setaffinity(0, [int(sys.argv[2])])\nc = ctypes.CDLL(sys.argv[1])\n"
+            "while os.getppid() == int(sys.argv[3]): c.weft_suite_peak(False)")
+    return subprocess.Popen([sys.executable, "-c", code, options.library, str(processors[options.threads]),
+                             str(os.getpid())])
+
+
 def work(options):
+    neighbour = start_neighbour(options) if options.neighbour else None
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
     peers.limit_threads(options.threads)
     suite = Suite(options.library)
+    core = check_numpy(suite, options.threads) if "numpy" in options.peers else None
     results = []
     for index in chosen(suite.programs(), options):
         results.append(measure(suite, index, options))
         print(line_of(results[-1]), file=sys.stderr)
+    if neighbour is not None:
+        neighbour.kill()
     json.dump({"machine": bench.machine(), "threads": options.threads, "wall": options.wall,
-               "versions": {name: __import__(name).__version__ for name in options.peers},
+               "neighbour": options.neighbour, "core": core,
+               "versions": {name: __import__(name).__version__ for name in options.peers if name in MODULES},
                "peak_flops": suite.peaks[4], "results": results}, sys.stdout)
 
 
@@ -309,8 +381,10 @@ def families_of(results):
 
 def print_tables(run):
     about, versions = run["machine"], "".join(f", {name} {text}" for name, text in run["versions"].items())
-    print(f"{about['cpu']}, threads: {run['threads']}, {'time' if run['wall'] else 'processor time'}, load "
-          f"{about['load']:.1f}, {run['peak_flops'] / 1e9:.0f} GF/s{versions}, {about['date']}\n")
+    core = f" (OpenBLAS: {run['core']})" if run["core"] else ""
+    print(f"{about['cpu']}, threads: {run['threads']}, {'time' if run['wall'] else 'processor time'}, "
+          f"{'beside a busy neighbour, ' if run['neighbour'] else ''}load {about['load']:.1f}, "
+          f"{run['peak_flops'] / 1e9:.0f} GF/s{versions}{core}, {about['date']}\n")
     print("| family | program | weft | floor | best peer | speed |\n|---|---|---:|---:|---:|---:|")
     for result in run["results"]:
         print(line_of(result))
@@ -347,7 +421,8 @@ def svg_of(run):
 def main():
     options = parse_arguments()
     if options.worker:
-        needs.modules("numpy", "ml_dtypes", *options.peers, *(["onnx"] if "onnxruntime" in options.peers else []))
+        modules = [name for name in options.peers if name in MODULES]
+        needs.modules("numpy", "ml_dtypes", *modules, *(["onnx"] if "onnxruntime" in modules else []))
         work(options)
         return
     command = [sys.executable, "-B", __file__, *sys.argv[1:], "--worker"]
