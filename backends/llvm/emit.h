@@ -175,6 +175,19 @@ LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count);
 /* Where both hold; NULL: everywhere. */
 LLVMValueRef weft_condition_both(weft_emitter *e, LLVMValueRef a, LLVMValueRef b);
 
+/* ---- emit_mask.c: vectors of which masks leave nothing ---- */
+/* Whether vectors of which nothing is left may be computed, too, and that takes no longer than to leave them out. */
+bool weft_mask_may_be_empty(weft_emitter *e, const weft_stage *stage, const weft_range *range);
+/* The comparison of positions that hides elements of a long range from *out_seen on; NULL: there is none. */
+const weft_inst *weft_mask_find(weft_emitter *e, const weft_stage *stage, const weft_range *range, weft_expr *out_seen);
+/* Where the first round begins, from `start` to `limit`, of which nothing is seen. */
+LLVMValueRef weft_mask_limit(weft_emitter *e, const weft_range *range, weft_expr seen, LLVMValueRef start,
+                             LLVMValueRef limit);
+/* Whether hidden elements leave anything: stores, or accumulators that they change. */
+bool weft_mask_leaves(const weft_emitter *e, const weft_stage *stage, const weft_inst *mask);
+/* Whether `inst` is e->hidden, or chooses by it: then fills value->parts. */
+bool weft_mask_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
+
 /* ---- emit_address.c: loads and stores ---- */
 /* A vector of `type` from pointers to its elements; zeros where `mask` has no lane. */
 LLVMValueRef weft_gather_emit(weft_emitter *e, LLVMTypeRef type, uint32_t alignment, LLVMValueRef pointers,
@@ -266,6 +279,8 @@ uint32_t weft_transposed_rows(weft_emitter *e, const weft_stage *stage);
 void weft_transposed_emit(weft_emitter *e, const weft_stage *stage);
 
 /* ---- emit_reduce.c: accumulators ---- */
+/* Whether the accumulator is the maximum or minimum of floats. */
+bool weft_reduce_is_extremum(const weft_accumulator *accumulator);
 /* Sets e->carried to the inits; `along_lanes`: the lanes are virtual lanes of the reduction. */
 void weft_reduce_start(weft_emitter *e, const weft_stage *stage, uint32_t width, uint32_t parts, bool along_lanes);
 void weft_reduce_restart(weft_emitter *e);

@@ -56,6 +56,14 @@ static LLVMValueRef compare_clamped(weft_emitter *e, LLVMIntPredicate predicate,
     return compare_lanes(e, e->lane.width < 16 ? e->i32 : e->i8, predicate, clamp(e, count, 0, e->lane.width));
 }
 
+/* Whether numbers near those of the expression fit 32 bits, in vectors of which LLVM makes one comparison. */
+static bool is_small(weft_emitter *e, weft_expr expr)
+{
+    int64_t least, most, bound = INT64_C(1) << 30;
+    weft_expr_range(e->exprs, expr, &least, &most);
+    return weft_emitter_has(e, WEFT_ISA_V4) && e->lane.width <= 16 && least > -bound && most < bound;
+}
+
 /* The lanes of a part where first + lane >= 0. */
 static LLVMValueRef mask_from(weft_emitter *e, LLVMValueRef first)
 {
@@ -69,6 +77,9 @@ static LLVMValueRef predicate_mask(weft_emitter *e, uint32_t level, weft_expr pr
     bool unit = step.kind == WEFT_LANE_STRIDE_CONSTANT && step.step >= -1 && step.step <= 1;
     LLVMValueRef value = unit ? weft_index_emit(e, predicate, part) : weft_index_lanes(e, predicate, part);
     weft_scope_move(e, level);
+    bool small = unit && is_small(e, predicate);
+    if (small && step.step == 1) return compare_lanes(e, e->i32, LLVMIntSGE, LLVMBuildNeg(e->builder, value, ""));
+    if (small && step.step == -1) return compare_lanes(e, e->i32, LLVMIntSLE, value);
     if (unit && step.step == 1) return mask_from(e, value);
     if (unit && step.step == -1)
         return compare_clamped(e, LLVMIntSLT, LLVMBuildAdd(e->builder, value, weft_int(e, 1), ""));

@@ -57,10 +57,11 @@ static void emit_index(weft_emitter *e, const weft_inst *inst, weft_emitted *val
     for (uint32_t part = 0; part < e->lane.parts; part++) value->parts[part] = weft_index_lanes(e, inst->index, part);
 }
 
-static void emit_inside(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
+/* A bool: whether predicates hold. */
+static void emit_predicates(weft_emitter *e, uint32_t count, const weft_expr *predicates, weft_emitted *value)
 {
     weft_condition condition;
-    weft_condition_emit(e, value->level, inst->predicate_count, inst->predicates, &condition);
+    weft_condition_emit(e, value->level, count, predicates, &condition);
     weft_scope_move(e, value->level);
     LLVMValueRef scalar = condition.scalar == NULL ? LLVMConstInt(e->i1, 1, false) : condition.scalar;
     value->parts[0] = scalar;
@@ -68,6 +69,20 @@ static void emit_inside(weft_emitter *e, const weft_inst *inst, weft_emitted *va
     LLVMValueRef everywhere = weft_splat(e, scalar, e->lane.width);
     for (uint32_t part = 0; part < e->lane.parts; part++)
         value->parts[part] = LLVMBuildAnd(e->builder, everywhere, condition.masks[part], "");
+}
+
+/* What is at least zero where a comparison of positions holds, which takes no vectors of 64-bit integers if it changes
+ * by one from lane to lane; NONE: it is another instruction. */
+static weft_expr margin_of(weft_emitter *e, const weft_inst *inst, const weft_emitted *value)
+{
+    weft_expr margin = WEFT_EXPR_NONE;
+    if (!value->varying || e->gpu || !weft_emitter_has(e, WEFT_ISA_V4)) return margin;
+    if (weft_scalar_result_of(inst->op) == WEFT_RESULT_BOOL && inst->arg_count == 2)
+        margin = weft_inst_margin(e->kernel, inst);
+    if (margin == WEFT_EXPR_NONE || !weft_predicates_vary(e, 1, &margin)) return WEFT_EXPR_NONE;
+    weft_lane_stride stride = weft_index_lane_stride(e, margin);
+    bool is_unit = stride.kind == WEFT_LANE_STRIDE_CONSTANT && (stride.step == 1 || stride.step == -1);
+    return is_unit ? margin : WEFT_EXPR_NONE;
 }
 
 static void emit_result(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
@@ -269,19 +284,23 @@ void weft_inst_emit_now(weft_emitter *e, weft_inst_id id)
     const weft_inst *inst = &e->kernel->insts[id];
     weft_emitted *value = &e->values[id];
     if (value->serial != 0 && weft_value_is_open(e, value->level, value->serial)) return;
+    weft_expr margin;
     *value = weft_inst_place(e, inst);
+    if (weft_mask_emit(e, inst, value)) return;
     weft_scope_move(e, value->level);
     switch (inst->op) {
     case WEFT_SCALAR_const: value->parts[0] = weft_constant_emit(e, inst->dtype, inst->bits); break;
     case WEFT_SCALAR_index: emit_index(e, inst, value); break;
-    case WEFT_SCALAR_inside: emit_inside(e, inst, value); break;
+    case WEFT_SCALAR_inside: emit_predicates(e, inst->predicate_count, inst->predicates, value); break;
     case WEFT_SCALAR_load: weft_load_emit(e, inst, value->level, value); break;
     case WEFT_SCALAR_result: emit_result(e, inst, value); break;
     case WEFT_SCALAR_running: weft_reduce_running(e, inst->buffer, inst->number, value); break;
     case WEFT_SCALAR_check:
     case WEFT_SCALAR_within: emit_check(e, inst, value); break;
     default:
-        if (is_effect(inst)) emit_division(e, inst, value);
+        margin = margin_of(e, inst, value);
+        if (margin != WEFT_EXPR_NONE) emit_predicates(e, 1, &margin, value);
+        else if (is_effect(inst)) emit_division(e, inst, value);
         else if (inst->op == WEFT_SCALAR_rarely && !e->detours) weft_rarely_emit(e, id);
         else if (weft_quotients_share(e, inst, value)) weft_quotients_emit(e, inst, value);
         else if (weft_roots_multiply(e, inst, value)) weft_roots_emit(e, inst, value);

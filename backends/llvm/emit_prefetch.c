@@ -187,7 +187,7 @@ void weft_prefetch_load(weft_emitter *e, const weft_inst *load, LLVMTypeRef type
                         uint32_t level)
 {
     size_t size = weft_dtype_size(load->dtype);
-    if (!may_ask(e, load->buffer)) return;
+    if (e->hidden != NULL || !may_ask(e, load->buffer)) return;
     row_walk walk = walk_of(e, e->stage, load);
     const weft_stage *asking = asking_stage(e, load->buffer, walk);
     LLVMValueRef distance = NULL;

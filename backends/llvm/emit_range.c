@@ -191,43 +191,29 @@ static uint32_t next_parts(const weft_emitter *e, const weft_range *range, int64
     return parts == 0 ? 1 : (uint32_t)parts;
 }
 
-/* Elements that lie side by side from lane to lane, or are one. */
-static bool is_regular(weft_emitter *e, const weft_inst *load, weft_expr lanes)
+/* The main pass in two: of the rounds that a mask hides, the last ones, only what is in place of them is computed. */
+static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
 {
-    weft_expr step, rest;
-    return load->arg_count == 0 && load->predicate_count == 0 &&
-           weft_expr_affine(e->exprs, load->index, lanes, &step, &rest) &&
-           (step == weft_expr_constant(e->exprs, 0) || step == weft_expr_constant(e->exprs, 1));
-}
-
-/* Sums and products: extrema, which ask for NaN, take longer than the vectors that are left out. */
-static bool is_short_step(const weft_accumulator *accumulator)
-{
-    const weft_combiner *step = weft_accumulator_step(accumulator);
-    for (uint32_t i = 0; i < step->count; i++) {
-        weft_scalar_op op = step->insts[i].op;
-        bool is_arithmetic = op == WEFT_SCALAR_add || op == WEFT_SCALAR_mul || op == WEFT_SCALAR_fma;
-        if (step->insts[i].arg_count != 0 && !is_arithmetic) return false;
+    weft_expr seen = WEFT_EXPR_NONE;
+    bool is_inner = n->stage != NULL && i + 1 == n->count && !p->once;
+    const weft_inst *mask = is_inner ? weft_mask_find(e, n->stage, &n->ranges[i], &seen) : NULL;
+    if (mask == NULL) {
+        emit_pass(e, n, i, p);
+        return;
     }
-    return true;
-}
-
-/* Whether vectors of which nothing is left may be computed, too, and that takes no longer than to leave them out: one
- * of two, with few instructions. */
-static bool may_be_empty(weft_emitter *e, const weft_stage *stage, const weft_range *range)
-{
-    enum { MOST = 8 };
-    uint32_t count = 0;
-    if (range->unroll > 2 || !weft_emitter_has(e, WEFT_ISA_V4)) return false;
-    for (uint32_t i = 0; i < stage->accumulator_count; i++)
-        if (!is_short_step(&e->kernel->accumulators[stage->accumulator_first + i])) return false;
-    for (uint32_t i = 0; i < stage->inst_count; i++) {
-        const weft_inst *inst = &e->kernel->insts[stage->inst_first + i];
-        if (inst->op == WEFT_SCALAR_rarely || inst->op == WEFT_SCALAR_running) return false;
-        if (inst->op == WEFT_SCALAR_load && !is_regular(e, inst, range->variable)) return false;
-        count += inst->op != WEFT_SCALAR_const;
-    }
-    return count <= MOST && stage->store_count == 0;
+    pass shown = *p, hidden = *p;
+    shown.limit = hidden.start = weft_mask_limit(e, &n->ranges[i], seen, p->start, p->limit);
+    weft_guard_open(e, is_less(e, shown.start, shown.limit), false);
+    e->shown = mask;
+    emit_pass(e, n, i, &shown);
+    e->shown = NULL;
+    weft_guard_close(e);
+    if (!weft_mask_leaves(e, n->stage, mask)) return;
+    weft_guard_open(e, is_less(e, hidden.start, hidden.limit), false);
+    e->hidden = mask;
+    emit_pass(e, n, i, &hidden);
+    e->hidden = NULL;
+    weft_guard_close(e);
 }
 
 /* The elements that the main pass leaves, vector by vector, the last one masked; of a reduction at once, if that takes
@@ -244,7 +230,7 @@ static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
         int64_t count = LLVMConstIntGetSExtValue(left);
         if (reduces && weft_emitter_has(e, WEFT_ISA_V4)) p.parts = next_parts(e, range, count);
         short_range |= count <= (int64_t)range->width * p.parts;
-    } else if (reduces && !short_range && p.masked && may_be_empty(e, n->stage, range)) {
+    } else if (reduces && !short_range && p.masked && weft_mask_may_be_empty(e, n->stage, range)) {
         p.any_length = short_range = true;
         p.parts = range->unroll;
     }
@@ -285,7 +271,7 @@ static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s
         limit = LLVMBuildAnd(e->builder, s->end, weft_int(e, -round), "");
         bool once = LLVMIsAConstantInt(limit) != NULL && LLVMConstIntGetSExtValue(limit) == round;
         weft_guard_open(e, is_less(e, s->begin, limit), false);
-        emit_pass(e, n, i, &(pass){s->begin, limit, range->unroll, .once = once});
+        emit_main_pass(e, n, i, &(pass){s->begin, limit, range->unroll, .once = once});
         weft_guard_close(e);
     }
     bool needs_tail = !needs_main || weft_expr_divisor(e->exprs, range->extent) % round != 0;

@@ -248,6 +248,12 @@ static void emit_branch(weft_emitter *e, const rare_group *group)
 
 void weft_rarely_emit(weft_emitter *e, weft_inst_id first)
 {
+    const weft_inst *inst = &e->kernel->insts[first];
+    if (&e->kernel->insts[inst->args[0]] == e->shown) {
+        emit_tree(e, inst->args[1]);
+        weft_arithmetic_emit(e, inst, &e->values[first]);
+        return;
+    }
     rare_group group = group_from(e, first);
     weft_detour detour;
     /* Vectors of what is one scalar belong in front of the branch. */

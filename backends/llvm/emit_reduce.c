@@ -136,8 +136,7 @@ void weft_reduce_fetch(weft_emitter *e, LLVMValueRef group)
  * is, and the accumulator is an extremum, that is no NaN either. */
 typedef enum taken { OTHERS, NEXT, NEXT_NUMBER } taken;
 
-/* Whether the accumulator is the maximum or minimum of floats. */
-static bool is_extremum(const weft_accumulator *accumulator)
+bool weft_reduce_is_extremum(const weft_accumulator *accumulator)
 {
     const weft_combiner *step = weft_accumulator_step(accumulator);
     const weft_inst *last = &step->insts[step->count - 1];
@@ -172,7 +171,7 @@ static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32
         } else if ((next && inst->op == WEFT_SCALAR_earlier) ||
                    (what == NEXT_NUMBER && asks_for_nan(accumulator, inst))) {
             e->block[i] = weft_splat(e, weft_constant_emit(e, WEFT_BOOL, false), width);
-        } else if (what == NEXT_NUMBER && is_extremum(accumulator)) {
+        } else if (what == NEXT_NUMBER && weft_reduce_is_extremum(accumulator)) {
             e->block[i] = weft_extremum_of_numbers(e, inst->op == WEFT_SCALAR_max, e->block[inst->args[0]],
                                                    e->block[inst->args[1]]);
         } else if (inst->arg_count == 0) {
@@ -213,7 +212,7 @@ static bool waits_for_nan(const weft_emitter *e, const weft_accumulator *accumul
 {
     const weft_stage *stage = e->reduction.stage;
     int64_t least, most;
-    if (!e->reduction.along_lanes || !is_extremum(accumulator)) return false;
+    if (!e->reduction.along_lanes || !weft_reduce_is_extremum(accumulator)) return false;
     weft_expr_range(e->exprs, stage->ranges[stage->range_count - 1].extent, &least, &most);
     return most >= 2 * (int64_t)e->reduction.width * e->reduction.parts;
 }
@@ -260,7 +259,7 @@ static void combine_round(weft_emitter *e, const weft_accumulator *accumulator, 
             right[part][c] = weft_value_part(e, &e->values[accumulator->values[c]], part, true);
         }
     weft_scope_move(e, level);
-    LLVMValueRef any = any_nan(e, is_extremum(accumulator), left, right, parts);
+    LLVMValueRef any = any_nan(e, weft_reduce_is_extremum(accumulator), left, right, parts);
     for (uint32_t part = 0; part < parts; part++)
         combine(e, accumulator, width, left[part], right[part], NEXT_NUMBER, numbers[part]);
     weft_detour_open(e, level, any, &detour);

@@ -104,6 +104,7 @@ typedef struct weft_emitter {
     weft_lane_state lane;
     weft_row_element *rows; /* loaded so far */
     uint32_t row_count;
+    const weft_inst *hidden, *shown; /* comparisons: false in all lanes now, and true in the first; NULL: none */
     weft_emitted *values;  /* of instructions */
     uint32_t *common;      /* 0 for instructions that only the second operand of a `rarely` needs */
     uint32_t *surveyed;    /* the last branch that leads to each instruction */

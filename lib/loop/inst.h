@@ -82,6 +82,9 @@ bool weft_inst_has_effect(const weft_inst *inst);
  * any more is a truth. */
 weft_inst weft_inst_settled(const weft_inst *inst, bool holds);
 bool weft_inst_is_truth(const weft_inst *inst, bool value);
+/* Of a comparison of sums of positions what is at least zero where it holds; NONE: it is another instruction
+ * (position.c). */
+weft_expr weft_inst_margin(const weft_kernel *kernel, const weft_inst *inst);
 /* Sets needed[id] of what stores, accumulators and reports need, with or without what only the second operand of
  * `rarely` does (dce.c). The others are left as they are. */
 void weft_kernel_mark(const weft_kernel *kernel, bool rare_too, uint32_t *needed);
