@@ -13,6 +13,7 @@
 enum {
     NEAR = 8,     /* L2 sizes, about what a core has of L3: a strip is no larger, */
     FEWEST = 64,  /* or no more than so many rows */
+    LONG = 128,   /* rows of a matrix of which it pays to leave out what is hidden */
     BALANCED = 4, /* strips of each thread, from which on it matters little who has one more */
 };
 
@@ -298,15 +299,29 @@ static void set_parts(const chain_view *v, weft_strips *strips, int64_t parts)
     strips->all = v->rows / (strips->extent * strips->inner) * parts;
 }
 
+/* Whether a kernel has no use for parts of rows. */
+static bool hides(const chain_view *v)
+{
+    for (size_t s = 0; s < v->count; s++) {
+        const weft_step *step = &v->steps[s];
+        for (size_t i = 0; i < step->buffer_count && step->kind == WEFT_STEP_KERNEL; i++)
+            if (is_intermediate(v, step->buffers[i]) && step->hidden[i].known) return true;
+    }
+    return false;
+}
+
 /* Cuts the outermost axis whose indices have no more rows than `most`, or than iterations have, or the innermost one;
- * false where iterations do not begin there. Only the last unit of all may be shorter. */
+ * false where iterations do not begin there. Only the last unit of all may be shorter. Long matrices of which parts are
+ * hidden are cut one by one, as products leave out what is hidden in all rows of one call. */
 static bool cut_rows(const chain_view *v, int64_t most, weft_strips *strips)
 {
     int64_t inner = v->rows;
+    bool masked = hides(v);
     size_t axis = 0;
     for (;; axis++) {
         inner /= v->axes.extents[axis];
-        if (inner <= most || inner <= v->grain || axis + 1 == v->axes.count) break;
+        bool is_apart = masked && inner >= LONG && inner % v->grain == 0;
+        if (((inner <= most || inner <= v->grain) && !is_apart) || axis + 1 == v->axes.count) break;
     }
     int64_t extent = v->axes.extents[axis], unit = v->grain > inner ? v->grain / inner : 1;
     int64_t each = most / (inner * unit) > 1 ? most / (inner * unit) : 1;

@@ -77,6 +77,23 @@ static int64_t seen(const strip *t, int64_t from, int64_t count)
     return last + from > 0 ? last + from : 0;
 }
 
+/* The next rows of a strip that are multiplied in one call, after *block: a few tiles of them where what is seen of a
+ * row moves with it, so that little more than that is multiplied. Of long rows there are more, as each call reads all
+ * of the other operand that they see. */
+static bool next_block(const weft_strips *s, const weft_strip_step *step, const strip *t, strip *block)
+{
+    enum { FEWEST = 28, PARTS = 32 };
+    bool moves = step->hidden != INT64_MAX || step->zero != INT64_MAX;
+    int64_t done = block->count == 0 ? 0 : block->end - t->begin, left = t->count - done;
+    if (!moves) {
+        *block = *t;
+        return done == 0;
+    }
+    int64_t rows = s->extent / PARTS > FEWEST ? s->extent / PARTS : FEWEST, count = least(left, rows);
+    *block = (strip){t->begin + done, t->begin + done + count, t->first + done, count};
+    return count > 0;
+}
+
 /* The product of a step in a strip, and `batch`, its extents. */
 typedef struct strip_product {
     weft_gemm_call call;
@@ -156,8 +173,8 @@ static void *pack(const strips_run *run, size_t number, const weft_gemm_call *ca
     return panels;
 }
 
-static weft_status *multiply(const strips_run *run, size_t number, const strip *t, strip_memory *memory,
-                             void *const *buffers)
+static weft_status *multiply_rows(const strips_run *run, size_t number, const strip *t, strip_memory *memory,
+                                  void *const *buffers)
 {
     strip_product p;
     find_product(&run->steps[number], &run->strips->steps[number], t, &p);
@@ -173,6 +190,15 @@ static weft_status *multiply(const strips_run *run, size_t number, const strip *
     return run_part(run, number, &p.call, operands);
 }
 
+static weft_status *multiply(const strips_run *run, size_t number, const strip *t, strip_memory *memory,
+                             void *const *buffers)
+{
+    strip block = {.count = 0};
+    while (next_block(run->strips, &run->strips->steps[number], t, &block))
+        WEFT_TRY(multiply_rows(run, number, &block, memory, buffers));
+    return NULL;
+}
+
 /* ---- the blocks that products take ---- */
 
 static size_t part_bytes(const weft_bound_variant *bound, const weft_bound_step *bound_step, const weft_gemm_call *call,
@@ -182,24 +208,26 @@ static size_t part_bytes(const weft_bound_variant *bound, const weft_bound_step 
     return bytes > most ? bytes : most;
 }
 
-/* Of the product of one step, of all strips: few of them differ in size. */
+/* Of the product of one step, of all strips of an axis: few of them differ in size. */
 static size_t product_bytes(const weft_bound_variant *bound, const weft_bound_step *bound_step,
                             const weft_strips *strips, const weft_strip_step *step)
 {
     size_t most = 0;
     int64_t count = -1, columns = -1, terms = -1;
-    for (int64_t number = 0; number < strips->all; number++) {
-        strip t = strip_of(strips, number);
-        strip_product p;
-        find_product(bound_step, step, &t, &p);
-        if (t.count == count && p.call.n == columns && p.terms == terms) continue;
-        count = t.count;
-        columns = p.call.n;
-        terms = p.terms;
-        weft_gemm_call part = p.call;
-        part.k = p.terms;
-        most = part_bytes(bound, bound_step, &p.call, most);
-        if (p.terms < p.call.k) most = part_bytes(bound, bound_step, &part, most);
+    for (int64_t number = 0; number < strips->parts; number++) {
+        strip t = strip_of(strips, number), block = {.count = 0};
+        while (next_block(strips, step, &t, &block)) {
+            strip_product p;
+            find_product(bound_step, step, &block, &p);
+            if (block.count == count && p.call.n == columns && p.terms == terms) continue;
+            count = block.count;
+            columns = p.call.n;
+            terms = p.terms;
+            weft_gemm_call part = p.call;
+            part.k = p.terms;
+            most = part_bytes(bound, bound_step, &p.call, most);
+            if (p.terms < p.call.k) most = part_bytes(bound, bound_step, &part, most);
+        }
     }
     return most;
 }
