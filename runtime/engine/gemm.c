@@ -118,7 +118,8 @@ static weft_gemm_side side_of(const struct grid *grid, bool is_b, int64_t offset
                             .size = real_size(call->dtype),
                             .float16 = grid->float16,
                             .pack = grid->numbers->pack,
-                            .transpose = grid->kernel->transpose};
+                            .transpose = grid->kernel->transpose,
+                            .runs = grid->kernel->runs};
 }
 
 /* Product `product`, rows and columns [begin, end) of C. */

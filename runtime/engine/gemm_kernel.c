@@ -60,7 +60,7 @@ static const weft_gemm_kernel packed[] = {
 
 /* `far`, `run`, `few`, `ahead` and `tile_is_faster` are measured on Zen 3 for AVX2, on Sapphire Rapids for AVX-512. */
 #define MEASURED_V3 .far = 12, .run = 2048, .few = WEFT_GEMM_FEW_ROWS, .tile_is_faster = true
-#define MEASURED_V4 .far = 12, .few = 3, .masked = true
+#define MEASURED_V4 .far = 12, .few = 3, .masked = true, .runs = weft_gemm_runs_v4
 
 /* What operands that are both packed are multiplied with. */
 #define LARGE_V4(number, rows_)                                                                                        \
@@ -80,7 +80,8 @@ static const weft_gemm_kernel large[] = {LARGE_V4(f32, 32), LARGE_V4(f64, 16)};
     {                                                                                                                  \
         .rows = rows_, .columns = columns_, .vectors = 2, .by_columns = true, .terms = WEFT_GEMM_TERMS,                \
         .tile_is_faster = true, .ahead = true, .is_complex = true, .tile = weft_gemm_complex_tile_v4_##number,         \
-        .transpose = weft_gemm_transpose_v4_f64, .far = 12, .masked = true, .packed = &packed[index]                   \
+        .transpose = weft_gemm_transpose_v4_f64, .runs = weft_gemm_runs_v4, .far = 12, .masked = true,                 \
+        .packed = &packed[index]                                                                                       \
     }
 
 const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);

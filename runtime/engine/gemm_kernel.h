@@ -5,6 +5,7 @@
  * (gemm_kernel.c), or our own alone, in what programs compiled ahead of time link (gemm_kernel_own.c). */
 #include "runtime/engine/gemm_lines.h"
 #include "runtime/engine/gemm_rows.h"
+#include "runtime/engine/gemm_runs.h"
 #include "runtime/engine/gemm_tile.h"
 #include "runtime/engine/gemm_transpose.h"
 
@@ -49,6 +50,7 @@ struct weft_gemm_kernel {
     weft_gemm_lines_function
         *lines_in_place;            /* of these beside a matrix whose terms are adjacent; NULL: there is none */
     weft_gemm_transpose *transpose; /* packs lines of numbers that are adjacent; of complex ones, those of c64 */
+    weft_gemm_runs_function *runs;           /* packs lines that come in runs; NULL: they are copied by 16 bytes */
     const weft_gemm_kernel *large;  /* for two packed operands; NULL: this one */
     const weft_gemm_kernel *packed; /* with `panels` alone, for calls that ask for it; NULL: this one */
 };

@@ -473,6 +473,10 @@ static void copy_lines_at(const weft_gemm_side *side, int64_t first, int64_t lin
         run = least(walk.length, lines - i);
         char *to = out + (size_t)i * size;
         const char *from = side->data + walk.offset * (int64_t)size;
+        if (side->runs != NULL) {
+            side->runs(&(weft_gemm_runs){from, offsets, terms, run, side->lines->stride, size, to, (int64_t)pitch});
+            continue;
+        }
         if (side->lines->stride != 1) {
             copy_even_at(to, pitch, from, offsets, terms, run);
             continue;

@@ -4,6 +4,7 @@
 /* Operands of products, copied into the panels that kernels read. */
 #include "runtime/engine/float16.h"
 #include "runtime/engine/gemm_axes.h"
+#include "runtime/engine/gemm_runs.h"
 #include "runtime/engine/gemm_transpose.h"
 
 /* One panel or a part of one, or several whole ones of numbers that are adjacent (gemm_pack.c). */
@@ -33,7 +34,8 @@ typedef struct weft_gemm_side {
     size_t size;                    /* bytes of a real number that is packed, 2, 4 or 8 */
     const weft_float16 *float16;    /* NULL: numbers are packed as they are */
     weft_gemm_packing *pack;        /* of its dtype */
-    weft_gemm_transpose *transpose; /* of the kernel */
+    weft_gemm_transpose *transpose; /* of the kernel, */
+    weft_gemm_runs_function *runs;           /* which may be NULL */
 } weft_gemm_side;
 
 /* Bytes of an element as it lies. */

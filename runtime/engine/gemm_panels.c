@@ -66,7 +66,8 @@ void weft_gemm_panels_fill(const weft_gemm_engine *engine, const weft_gemm_engin
                           .count = count,
                           .size = (size_t)size,
                           .pack = packer->numbers->pack,
-                          .transpose = packer->kernel->transpose},
+                          .transpose = packer->kernel->transpose,
+                          .runs = packer->kernel->runs},
                  .panels = panels};
     int64_t numbers = p.layout.width * call->k;
     if (engine->numbers->fill != NULL)
