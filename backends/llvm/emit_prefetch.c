@@ -85,15 +85,34 @@ static LLVMValueRef rows_ahead(weft_emitter *e, row_walk walk, size_t size)
 
 /* ---- long arrays ---- */
 
+/* Whether all points of an outer range read the same elements again. */
+static bool is_reread(const weft_emitter *e, weft_expr index)
+{
+    bool reread = false;
+    for (uint32_t i = 0; i < e->kernel->range_count; i++)
+        reread |= !weft_expr_uses(e->exprs, index, e->kernel->ranges[i].variable);
+    return reread;
+}
+
+/* Whether nothing but one array is walked through: it is reduced, or what is loaded along the lanes is read again. */
+static bool walks_alone(const weft_emitter *e)
+{
+    bool alone = true;
+    for (uint32_t i = e->stage->inst_first; i < e->stage->inst_first + e->stage->inst_count; i++) {
+        const weft_inst *inst = &e->kernel->insts[i];
+        bool moves = inst->op == WEFT_SCALAR_load && weft_expr_uses(e->exprs, inst->index, e->lane.variable);
+        alone &= !moves || is_reread(e, inst->index);
+    }
+    return alone || e->stage->accumulator_count != 0;
+}
+
 /* Whether a run of elements that a range of unknown extent goes on with counts as long: where it is more than L1 holds
- * as it is, or much is computed, beside which asking in vain is little; not of what all points of an outer range read
- * again. */
+ * as it is, or much is computed, beside which asking in vain is little, or nothing else is asked for. */
 static bool may_be_long(const weft_emitter *e, weft_expr index, int64_t run, size_t size)
 {
-    enum { MUCH = 16, NEAR = 1 << 15 };
-    for (uint32_t i = 0; i < e->kernel->range_count; i++)
-        if (!weft_expr_uses(e->exprs, index, e->kernel->ranges[i].variable)) return false;
-    return e->stage->inst_count >= MUCH || run >= NEAR / (int64_t)size;
+    enum { MUCH = 16, NEAR = 1 << 15, ROW = 1 << 11 };
+    int64_t least = walks_alone(e) ? ROW : NEAR;
+    return !is_reread(e, index) && (e->stage->inst_count >= MUCH || run >= least / (int64_t)size);
 }
 
 /* Extends a run of elements, the lanes' first, by a range, if its points follow each other; false: the run ends. */
