@@ -169,7 +169,7 @@ def work(options):
     library = native.Library(options.library)
     results = {"machine": machine(), "threads": threads, "processor_time": options.processor_time, "results": []}
     if options.peers:
-        results["peers"] = peers.versions()
+        results["peers"] = peers.versions(("numpy", *COMPILERS))
     for index in chosen(library.cases(), options.cases):
         result = measure(library, index, options)
         results["results"].append(result)

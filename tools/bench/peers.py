@@ -2,6 +2,7 @@
 """numpy, jax and onnxruntime over the same inputs. Imported once the limits on threads are set."""
 
 import ctypes
+import importlib
 import os
 import time
 from functools import partial
@@ -263,9 +264,10 @@ def contestants(bench):
             yield name, *make(way, bench)
 
 
-def versions():
-    import jax
-    import numpy
-    import onnxruntime
-
-    return {"numpy": numpy.__version__, "jax": jax.__version__, "onnxruntime": onnxruntime.__version__}
+def versions(names):
+    """Of modules; numpy's with the core that its OpenBLAS has chosen."""
+    found = {name: importlib.import_module(name).__version__ for name in names}
+    core = core_in_use() if "numpy" in found else None
+    if core is not None:
+        found["numpy"] += f" (OpenBLAS for {core})"
+    return found

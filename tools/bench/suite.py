@@ -248,20 +248,16 @@ def refuse_slow(numpy_ns, blis_ns, core):
                  f"core {core}: nothing to quote")
 
 
-def check_numpy(suite, threads):
-    """The core that numpy multiplies with, if it is fast enough. Of several threads BLIS has one."""
+def check_numpy(suite):
     import numpy
 
-    core = peers.core_in_use()
     a, b = (numpy.random.default_rng(seed).random((CUBE, CUBE), "f4") for seed in (1, 2))
     c = numpy.empty_like(a)
     runs = functools.partial(numpy.matmul, a, b, out=c), functools.partial(suite.multiply, a, b, c)
     least = [math.inf, math.inf]
     for _ in range(PRODUCTS):
         least = [min(ns, timed(function, time.process_time_ns, 1)) for ns, function in zip(least, runs)]
-    if threads == 1:
-        refuse_slow(*least, core)
-    return core
+    refuse_slow(*least, peers.core_in_use())
 
 
 def difference(ours, theirs):
@@ -343,7 +339,8 @@ def work(options):
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
     peers.limit_threads(options.threads)
     suite = Suite(options.library)
-    core = check_numpy(suite, options.threads) if "numpy" in options.peers else None
+    if "numpy" in options.peers and options.threads == 1:
+        check_numpy(suite)  # BLIS has one thread
     results = []
     for index in chosen(suite.programs(), options):
         results.append(measure(suite, index, options))
@@ -351,8 +348,8 @@ def work(options):
     if neighbour is not None:
         neighbour.kill()
     json.dump({"machine": bench.machine(), "threads": options.threads, "wall": options.wall,
-               "neighbour": options.neighbour, "core": core,
-               "versions": {name: __import__(name).__version__ for name in options.peers if name in MODULES},
+               "neighbour": options.neighbour,
+               "versions": peers.versions([name for name in options.peers if name in MODULES]),
                "peak_flops": suite.peaks[4], "results": results}, sys.stdout)
 
 
@@ -381,10 +378,9 @@ def families_of(results):
 
 def print_tables(run):
     about, versions = run["machine"], "".join(f", {name} {text}" for name, text in run["versions"].items())
-    core = f" (OpenBLAS: {run['core']})" if run["core"] else ""
     print(f"{about['cpu']}, threads: {run['threads']}, {'time' if run['wall'] else 'processor time'}, "
           f"{'beside a busy neighbour, ' if run['neighbour'] else ''}load {about['load']:.1f}, "
-          f"{run['peak_flops'] / 1e9:.0f} GF/s{versions}{core}, {about['date']}\n")
+          f"{run['peak_flops'] / 1e9:.0f} GF/s{versions}, {about['date']}\n")
     print("| family | program | weft | floor | best peer | speed |\n|---|---|---:|---:|---:|---:|")
     for result in run["results"]:
         print(line_of(result))
