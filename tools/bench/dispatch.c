@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 {
     static float numbers[EXTENT] = {1e-20f, 2e-20f, 3e-20f, 4e-20f};
     int rounds = argc > 1 ? atoi(argv[1]) : 100;
-    chain chains[CHAINS] = {{NULL}};
+    chain chains[CHAINS] = {{.program = NULL}};
     weft_executor *executor = NULL;
     weft_array *x = NULL;
     weft_status *status = weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &executor);
