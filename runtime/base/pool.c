@@ -135,8 +135,7 @@ static void run_chunk(const struct job *job, size_t chunk)
  * of those: waking 63 threads takes six wake-ups one after another, of which the caller makes two. */
 static void wake_below(weft_pool *pool, size_t share)
 {
-    size_t end = 2 * share + 3 < pool->job.shares ? 2 * share + 3 : pool->job.shares;
-    for (size_t i = 2 * share + 1; i < end; i++) wake(&pool->members[i].bed);
+    for (size_t i = 2 * share + 1; i <= 2 * share + 2 && i < pool->job.shares; i++) wake(&pool->members[i].bed);
 }
 
 /* All unclaimed chunks, those of `own` first; none if the job is already over. */
