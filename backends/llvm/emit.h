@@ -135,7 +135,7 @@ LLVMValueRef weft_index_terms(weft_emitter *e, weft_expr sum, uint32_t level, ui
 LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part);
 
 /* ---- emit_strided.c: short elements at a stride ---- */
-/* Whether the lanes, all of which are valid, are loaded so. */
+/* Whether the lanes are loaded so. */
 bool weft_strided_fits(const weft_emitter *e, weft_dtype dtype, int64_t step);
 /* A vector of elements `step` apart, the first one at `pointer`. Nothing beyond the last one is read. */
 LLVMValueRef weft_strided_load(weft_emitter *e, weft_dtype dtype, LLVMValueRef pointer, int64_t step);

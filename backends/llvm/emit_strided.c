@@ -17,7 +17,8 @@ static int64_t span_of(const weft_emitter *e, weft_dtype dtype, int64_t step)
 
 bool weft_strided_fits(const weft_emitter *e, weft_dtype dtype, int64_t step)
 {
-    if (e->gpu || !weft_emitter_has(e, WEFT_ISA_V4) || e->lane.width == 1 || e->lane.mask != NULL) return false;
+    bool masks = e->lane.mask != NULL && (e->lane.parts > 1 || e->lane.left == NULL);
+    if (e->gpu || !weft_emitter_has(e, WEFT_ISA_V4) || e->lane.width == 1 || masks) return false;
     return weft_dtype_size(dtype) <= WORD && step > 1 && step < MOST_BYTES && span_of(e, dtype, step) <= MOST_BYTES;
 }
 
@@ -29,7 +30,32 @@ typedef struct strip {
     uint32_t count;
 } strip;
 
-static void load_strip(weft_emitter *e, LLVMValueRef pointer, int64_t span, strip *s)
+/* The bytes of a vector that begin below `valid`, an i64. */
+static LLVMValueRef bytes_below(weft_emitter *e, LLVMValueRef valid, const strip *s, uint32_t v)
+{
+    LLVMTypeRef bits = LLVMIntTypeInContext(e->context, (uint32_t)s->length);
+    LLVMValueRef zero = weft_int(e, 0), length = weft_int(e, s->length);
+    LLVMValueRef left = LLVMBuildSub(e->builder, valid, weft_int(e, s->begins[v]), "");
+    left = LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, left, zero, ""), zero, left, "");
+    LLVMValueRef all = LLVMBuildICmp(e->builder, LLVMIntSGE, left, length, "");
+    LLVMValueRef shift = LLVMBuildIntCast2(e->builder, left, bits, false, "");
+    LLVMValueRef rest = LLVMBuildShl(e->builder, LLVMConstAllOnes(bits), shift, "");
+    LLVMValueRef mask =
+        LLVMBuildSelect(e->builder, all, LLVMConstAllOnes(bits), LLVMBuildNot(e->builder, rest, ""), "");
+    return LLVMBuildBitCast(e->builder, mask, weft_vector_type(e->i1, (uint32_t)s->length), "");
+}
+
+/* The bytes of a vector that are valid, as words. */
+static LLVMValueRef load_masked(weft_emitter *e, LLVMTypeRef type, LLVMValueRef from, LLVMValueRef mask)
+{
+    LLVMTypeRef bytes = weft_vector_type(e->i8, LLVMGetVectorSize(type) * WORD);
+    LLVMValueRef args[4] = {from, LLVMConstInt(e->i32, 1, false), mask, LLVMConstNull(bytes)};
+    LLVMTypeRef types[2] = {bytes, e->pointer};
+    return LLVMBuildBitCast(e->builder, weft_intrinsic_call(e, "llvm.masked.load", 2, types, 4, args), type, "");
+}
+
+/* `valid`: bytes, an i64; NULL: all. */
+static void load_strip(weft_emitter *e, LLVMValueRef pointer, int64_t span, LLVMValueRef valid, strip *s)
 {
     s->length = LINE;
     while (s->length > span) s->length /= 2;
@@ -39,8 +65,9 @@ static void load_strip(weft_emitter *e, LLVMValueRef pointer, int64_t span, stri
         s->begins[v] = v + 1 < s->count ? v * s->length : span - s->length;
         LLVMValueRef offset = weft_int(e, s->begins[v]);
         LLVMValueRef from = LLVMBuildGEP2(e->builder, e->i8, pointer, &offset, 1, "");
-        s->vectors[v] = LLVMBuildLoad2(e->builder, type, from, "");
-        LLVMSetAlignment(s->vectors[v], 1);
+        s->vectors[v] = valid == NULL ? LLVMBuildLoad2(e->builder, type, from, "")
+                                      : load_masked(e, type, from, bytes_below(e, valid, s, v));
+        if (valid == NULL) LLVMSetAlignment(s->vectors[v], 1);
     }
 }
 
@@ -80,8 +107,13 @@ LLVMValueRef weft_strided_load(weft_emitter *e, weft_dtype dtype, LLVMValueRef p
 {
     strip s;
     const int64_t size = (int64_t)weft_dtype_size(dtype);
-    LLVMValueRef value = NULL;
-    load_strip(e, pointer, span_of(e, dtype, step), &s);
+    LLVMValueRef value = NULL, valid = NULL;
+    if (e->lane.mask != NULL) {
+        LLVMValueRef last = LLVMBuildSub(e->builder, e->lane.left, weft_int(e, 1), "");
+        valid = LLVMBuildMul(e->builder, last, weft_int(e, step * size), "");
+        valid = LLVMBuildAdd(e->builder, valid, weft_int(e, size), "");
+    }
+    load_strip(e, pointer, span_of(e, dtype, step), valid, &s);
     for (uint32_t v = 0; v < s.count; v += 2) value = pick_words(e, &s, v, step * size, value);
     if (size < WORD) value = bytes_of(e, &s, step * size, value);
     return LLVMBuildBitCast(e->builder, value, weft_vector_type(weft_memory_type(e, dtype), e->lane.width), "");
