@@ -379,6 +379,7 @@ static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body
     if (!transposes) return NULL;
     unroll = weft_unroll_for(kernel, body->body, kernel->ranges[last].extent, width);
     bool is_long = c->machine->vector_bytes >= 64;
+    /* Lanes are loaded one by one, so half a vector of them takes no longer for each. */
     if (is_long && weft_kernel_wants_strips(kernel, c->machine, across)) {
         unroll = weft_unroll_for(kernel, body->body, weft_expr_constant(kernel->exprs, WEFT_STRIP), width / 2);
         return bind_strips(c, across, width / 2, unroll < 4 ? unroll : 4);
