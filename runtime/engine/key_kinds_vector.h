@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of few different keys, for key_row_vector.h: keys are counted that are compared with a few, or found by a hash. */
+/* Rows of few different keys, for key_row_vector.h: each is compared with all kinds, or found by a hash, and counted. */
 /* The key of NaNs, the greatest there is. */
 INLINE KEY NAME(nan)(const weft_key_row *row)
 {
@@ -101,8 +101,7 @@ static bool NAME(count_some)(NAME(slots) * slots, NAME(kinds) * kinds, const KEY
 {
     uint16_t found[NAME(SOME)];
     int64_t i = 0;
-    _Pragma("GCC unroll 8") for (int64_t k = 0; k < count; k++)
-    {
+    for (int64_t k = 0; k < count; k++) {
         size_t slot = NAME(hash)(keys[k]);
         if (__builtin_expect(slots->keys[slot] != keys[k], 0)) slot = NAME(find_slot)(slots, kinds, keys[k]);
         found[k] = slots->kinds[slot];
