@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of few different keys, for key_row_vector.h: each is compared with all kinds, or found by a hash, and counted. */
+/* Rows of few different keys, for key_row_vector.h: each is compared with all kinds, or hashed, and counted. */
 /* The key of NaNs, the greatest there is. */
 INLINE KEY NAME(nan)(const weft_key_row *row)
 {
