@@ -515,14 +515,16 @@ static bool is_even(const weft_gemm_side *side)
     return side->lines->stride == 2 && copied_size(side) == sizeof(float);
 }
 
-/* Whether lines are so short that the terms, which are adjacent in longer runs, are transposed. */
+/* Whether lines are so short that the terms, which are adjacent, are transposed: shorter than runs of terms where lines
+ * are copied under masks. */
 static bool is_transposed(const weft_gemm_side *side)
 {
     const weft_gemm_axes *lines = side->lines, *terms = side->terms;
     size_t size = copied_size(side);
     if (is_parted(side) || (size != sizeof(float) && size != sizeof(double))) return false;
     if (terms->stride != 1 || lines->rank == 0) return false;
-    return (lines->stride != 1 && !is_even(side)) || lines->each < LEAST_LINES;
+    if (lines->stride != 1 && !is_even(side)) return true;
+    return lines->each < (side->runs != NULL ? least(terms->each, LEAST_LINES) : LEAST_LINES);
 }
 
 /* A panel of real numbers whose terms are adjacent in runs. */

@@ -896,6 +896,42 @@ static void test_joined_axes(void **state)
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
 }
 
+/* ---- runs ---- */
+
+/* Of numbers that end where memory does, into the middle of rows. */
+static void check_runs(weft_gemm_runs_function *copy, const char *memory, int64_t count, int64_t stride, size_t size)
+{
+    enum { RUNS = 3, PITCH = 256, FIRST = 8 };
+    const int64_t number = (int64_t)size, bytes = count * number;
+    const char *from = memory + BORDERED - ((count - 1) * stride + 1) * number;
+    const ptrdiff_t offsets[RUNS] = {-number, 0, -3 * number};
+    char out[RUNS * PITCH];
+    memset(out, 0x5a, sizeof out);
+    copy(&(weft_gemm_runs){from, offsets, RUNS, count, stride, size, out + FIRST, PITCH});
+    for (int64_t t = 0; t < RUNS; t++)
+        for (int64_t i = -FIRST; i < PITCH - FIRST; i++) {
+            bool is_number = i >= 0 && i < bytes;
+            char expected = is_number ? from[offsets[t] + i / number * stride * number + i % number] : 0x5a;
+            assert_int_equal(out[t * PITCH + FIRST + i], expected);
+        }
+}
+
+static void test_runs(void **state)
+{
+    (void)state;
+    enum { MOST = 240 };
+    weft_gemm_runs_function *copy = weft_gemm_engine_find(weft_isa_level(), WEFT_F32)->kernel->runs;
+    if (copy == NULL) return;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory = map_bordered(page);
+    for (size_t i = 0; i < BORDERED; i++) memory[i] = (char)(i * 7 % 127);
+    for (size_t size = 2; size <= 16; size *= 2)
+        for (int64_t count = 1; count * (int64_t)size <= MOST; count++)
+            for (int64_t stride = 1; stride <= (size == sizeof(float) ? 2 : 1); stride++)
+                check_runs(copy, memory, count, stride, size);
+    munmap(memory - page, BORDERED + 2 * page);
+}
+
 /* ---- 16-bit floats ---- */
 
 /* NaNs stay NaNs; any other number is the same bits. */
@@ -1168,6 +1204,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_symmetric_products),
         cmocka_unit_test(test_same_bits_for_small_sizes),
         cmocka_unit_test(test_joined_axes),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_same_bits_with_panels),
     };
     const struct CMUnitTest exact[] = {
