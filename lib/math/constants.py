@@ -10,7 +10,7 @@ import os
 import struct
 import sys
 
-from mpmath import mp, mpf, pi, cos, sin, tan, atan, asin, erf, erfc, exp, log, loggamma, digamma, sqrt, matrix, lu_solve, nint, ldexp, floor
+from mpmath import mp, mpf, pi, cos, sin, tan, cosh, sinh, atan, asin, erf, erfc, exp, log, loggamma, digamma, sqrt, matrix, lu_solve, nint, ldexp, floor
 
 mp.prec = 400
 SMALL = mpf(10) ** -40
@@ -240,6 +240,25 @@ def fit_both(out, name, f, low, high, counts, weight, what):
     fit(out, "double", name, f, low, high, counts[1], weight, "The same")
 
 
+def write_exponential():
+    out = Writer("exp_data.h", PROLOGUE)
+    low, high = log(mpf("0.75") * mpf("0.999")), log(mpf("1.5") * mpf("1.001"))
+
+    def growth(r):
+        r = r if abs(r) > SMALL else SMALL
+        return (exp(r) - 1 - r) / r ** 2
+    fit(out, "single", "expm1", growth, low, high, 6, lambda r: r ** 2 / (exp(r) - 1) if abs(r) > SMALL else mpf(0),
+        "(exp(r) - 1 - r) / r^2, log(3/4) <= r <= log(3/2), of floats", rounded)
+    fit(out, "double", "expm1", growth, low, high, 11, lambda r: r, "The same")
+    fit(out, "single", "odd", root(lambda r: (sinh(r) / r - 1) / r ** 2), SMALL, high ** 2, 3, lambda z: z,
+        "(sinh(r) / r - 1) / r^2 over r^2, |r| <= log(3/2), of floats", rounded)
+    fit(out, "double", "odd", root(lambda r: (sinh(r) / r - 1) / r ** 2), SMALL, high ** 2, 6, lambda z: z, "The same")
+    fit(out, "single", "even", root(lambda r: (cosh(r) - 1) / r ** 2), SMALL, high ** 2, 3, lambda z: z,
+        "(cosh(r) - 1) / r^2 over r^2, |r| <= log(3/2), of floats", rounded)
+    fit(out, "double", "even", root(lambda r: (cosh(r) - 1) / r ** 2), SMALL, high ** 2, 6, lambda z: z, "The same")
+    out.write()
+
+
 def write_circular():
     out = Writer("circular_data.h", PROLOGUE)
     quarter, wide = (pi / 4) ** 2 * mpf("1.002"), mpf("0.789") ** 2
@@ -400,6 +419,7 @@ def write_tables():
 
 
 if __name__ == "__main__":
+    write_exponential()
     write_circular()
     write_inverse()
     write_extended()

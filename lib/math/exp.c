@@ -2,7 +2,8 @@
 /* exp, exp2, expm1, sigmoid */
 #include <math.h>
 #include <string.h>
-#include "lib/math/lower.h"
+#include "lib/math/exp_data.h"
+#include "lib/math/extended.h"
 
 /* exp(r) on |r| <= 0.3467, 1 and r kept: error 2^-28.2. */
 static const double single_exp[] = {0x1.0p+0,      0x1.0p+0,      0x1.fffffcp-2, 0x1.555492p-3,
@@ -25,21 +26,25 @@ static const double double_exp[] = {0x1.0p+0,
 const math_exp_constants weft_math_exp_constants[MATH_FORMATS] = {
     [MATH_F32] = {.log2_e = 0x1.715476p+0,
                   .ln2 = 0x1.62e43p-1,
+                  .ln2_rest = -0x1.05c61p-29,
                   .ln2_high = 0x1.62e4p-1,
                   .ln2_low = 0x1.7f7d1cp-20,
                   .least = -104.0,
                   .most = 89.0,
                   .least_expm1 = -18.0,
+                  .most_expm1 = 16.5,
                   .most_sigmoid = 18.0,
                   .series = single_exp,
                   .count = sizeof single_exp / sizeof *single_exp},
     [MATH_F64] = {.log2_e = 0x1.71547652b82fep+0,
                   .ln2 = 0x1.62e42fefa39efp-1,
+                  .ln2_rest = 0x1.abc9e3b39803fp-56,
                   .ln2_high = 0x1.62e42fefa38p-1,
                   .ln2_low = 0x1.ef35793c7673p-45,
                   .least = -746.0,
                   .most = 710.0,
                   .least_expm1 = -38.0,
+                  .most_expm1 = 36.0,
                   .most_sigmoid = 38.0,
                   .series = double_exp,
                   .count = sizeof double_exp / sizeof *double_exp},
@@ -74,9 +79,15 @@ const math_exp2_constants weft_math_exp2_constants[MATH_FORMATS] = {
                   .count = sizeof double_exp2 / sizeof *double_exp2},
 };
 
+/* A number to which another one is added to be rounded to an integer: see weft_math_round_scaled. */
+static weft_inst_id rounder(const writer *w, int shift)
+{
+    return real(w, 1.5 * (double)((uint64_t)1 << w->format->fraction) + shift);
+}
+
 weft_inst_id weft_math_round_scaled(const writer *w, weft_inst_id x, double scale, int shift, weft_inst_id *out_shifted)
 {
-    weft_inst_id magic = real(w, 1.5 * (double)((uint64_t)1 << w->format->fraction) + shift);
+    weft_inst_id magic = rounder(w, shift);
     *out_shifted = fma3(w, x, real(w, scale), magic);
     return sub(w, *out_shifted, magic);
 }
@@ -237,42 +248,61 @@ weft_inst_id weft_math_fast_sigmoid(const writer *w, const weft_inst_id *x)
 
 /* ---- functions of exp that cancel ---- */
 
+/* Half less the logarithm of 3/2 to the base of two. */
+#define LOWERED (-0x1.5c01a39fbd688p-4)
+
 math_reduced weft_math_reduce(const writer *w, weft_inst_id x, int shift)
 {
     const math_exp_constants *c = &weft_math_exp_constants[w->number];
-    math_reduced reduced;
-    reduced.n = weft_math_round_scaled(w, x, c->log2_e, shift, &reduced.shifted);
-    weft_inst_id exact = fma3(w, reduced.n, real(w, -c->ln2_high), x), rest = mul(w, reduced.n, real(w, -c->ln2_low));
+    weft_inst_id magic = rounder(w, shift), lowered = real(w, LOWERED), moved = fma3(w, x, real(w, c->log2_e), lowered);
+    math_reduced reduced = {.shifted = add(w, moved, magic)};
+    weft_inst_id n = sub(w, reduced.shifted, magic), exact = fma3(w, n, real(w, -c->ln2), x);
+    if (is_short(w)) {
+        reduced.high = fma3(w, n, real(w, -c->ln2_rest), exact);
+        return reduced;
+    }
+    weft_inst_id rest = mul(w, n, real(w, -c->ln2_rest));
     reduced.high = add(w, exact, rest);
     reduced.low = sum_error(w, reduced.high, exact, rest);
     return reduced;
 }
 
-/* exp(high + low) - 1 - high, which is small beside high. */
-static weft_inst_id tail_of(const writer *w, const math_reduced *reduced)
+static const series expm1_series[MATH_FORMATS] = WEFT_SERIES(expm1);
+
+/* exp(r) - 1, rounded once */
+static weft_inst_id growth_of(const writer *w, math_reduced r)
 {
-    const math_exp_constants *c = &weft_math_exp_constants[w->number];
-    weft_inst_id r = reduced->high, low = fma3(w, r, reduced->low, reduced->low), square = mul(w, r, r);
-    return fma3(w, square, polynomial(w, r, c->series + 2, c->count - 2), low);
+    const series *s = &expm1_series[w->number];
+    weft_inst_id square = mul(w, r.high, r.high);
+    if (is_short(w)) return fma3(w, square, polynomial(w, r.high, s->terms, s->count), r.high);
+    weft_inst_id q = paired_polynomial(w, r.high, s->terms, s->count);
+    return add(w, r.high, fma3(w, square, q, r.low));
+}
+
+/* exp(x) - 1 for operands that expm1 leaves to a branch, of h = 2^(n - 1): the sum of h p and -1/2, which is small
+ * beside h, is rounded before h is added. */
+static weft_inst_id large_expm1(const writer *w, weft_inst_id x, weft_inst_id power, weft_inst_id p)
+{
+    weft_inst_id step = integer(w, (uint64_t)1 << w->format->fraction);
+    weft_inst_id h = as_real(w, sub(w, as_integer(w, power), step));
+    weft_inst_id half = add(w, fma3(w, h, p, real(w, -0.5)), h), infinity = real(w, HUGE_VAL);
+    weft_inst_id beyond = less(w, real(w, weft_math_exp_constants[w->number].most), x);
+    return choose(w, beyond, infinity, add(w, half, half));
 }
 
 /*
- * expm1(x) = 2 ((h - 1/2) + h (exp(r) - 1)), where h = 2^(n - 1), so that nothing overflows before the end. The sum of
- * h - 1/2 and h r is kept together with its rounding errors. Tiny numbers are their own values.
+ * expm1(x) = 2^n p + (2^n - 1), where p = exp(r) - 1 is rounded once, and the bracket exact below a limit of x. The
+ * sign is that of -0 too.
  */
 weft_inst_id weft_math_expm1(const writer *w, const weft_inst_id *x)
 {
     const math_exp_constants *c = &weft_math_exp_constants[w->number];
-    weft_inst_id within = at_least(w, at_most(w, x[0], c->most), c->least_expm1);
-    math_reduced reduced = weft_math_reduce(w, within, w->format->bias - 1);
-    weft_inst_id h = weft_math_power(w, as_integer(w, reduced.shifted)), half = real(w, 0.5);
-    weft_inst_id base = sub(w, h, half), base_error = sub(w, sub(w, h, base), half);
-    weft_inst_id high = fma3(w, h, reduced.high, base), gap = sub(w, base, high);
-    weft_inst_id error = fma3(w, h, reduced.high, gap);
-    weft_inst_id low = fma3(w, h, tail_of(w, &reduced), add(w, error, base_error));
-    weft_inst_id y = add(w, high, low);
-    weft_inst_id tiny = less(w, absolute(w, x[0]), real(w, 0.25 * w->format->epsilon));
-    return choose(w, tiny, x[0], add(w, y, y));
+    weft_inst_id within = at_least(w, x[0], c->least_expm1);
+    weft_inst_id usual = less(w, within, real(w, c->most_expm1)), rare = unary(w, WEFT_SCALAR_not, usual);
+    math_reduced r = weft_math_reduce(w, within, w->format->bias);
+    weft_inst_id power = weft_math_power(w, as_integer(w, r.shifted)), base = sub(w, power, real(w, 1.0));
+    weft_inst_id p = growth_of(w, r), result = with_sign(w, fma3(w, power, p, base), x[0]);
+    return rarely(w, rare, large_expm1(w, within, power, p), result);
 }
 
 /*

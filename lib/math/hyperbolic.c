@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tanh, sinh, cosh and their inverses */
-#include "lib/math/lower.h"
+#include "lib/math/exp_data.h"
+#include "lib/math/extended.h"
 
 typedef struct constants {
     double small, most;   /* up to the one the polynomial, beyond the other tanh is 1 */
     double tiny;          /* below it a function is a term or two of its series */
+    double large_sinh;    /* beyond it the smaller of two powers does not matter */
     double most_sinh;     /* beyond it sinh and cosh are infinite */
     double large;         /* beyond it a^2 + 1 is a^2 */
     const double *series; /* (tanh(sqrt(z)) / sqrt(z) - 1) / z */
@@ -22,8 +24,8 @@ static const double double_tanh[] = {-0x1.555555555549ep-2,  0x1.11111111029bap-
                                      0x1.ac03d34ff2a52p-15};
 
 static const constants constants_of[MATH_FORMATS] = {
-    [MATH_F32] = {0.9375, 9.5, 0x1p-13, 89.5, 0x1p13, single_tanh, sizeof single_tanh / sizeof *single_tanh},
-    [MATH_F64] = {0.55, 20.0, 0x1p-27, 710.5, 0x1p28, double_tanh, sizeof double_tanh / sizeof *double_tanh},
+    [MATH_F32] = {0.9375, 9.5, 0x1p-13, 86.0, 89.5, 0x1p13, single_tanh, sizeof single_tanh / sizeof *single_tanh},
+    [MATH_F64] = {0.55, 20.0, 0x1p-27, 707.0, 710.5, 0x1p28, double_tanh, sizeof double_tanh / sizeof *double_tanh},
 };
 
 /*
@@ -82,69 +84,79 @@ weft_inst_id weft_math_fast_tanh(const writer *w, const weft_inst_id *x)
 
 /* ---- sinh and cosh ---- */
 
-/* x = n ln(2) + u: both are 2 ((h + g) cosh(u) + (h - g) sinh(u)) with h = 2^(n - 2) and g = 2^(-n - 2), sinh with the
- * sign of g inverted. */
+static const series odd_series[MATH_FORMATS] = WEFT_SERIES(odd);
+static const series even_series[MATH_FORMATS] = WEFT_SERIES(even);
+
+/* a = n ln(2) + u >= 0, h = 2^(n - 1), g = 2^(-n - 1), square = u^2, odd = (sinh(u) / u - 1) / u^2, even = (cosh(u) -
+ * 1) / u^2. */
 typedef struct halves {
     math_reduced u;
-    weft_inst_id h, g; /* g is 0 where it does not matter */
-    weft_inst_id even; /* cosh(u) - 1 */
-    weft_inst_id odd;  /* sinh(u) - u.high */
+    weft_inst_id h, g, square, odd, even;
 } halves;
-
-/* cosh(u) - 1 and (sinh(u) - u) / u from the even and odd terms of exp's series, divided by u^2. */
-static weft_inst_id terms(const writer *w, weft_inst_id square, size_t first)
-{
-    const math_exp_constants *c = &weft_math_exp_constants[w->number];
-    double series[MATH_MOST_EXP];
-    size_t count = 0;
-    for (size_t i = first; i < c->count; i += 2) series[count++] = c->series[i];
-    return polynomial(w, square, series, count);
-}
 
 static halves halve(const writer *w, weft_inst_id a)
 {
     halves parts;
-    parts.u = weft_math_reduce(w, a, w->format->bias - 2);
-    weft_inst_id bits = as_integer(w, parts.u.shifted);
-    parts.h = weft_math_power(w, bits);
-    weft_inst_id mirrored = sub(w, integer(w, 2 * (uint64_t)w->format->bias - 4), bits);
-    weft_inst_id matters = less(w, parts.u.n, real(w, w->format->fraction + 2.0));
-    weft_inst_id power = weft_math_power(w, mirrored);
-    parts.g = choose(w, matters, power, real(w, 0.0));
-    weft_inst_id u = parts.u.high, square = mul(w, u, u);
-    parts.even = mul(w, square, terms(w, square, 2));
-    weft_inst_id cubic = mul(w, square, terms(w, square, 3));
-    parts.odd = fma3(w, u, cubic, parts.u.low);
+    parts.u = weft_math_reduce(w, a, w->format->bias - 1);
+    parts.h = weft_math_power(w, as_integer(w, parts.u.shifted));
+    uint64_t both = (2 * (uint64_t)w->format->bias - 2) << w->format->fraction;
+    weft_inst_id bits = as_integer(w, parts.h);
+    parts.g = as_real(w, sub(w, integer(w, both), bits));
+    parts.square = mul(w, parts.u.high, parts.u.high);
+    const series *odd = &odd_series[w->number], *even = &even_series[w->number];
+    parts.odd = polynomial(w, parts.square, odd->terms, odd->count);
+    parts.even = polynomial(w, parts.square, even->terms, even->count);
     return parts;
 }
 
-/* (h + g) (1 + even) + (h - g) (high + odd): the leading terms with their rounding errors, then the rest. */
-static weft_inst_id join(const writer *w, const halves *parts, weft_inst_id g)
+/*
+ * first cosh(u) + second sinh(u), where `lost` is what both lack, that of the second already times u. The product of
+ * the first with 1 is added last, that of the second with u next to last.
+ */
+static weft_inst_id join(const writer *w, const halves *parts, weft_inst_id first, weft_inst_id second,
+                         weft_inst_id lost)
 {
-    weft_inst_id high = parts->u.high, minus = negative_of(w, g);
-    weft_inst_id a = add(w, parts->h, g), a_error = sum_error(w, a, parts->h, g), b = add(w, parts->h, minus);
-    weft_inst_id sum = fma3(w, b, high, a), gap = sub(w, a, sum);
-    weft_inst_id low = fma3(w, b, high, gap);
-    low = fma3(w, a, parts->even, add(w, low, a_error));
-    low = fma3(w, b, parts->odd, low);
-    weft_inst_id half = add(w, sum, low);
-    return add(w, half, half);
+    weft_inst_id u = parts->u.high, slope = mul(w, second, u);
+    weft_inst_id curve = fma3(w, slope, parts->odd, mul(w, first, parts->even));
+    if (!is_short(w)) lost = fma3(w, second, parts->u.low, lost);
+    return add(w, first, fma3(w, second, u, fma3(w, parts->square, curve, lost)));
+}
+
+/* Both where g does not matter and may be no normal number: twice what they are of half of h, for the largest ones. */
+static weft_inst_id large_sinh(const writer *w, weft_inst_id a, const halves *parts)
+{
+    weft_inst_id step = integer(w, (uint64_t)1 << w->format->fraction), zero = real(w, 0.0);
+    weft_inst_id lower = as_real(w, sub(w, as_integer(w, parts->h), step));
+    weft_inst_id half = join(w, parts, lower, lower, zero), infinity = real(w, HUGE_VAL);
+    weft_inst_id beyond = less(w, real(w, constants_of[w->number].most_sinh), a);
+    return choose(w, beyond, infinity, add(w, half, half));
+}
+
+/*
+ * Of sinh the first factor is h - g. What h + g lacks matters for floats next to n = 12 alone, where it is half a
+ * place.
+ */
+static weft_inst_id sinh_or_cosh(const writer *w, weft_inst_id a, bool is_sinh)
+{
+    halves parts = halve(w, a);
+    weft_inst_id usual = less(w, a, real(w, constants_of[w->number].large_sinh)), minus = negative_of(w, parts.g);
+    weft_inst_id own = is_sinh ? minus : parts.g, other = is_sinh ? parts.g : minus;
+    weft_inst_id first = add(w, parts.h, own), lost = sum_error(w, first, parts.h, own);
+    weft_inst_id second = add(w, parts.h, other);
+    if (is_sinh && is_short(w)) lost = fma3(w, sum_error(w, second, parts.h, other), parts.u.high, lost);
+    weft_inst_id result = join(w, &parts, first, second, lost);
+    weft_inst_id rare = unary(w, WEFT_SCALAR_not, usual);
+    return rarely(w, rare, large_sinh(w, a, &parts), result);
 }
 
 weft_inst_id weft_math_cosh(const writer *w, const weft_inst_id *x)
 {
-    weft_inst_id a = at_most(w, absolute(w, x[0]), constants_of[w->number].most_sinh);
-    halves parts = halve(w, a);
-    return join(w, &parts, parts.g);
+    return sinh_or_cosh(w, absolute(w, x[0]), false);
 }
 
 weft_inst_id weft_math_sinh(const writer *w, const weft_inst_id *x)
 {
-    weft_inst_id a = absolute(w, x[0]), within = at_most(w, a, constants_of[w->number].most_sinh);
-    halves parts = halve(w, within);
-    weft_inst_id result = join(w, &parts, negative_of(w, parts.g));
-    weft_inst_id tiny = less(w, a, real(w, constants_of[w->number].tiny));
-    return with_sign(w, choose(w, tiny, a, result), x[0]);
+    return with_sign(w, sinh_or_cosh(w, absolute(w, x[0]), true), x[0]);
 }
 
 /* ---- inverses: logarithms of a sum of two numbers, of which the second is small ---- */

@@ -111,12 +111,13 @@ weft_inst_id weft_math_log(const writer *w, const weft_inst_id *x)
     return with_specials(w, x[0], split.unusual, add(w, high, low));
 }
 
-/* With the correction there is no room for the errors that pairs of terms add. */
+/* With the correction there is no room for the errors that pairs of large terms add. */
 weft_inst_id weft_math_log_corrected(const writer *w, weft_inst_id x, weft_inst_id more, weft_inst_id correction)
 {
     const constants *c = &constants_of[w->number];
     math_split split = weft_math_split(w, x);
-    weft_inst_id f = sub(w, split.m, real(w, 1.0)), p = polynomial(w, f, c->series, c->count), low;
+    weft_inst_id f = sub(w, split.m, real(w, 1.0)), p = long_series(w, f, c->series + 2, c->count - 2), low;
+    for (size_t i = 2; i > 0; i--) p = fma3(w, p, f, real(w, c->series[i - 1]));
     weft_inst_id high = natural(w, f, add(w, split.k, more), p, &low);
     return with_specials(w, x, split.unusual, add(w, high, add(w, low, correction)));
 }

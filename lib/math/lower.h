@@ -27,11 +27,12 @@ bool weft_math_find_integer_power(const writer *w, const weft_inst_id *x, weft_i
 
 /* exp(r) on |r| <= 0.3467: coefficients, constant first; 1 and r have the coefficient 1. */
 typedef struct math_exp_constants {
-    double log2_e, ln2;
-    double ln2_high, ln2_low; /* ln2_high times any exponent is exact; the sum is ln(2) */
-    double least, most;       /* beyond them exp is 0 and infinity */
-    double least_expm1;       /* beyond it exp(x) - 1 is -1 */
-    double most_sigmoid;      /* beyond it 1 / (1 + exp(-x)) is 1 */
+    double log2_e, ln2, ln2_rest; /* ln2 is of 21 bits in f32: any exponent times it less a number nearby is exact */
+    double ln2_high, ln2_low;     /* ln2_high times any exponent is exact; the sum is ln(2) */
+    double least, most;           /* beyond them exp is 0 and infinity */
+    double least_expm1;           /* beyond it exp(x) - 1 is -1 */
+    double most_expm1;            /* beyond it it is a matter of a branch */
+    double most_sigmoid;          /* beyond it 1 / (1 + exp(-x)) is 1 */
     const double *series;
     size_t count;
 } math_exp_constants;
@@ -51,9 +52,13 @@ weft_inst_id weft_math_power(const writer *w, weft_inst_id exponent);
  * half scaled must be normal, as must the factor. */
 weft_inst_id weft_math_scale(const writer *w, weft_inst_id significand, weft_inst_id shifted);
 
-/* x = n ln(2) + high + low, |high| <= 0.3467, low is its rounding error; `shifted` as of weft_math_round_scaled. */
+/*
+ * x = n ln(2) + high + low, `shifted` as of weft_math_round_scaled. Of floats there is no low: high is rounded once,
+ * and for n of -1 and 1 nearly not at all. From 3/4 to 3/2 is what exp(high) is, nearly: were it less, what a sum with
+ * its rounding error leaves next to 0.4 would be a place of the result.
+ */
 typedef struct math_reduced {
-    weft_inst_id n, high, low, shifted;
+    weft_inst_id high, low, shifted;
 } math_reduced;
 
 math_reduced weft_math_reduce(const writer *w, weft_inst_id x, int shift);
