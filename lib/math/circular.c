@@ -212,21 +212,28 @@ weft_inst_id weft_math_cos(const writer *w, const weft_inst_id *x)
     return wave(w, x[0], true);
 }
 
+/*
+ * With v = 2 tan(r / 2) the tangent of what is left is v / (1 - v^2 / 4), and after an odd number of quarter turns
+ * minus the inverse of that: one quotient, of sums of two numbers.
+ */
 static weft_inst_id tan_of_double(const writer *w, weft_inst_id x, reduced parts)
 {
-    difference sine, cosine;
-    evaluate_double(w, parts, &sine, &cosine);
+    enum { TERMS = sizeof double_half_tangent / sizeof *double_half_tangent };
+    weft_inst_id r = parts.high, z = mul(w, r, r), one = real(w, 1.0), minus_quarter = real(w, -0.25);
+    weft_inst_id curve = paired_polynomial(w, z, double_half_tangent, TERMS);
+    pair v = fast_two_sum(w, r, multiply_subtract(w, mul(w, r, z), curve, parts.lack));
+    pair square = two_product(w, v.high, v.high);
+    square.low = fma3(w, times(w, v.high, 2.0), v.low, square.low);
+    pair rest = {fma3(w, square.high, minus_quarter, one), 0};
+    rest.low = fma3(w, square.high, minus_quarter, sub(w, one, rest.high));
+    rest.low = fma3(w, square.low, minus_quarter, rest.low);
     weft_inst_id odd = is_odd(w, parts.turns);
-    pair over = {choose(w, odd, minus(w, cosine.high), sine.high), 0}, under = {0};
-    over.low = choose(w, odd, cosine.lack, minus(w, sine.lack));
-    under.high = choose(w, odd, sine.high, cosine.high);
-    under.low = minus(w, choose(w, odd, sine.lack, cosine.lack));
-    over = fast_two_sum(w, over.high, over.low);
-    under = fast_two_sum(w, under.high, under.low);
+    pair over = choose_pair(w, odd, rest, v), under = choose_pair(w, odd, v, rest);
     pair ratio = weft_math_ratio(w, over, under);
-    /* Products of smaller numbers would underflow; a number so small is its own tangent. */
-    weft_inst_id tiny = below(w, absolute(w, x), 0x1p-27);
-    return choose(w, tiny, x, add(w, ratio.high, ratio.low));
+    weft_inst_id sign = shift_left(w, parts.turns, 63), tangent = as_integer(w, add(w, ratio.high, ratio.low));
+    tangent = as_real(w, binary(w, WEFT_SCALAR_xor, tangent, sign));
+    /* Where products underflow a number is its own tangent, -0 too. */
+    return choose(w, below(w, absolute(w, x), 0x1p-27), x, tangent);
 }
 
 /*

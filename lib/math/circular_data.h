@@ -28,4 +28,9 @@ static const double single_half_turn[] = {0x1.921fb54405b0ep+0,  -0x1.4abbce43ec
 /* (tan(r) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats: error 2^-29.3. */
 static const double single_tangent[] = {0x1.555562p-2, 0x1.110d1cp-3,   0x1.baf014p-5, 0x1.5bde5ap-6,
                                         0x1.67549cp-7, -0x1.3ef598p-14, 0x1.242d62p-8};
+
+/* (2 tan(r / 2) / r - 1) / r^2 over r^2, |r| <= 0.786: error 2^-56.5. */
+static const double double_half_tangent[] = {0x1.5555555555556p-4,  0x1.11111111109c2p-7,  0x1.ba1ba1bb5663bp-11,
+                                             0x1.664f47dffb98bp-14, 0x1.226e5f6fb9956p-17, 0x1.d6c7a49798c0fp-21,
+                                             0x1.7eaabf396fec5p-24, 0x1.2884188168bd1p-27, 0x1.4ea8504632308p-30};
 #endif

@@ -275,6 +275,8 @@ def write_circular():
         root(lambda t: t / sin(pi / 2 * t)), "sin(t pi/2) / t over t^2, |t| <= 1.063")
     fit(out, "single", "tangent", root(lambda r: (tan(r) / r - 1) / r ** 2), SMALL, wide, 7,
         lambda z: z * sqrt(z) / tan(sqrt(z)), "(tan(r) / r - 1) / r^2 over r^2, |r| <= 0.789, of floats", rounded)
+    fit(out, "double", "half_tangent", root(lambda r: (2 * tan(r / 2) / r - 1) / r ** 2), SMALL, quarter, 9, lambda z: z,
+        "(2 tan(r / 2) / r - 1) / r^2 over r^2, |r| <= 0.786")
     out.write()
 
 
