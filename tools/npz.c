@@ -45,6 +45,8 @@ static weft_status *open_source(const weft_allocator *allocator, zip_source_t *s
         if (source != NULL) zip_source_free(source);
         if (zip_error_code_zip(error) == ZIP_ER_EXISTS)
             return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: two members have the same name", name);
+        if (zip_error_code_zip(error) == ZIP_ER_NOZIP)
+            return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: is no zip archive, or is cut off", name);
         return bad_file(allocator, name, "cannot be opened", error);
     }
     weft_npz *npz = calloc(1, sizeof *npz + strlen(name) + 1);

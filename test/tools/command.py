@@ -464,6 +464,8 @@ class Tune(Command):
                                 r"object is for armv8-a\n")
         self.refuses(MISUSED, "run: --schedule takes MOVES or KERNEL:MOVES, not '0'", *run, "--schedule", "0")
         self.refuses(MISUSED, "run: --tune writes what it finds into a file: --schedules FILE", *run, "--tune", "1")
+        self.refuses(MISUSED, "run: --tune looks for schedules, and --schedule gives one", *self.TUNE, "--schedule",
+                     "lanes i1 8 x 2")
         self.refuses(MISUSED, "run: --tune is for the schedules of --backend llvm", *self.TUNE, "--backend", "ref")
         self.refuses(MISUSED, "run: --tune takes a number above 0 and at most 1e9, not '0'", *run, "--tune", "0")
         for option, name in [("-o", "y=s"), ("--trace", "s")]:
@@ -511,8 +513,9 @@ graph {
         self.assertEqual(results[0][0], OK)
         self.assertEqual(*results)
         self.assertEqual(self.weft("run", "product.weft", "a=a.npy", "b=b.npy", "--products", "fast")[:2], results[0])
-        self.prints("", "compile", "product.weft", "-o", ".", "--products", "fast")
-        self.assertIn("products fast", self.weft("info", "product.o")[1])
+        self.refuses(MISUSED, "compile: --products fast is for programs that run here: objects compute products as without it",
+                     "compile", "product.weft",
+                     "--products", "fast")
         self.refuses(MISUSED, "run: --products takes one of generated|library|fast, not 'blis'", "run", "product.weft",
                      "--products", "blis")
 
@@ -554,13 +557,18 @@ graph {
                                ("lanes i0 8 x 1", 'move 1 of the schedule, "lanes i0 8 x 1": it is not the last one'),
                                ("jam", "schedule:1:4: expected a range, as in i0, found the end of the text")]:
             with self.subTest(moves):
-                status, out, error = self.weft("opt", "g.weft", "--schedule", moves)
+                status, out, error = self.weft("opt", "g.weft", "--emit", "scheduled", "--schedule", moves)
                 self.assertEqual((status, out), (FAILED, ""))
                 self.assertIn(message, error)
-        self.refuses(MISUSED, "opt: --schedule takes MOVES or KERNEL:MOVES, not '0'", "opt", "g.weft", "--schedule", "0")
-        self.refuses(FAILED, "opt: none cannot be read: No such file or directory", "opt", "g.weft", "--schedules", "none")
+        self.refuses(MISUSED, "opt: --schedule takes MOVES or KERNEL:MOVES, not '0'", "opt", "g.weft", "--emit", "asm",
+                     "--schedule", "0")
+        self.refuses(FAILED, "opt: none cannot be read: No such file or directory", "opt", "g.weft", "--emit", "asm",
+                     "--schedules", "none")
+        self.refuses(MISUSED, "opt: --schedules changes what --emit scheduled, llvm, asm and ptx print, not graph", "opt",
+                     "g.weft", "--schedules", "none")
         (self.folder / "bad").write_text("schedules 0.1 target kernel")
-        self.refuses(FAILED, "opt: bad:1:22: expected the target, found 'kernel'", "opt", "g.weft", "--schedules", "bad")
+        self.refuses(FAILED, "opt: bad:1:22: expected the target, found 'kernel'", "opt", "g.weft", "--emit", "asm",
+                     "--schedules", "bad")
 
     def test_emit_at_levels(self):
         """What makes code, or tells of it, follows WEFT_ISA or refuses it; what makes none does not ask."""

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/base/isa.h"
 #include "runtime/engine/sort.h"
 #include "test/rng.h"
 
@@ -415,7 +416,9 @@ static void cancelled_bools(void **unused)
     int64_t *out = calloc(LENGTH, sizeof *out);
     assert_true(in != NULL && out != NULL);
     for (int64_t i = 0; i < LENGTH; i++) in[i] = i % 2 != 0;
-    for (int positions = 0; positions < 2; positions++) {
+    /* Without vectors positions come out at the end alone. */
+    const int outcomes = weft_isa_level() >= WEFT_ISA_V3 ? 2 : 1;
+    for (int positions = 0; positions < outcomes; positions++) {
         weft_sort_call call = {.dtype = WEFT_BOOL,
                                .positions = positions,
                                .length = LENGTH,

@@ -193,6 +193,8 @@ static weft_status *run_source(const weft_arguments *arguments, const weft_sourc
     weft_program *program;
     weft_schedules *schedules = NULL;
     char *name = NULL;
+    if (policy.products == WEFT_PRODUCTS_FAST)
+        return weft_misuse("--products fast is for programs that run here: objects compute products as without it");
     WEFT_TRY(weft_source_compile(source, &policy, &program));
     weft_status *status = find_name(arguments, &name);
     if (status == NULL) status = bind_constants(arguments, source, &program);

@@ -99,10 +99,24 @@ static weft_status *run_source(const weft_arguments *arguments, const weft_sourc
     return status;
 }
 
+/* Schedules change code alone. */
+static weft_status *check_schedules(const weft_arguments *arguments)
+{
+    static const char *const code[] = {"scheduled", "llvm", "asm", "ptx"};
+    const char *format = weft_arguments_text(arguments, "--emit", "graph");
+    bool given = weft_arguments_find(arguments, "--schedule") != NULL;
+    if (!given && weft_arguments_find(arguments, "--schedules") == NULL) return NULL;
+    for (size_t i = 0; i < sizeof code / sizeof *code; i++)
+        if (strcmp(code[i], format) == 0) return NULL;
+    return weft_misuse("%s changes what --emit scheduled, llvm, asm and ptx print, not %s",
+                       given ? "--schedule" : "--schedules", format);
+}
+
 static weft_status *run(const weft_arguments *arguments)
 {
     WEFT_TRY(weft_file_check_results(arguments, 1, arguments->operands, 0, NULL));
     WEFT_TRY(check_saving(arguments));
+    WEFT_TRY(check_schedules(arguments));
     return weft_source_visit(arguments, run_source);
 }
 

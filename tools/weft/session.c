@@ -47,6 +47,8 @@ static weft_status *check_tuning(const weft_arguments *arguments)
     if (strcmp(weft_arguments_text(arguments, "--backend", "llvm"), "llvm") != 0)
         return weft_misuse("--tune is for the schedules of --backend llvm");
     if (path == NULL) return weft_misuse("--tune writes what it finds into a file: --schedules FILE");
+    if (weft_arguments_find(arguments, "--schedule") != NULL)
+        return weft_misuse("--tune looks for schedules, and --schedule gives one");
     return weft_output_check(path);
 }
 
