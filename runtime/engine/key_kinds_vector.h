@@ -10,7 +10,8 @@ enum {
     NAME(SOME) = 64 * LANES,
     NAME(COMPARED) = 16, /* kinds that vectors are compared with */
     NAME(KINDS) = 512,
-    NAME(SLOTS) = 2048,
+    NAME(SLOT_BITS) = 11,
+    NAME(SLOTS) = 1 << NAME(SLOT_BITS),
     NAME(TABLES) = 4,
     NAME(FEWER) = BLOCK * 5 / 8 /* of a sample are different where all of the row may be few kinds */
 };
@@ -73,9 +74,18 @@ typedef struct NAME(slots) {
     int64_t counts[NAME(TABLES)][NAME(KINDS)]; /* so that an equal neighbour's count need not be there yet */
 } NAME(slots);
 
+/* In the room that a long row has for its keys: they are too large for the stack. */
+typedef struct NAME(tables) {
+    NAME(kinds) kinds;
+    NAME(slots) slots;
+    KEY unsorted[NAME(KINDS)];
+} NAME(tables);
+
+_Static_assert(sizeof(NAME(tables)) + _Alignof(NAME(tables)) <= WEFT_KEY_LONG * sizeof(KEY), "the room is too small");
+
 INLINE size_t NAME(hash)(KEY key)
 {
-    return (size_t)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 53) % NAME(SLOTS);
+    return (size_t)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - NAME(SLOT_BITS)));
 }
 
 /* The slot of a key that is not where its hash is; one of its own if it is new, and not one kind too many. */
@@ -113,37 +123,38 @@ static bool NAME(count_some)(NAME(slots) * slots, NAME(kinds) * kinds, const KEY
     return true;
 }
 
-/* How many elements of a row are of each kind, which are sorted; false where these are too many. Not inlined: so large
- * a frame is seldom needed. */
-static __attribute__((noinline)) bool NAME(hash_kinds)(weft_key_row *row, NAME(kinds) * kinds)
+/* How many elements of a row are of each kind, which are sorted; false where these are too many. */
+static __attribute__((noinline)) bool NAME(hash_kinds)(weft_key_row *row, NAME(tables) * tables)
 {
-    NAME(slots) slots;
-    KEY keys[NAME(SOME)], unsorted[NAME(KINDS)];
+    NAME(kinds) *kinds = &tables->kinds;
+    NAME(slots) *slots = &tables->slots;
+    KEY keys[NAME(SOME)];
     weft_key_row plain = {0};
-    for (size_t i = 0; i < NAME(SLOTS); i++) slots.keys[i] = kinds->keys[0];
-    slots.kinds[NAME(hash)(kinds->keys[0])] = 0;
-    memset(slots.counts, 0, sizeof slots.counts);
+    for (size_t i = 0; i < NAME(SLOTS); i++) slots->keys[i] = kinds->keys[0];
+    slots->kinds[NAME(hash)(kinds->keys[0])] = 0;
+    memset(slots->counts, 0, sizeof slots->counts);
     kinds->count = 1;
     for (int64_t i = 0, some; i < row->count; i += some) {
         some = row->count - i < NAME(SOME) ? row->count - i : NAME(SOME);
         if (weft_is_cancelled(row->cancelled)) return false;
         row->lost |= row->take(row->map, row->elements + (size_t)i * row->map->size, some, keys);
-        if (!NAME(count_some)(&slots, kinds, keys, some)) return false;
+        if (!NAME(count_some)(slots, kinds, keys, some)) return false;
     }
-    memcpy(unsorted, kinds->keys, (size_t)kinds->count * sizeof *unsorted);
-    NAME(sort_few)(&plain, unsorted, keys, kinds->count, kinds->count);
+    memcpy(tables->unsorted, kinds->keys, (size_t)kinds->count * sizeof *kinds->keys);
+    NAME(sort_few)(&plain, tables->unsorted, keys, kinds->count, kinds->count);
     for (int64_t k = 0; k < kinds->count; k++) {
         const size_t slot = NAME(hash)(keys[k]);
-        const uint16_t kind = slots.kinds[slots.keys[slot] == keys[k] ? slot : NAME(find_slot)(&slots, kinds, keys[k])];
+        const uint16_t kind =
+            slots->kinds[slots->keys[slot] == keys[k] ? slot : NAME(find_slot)(slots, kinds, keys[k])];
         kinds->counts[k] = 0;
-        for (int64_t t = 0; t < NAME(TABLES); t++) kinds->counts[k] += slots.counts[t][kind];
+        for (int64_t t = 0; t < NAME(TABLES); t++) kinds->counts[k] += slots->counts[t][kind];
     }
     memcpy(kinds->keys, keys, (size_t)kinds->count * sizeof *keys);
     return true;
 }
 
-/* Puts that many equal keys, or `wanted` if these are less; returns how many. */
-static int64_t NAME(put_run)(weft_key_row *row, KEY key, int64_t count, int64_t wanted)
+/* Puts that many equal keys, or `wanted` if these are less; returns how many. Not inlined, for its frame. */
+static __attribute__((noinline)) int64_t NAME(put_run)(weft_key_row *row, KEY key, int64_t count, int64_t wanted)
 {
     KEY equal[NAME(SOME)];
     int64_t most = count < wanted ? count : wanted < 0 ? 0 : wanted;
@@ -153,16 +164,19 @@ static int64_t NAME(put_run)(weft_key_row *row, KEY key, int64_t count, int64_t 
     return most;
 }
 
-/* A row of few different keys is not sorted but counted; false where it is none. */
-static bool NAME(sort_kinds)(weft_key_row *row, const KEY *sample, int64_t wanted)
+/* A row of few different keys is not sorted but counted, with tables in `room`, which has as many keys as the row;
+ * false where it is none. */
+static bool NAME(sort_kinds)(weft_key_row *row, const KEY *sample, KEY *room, int64_t wanted)
 {
-    NAME(kinds) kinds;
-    if (!NAME(find_kinds)(sample, &kinds)) return false;
-    bool compared = kinds.count <= NAME(COMPARED) && NAME(compare_kinds)(row, &kinds);
-    if (!compared && !NAME(hash_kinds)(row, &kinds)) return false;
-    for (int64_t k = 0; k < kinds.count; k++) {
-        if (row->map->infinity != 0 && kinds.keys[k] == NAME(nan)(row)) row->nans = kinds.counts[k];
-        else wanted -= NAME(put_run)(row, kinds.keys[k], kinds.counts[k], wanted);
+    const uintptr_t alignment = _Alignof(NAME(tables));
+    NAME(tables) *tables = (void *)(((uintptr_t)room + alignment - 1) / alignment * alignment);
+    NAME(kinds) *kinds = &tables->kinds;
+    if (!NAME(find_kinds)(sample, kinds)) return false;
+    bool compared = kinds->count <= NAME(COMPARED) && NAME(compare_kinds)(row, kinds);
+    if (!compared && !NAME(hash_kinds)(row, tables)) return false;
+    for (int64_t k = 0; k < kinds->count; k++) {
+        if (row->map->infinity != 0 && kinds->keys[k] == NAME(nan)(row)) row->nans = kinds->counts[k];
+        else wanted -= NAME(put_run)(row, kinds->keys[k], kinds->counts[k], wanted);
     }
     return true;
 }

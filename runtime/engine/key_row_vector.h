@@ -74,17 +74,15 @@ INLINE int64_t NAME(leave_frequent)(NAME(frequent) * f, KEY *keys, int64_t count
     return others;
 }
 
-/*
- * Keys are made of the elements a chunk at a time, and dealt by quarters to the ends of two rooms, so that memory is
- * gone through once for both. What is left of one room has space for any part of the other.
- */
-static bool NAME(sort_quarters)(weft_key_row *row, const KEY *sample, KEY *keys, KEY *other, int64_t wanted)
+/* Keys are made of the elements a chunk at a time, and dealt by quarters to the ends of two rooms, so that memory is
+ * gone through once for both. Not inlined: what sorts the quarters needs no such frame. False when cancelled. */
+static __attribute__((noinline)) bool NAME(deal_quarters)(weft_key_row *row, const KEY *pivots,
+                                                          NAME(frequent) * frequent, NAME(room) * lower,
+                                                          NAME(room) * upper)
 {
     enum { SOME = NAME(SOME) };
-    KEY taken[SOME], halves[SOME], numbers[SOME], pivots[3];
+    KEY taken[SOME], halves[SOME], numbers[SOME];
     int64_t count = row->count, size = (int64_t)row->map->size;
-    NAME(room) lower = {keys, keys + count}, upper = {other, other + count};
-    NAME(frequent) frequent = NAME(quarters)(row, sample, pivots);
     for (int64_t i = 0; i < count; i += SOME) {
         int64_t some = count - i < SOME ? count - i : SOME;
         if (weft_is_cancelled(row->cancelled)) return false;
@@ -94,11 +92,22 @@ static bool NAME(sort_quarters)(weft_key_row *row, const KEY *sample, KEY *keys,
         for (int64_t byte = 0; byte < SOME * size; byte += 64) PREFETCH(next + byte);
         if (lost) chunk = numbers, some = NAME(leave_nans)(row, taken, numbers, some);
         row->lost |= lost;
-        if (frequent.sampled != 0) some = NAME(leave_frequent)(&frequent, chunk, some);
+        if (frequent->sampled != 0) some = NAME(leave_frequent)(frequent, chunk, some);
         int64_t low = NAME(partition)(chunk, halves, some, pivots[1]);
-        NAME(part)(&lower, halves, low, pivots[0]);
-        NAME(part)(&upper, halves + low, some - low, pivots[2]);
+        NAME(part)(lower, halves, low, pivots[0]);
+        NAME(part)(upper, halves + low, some - low, pivots[2]);
     }
+    return true;
+}
+
+/* What is left of one room has space for any part of the other. */
+static bool NAME(sort_quarters)(weft_key_row *row, const KEY *sample, KEY *keys, KEY *other, int64_t wanted)
+{
+    KEY pivots[3];
+    int64_t count = row->count;
+    NAME(room) lower = {keys, keys + count}, upper = {other, other + count};
+    NAME(frequent) frequent = NAME(quarters)(row, sample, pivots);
+    if (!NAME(deal_quarters)(row, pivots, &frequent, &lower, &upper)) return false;
     int64_t low = lower.low - keys, half = low + keys + count - lower.high, high = half + upper.low - other;
     const int64_t bounds[] = {0, low, half, high, count - row->nans - frequent.count};
     KEY *const parts[] = {keys, lower.high, other, upper.high}, *const rooms[] = {upper.low, upper.low, keys, keys};
@@ -142,7 +151,7 @@ static bool NAME(sort_row)(weft_key_row *row, KEY *keys, KEY *other, int64_t wan
         NAME(take_sample)(row, sample);
         if (!NAME(is_in_order)(keys, some) || !NAME(is_in_order)(sample, BLOCK)) {
             NAME(sort_block)(sample, sample, BLOCK);
-            return NAME(sort_kinds)(row, sample, wanted) || NAME(sort_quarters)(row, sample, keys, other, wanted);
+            return NAME(sort_kinds)(row, sample, keys, wanted) || NAME(sort_quarters)(row, sample, keys, other, wanted);
         }
         row->lost |= row->take(row->map, row->elements + (size_t)some * row->map->size, count - some, keys + some);
     }

@@ -204,6 +204,14 @@ static weft_tensor add_transposed(weft_graph *graph)
     return y;
 }
 
+/* A long row of so many different values, in no order. */
+static weft_tensor long_row(weft_graph *graph, double kinds)
+{
+    weft_tensor i = weft_iota(graph, WEFT_F64, WEFT_SHAPE(1 << 17), 0);
+    return weft_sort(
+        weft_remainder(weft_mul(i, weft_scalar(graph, WEFT_F64, 7919)), weft_scalar(graph, WEFT_F64, kinds)), 0, false);
+}
+
 static weft_tensor trace(weft_graph *graph, int number)
 {
     weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 1, 1 << 20), SIDE));
@@ -213,6 +221,8 @@ static weft_tensor trace(weft_graph *graph, int number)
     case 1: return weft_matmul(x, weft_permute(x, WEFT_INTS(1, 0)));
     case 2: return weft_attention(x, x, x, NULL);
     case 3: return add_transposed(graph);
+    case 4: return long_row(graph, 100);
+    case 5: return long_row(graph, 1 << 17);
     default:
         for (int i = 0; i < 300; i++) y = weft_flip(weft_tanh(y), WEFT_INTS(i % 2));
         return y;
@@ -246,7 +256,7 @@ static void *use_on_small_stack(void *context)
     weft_executor *executor = NULL;
     (void)context;
     weft_status *status = weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &executor);
-    for (int i = 0; i < 10 && status == NULL; i++) status = use_program(executor, i / 2, i % 2 == 0 ? "llvm" : "ref");
+    for (int i = 0; i < 14 && status == NULL; i++) status = use_program(executor, i / 2, i % 2 == 0 ? "llvm" : "ref");
     weft_executor_destroy(executor);
     return status;
 }
