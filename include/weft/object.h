@@ -39,8 +39,9 @@ typedef struct weft_object_options {
      * this process. For another architecture than that, a cross compiler and the libweft-rt.a that it has made are
      * needed to link. */
     const char *target;
-    /* Schedules for kernels in place of those of the rules (<weft/schedules.h>), which are for the level of this
-     * process, "native": kernels of other levels do without. NULL: none. */
+    /* Schedules for kernels in place of those of the rules (<weft/schedules.h>); NULL: none. They were found on this
+     * machine, so only code for its level has them: `isa` needs "native" among its levels, or that level's name. Code
+     * for `extents` may do without, as its kernels are others. The caller's, needed until the call returns. */
     const struct weft_schedules *schedules;
 } weft_object_options;
 

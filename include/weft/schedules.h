@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* Not to be changed while an executor has them and builds programs. (Declared in <weft/executor.h>.) */
+/* Not to be changed while an executor has them and builds programs, or an object is made with them. (Declared in
+ * <weft/executor.h>.) */
 weft_status *weft_schedules_create(const weft_allocator *allocator, weft_schedules **out_schedules) WEFT_MUST_USE;
 /* No executor may have them any more. */
 void weft_schedules_destroy(weft_schedules *schedules);

@@ -50,7 +50,7 @@ struct weft_gemm_kernel {
     weft_gemm_lines_function
         *lines_in_place;            /* of these beside a matrix whose terms are adjacent; NULL: there is none */
     weft_gemm_transpose *transpose; /* packs lines of numbers that are adjacent; of complex ones, those of c64 */
-    weft_gemm_runs_function *runs;           /* packs lines that come in runs; NULL: they are copied by 16 bytes */
+    weft_gemm_runs_function *runs;  /* packs lines that come in runs; NULL: they are copied by 16 bytes */
     const weft_gemm_kernel *large;  /* for two packed operands; NULL: this one */
     const weft_gemm_kernel *packed; /* with `panels` alone, for calls that ask for it; NULL: this one */
 };

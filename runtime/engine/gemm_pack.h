@@ -35,7 +35,7 @@ typedef struct weft_gemm_side {
     const weft_float16 *float16;    /* NULL: numbers are packed as they are */
     weft_gemm_packing *pack;        /* of its dtype */
     weft_gemm_transpose *transpose; /* of the kernel, */
-    weft_gemm_runs_function *runs;           /* which may be NULL */
+    weft_gemm_runs_function *runs;  /* which may be NULL */
 } weft_gemm_side;
 
 /* Bytes of an element as it lies. */
