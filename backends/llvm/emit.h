@@ -183,7 +183,7 @@ const weft_inst *weft_mask_find(weft_emitter *e, const weft_stage *stage, const 
 /* Where the first round begins, from `start` to `limit`, of which nothing is seen. */
 LLVMValueRef weft_mask_limit(weft_emitter *e, const weft_range *range, weft_expr seen, LLVMValueRef start,
                              LLVMValueRef limit);
-/* Whether hidden elements leave anything: stores, or accumulators that they change. */
+/* Whether hidden elements leave anything: stores, reports, or accumulators that they change. */
 bool weft_mask_leaves(const weft_emitter *e, const weft_stage *stage, const weft_inst *mask);
 /* Whether `inst` is e->hidden, or chooses by it: then fills value->parts. */
 bool weft_mask_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);

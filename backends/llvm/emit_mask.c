@@ -105,6 +105,8 @@ static bool stays(const weft_emitter *e, const weft_accumulator *accumulator, co
 bool weft_mask_leaves(const weft_emitter *e, const weft_stage *stage, const weft_inst *mask)
 {
     bool leaves = stage->store_count > 0;
+    for (uint32_t i = 0; i < stage->inst_count; i++)
+        leaves |= weft_inst_has_effect(&e->kernel->insts[stage->inst_first + i]);
     for (uint32_t i = 0; i < stage->accumulator_count; i++)
         leaves |= !stays(e, &e->kernel->accumulators[stage->accumulator_first + i], mask);
     return leaves;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/fma.h"
-#include <stdio.h>
 #include <string.h>
-#include "backends/llvm/emitter.h"
 #include "backends/llvm/target.h"
 
 enum { OPERANDS = 3 };
@@ -87,20 +85,22 @@ static LLVMValueRef call_runtime(LLVMModuleRef module, LLVMBuilderRef builder, L
     return result;
 }
 
-/* ---- f32: a function in the module, of the same vectors ---- */
+/* ---- f32: a function in the module ---- */
+
+/* Of one number or of a register of four, which every caller passes alike, whatever it is compiled for. */
+enum { LANES = 4 };
 
 static LLVMTypeRef like(LLVMTypeRef element, LLVMTypeRef whole)
 {
-    return LLVMGetTypeKind(whole) == LLVMVectorTypeKind ? LLVMVectorType(element, LLVMGetVectorSize(whole)) : element;
+    return LLVMGetTypeKind(whole) == LLVMVectorTypeKind ? LLVMVectorType(element, LANES) : element;
 }
 
 static LLVMValueRef integer(LLVMTypeRef type, int64_t value)
 {
     if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return LLVMConstInt(type, (unsigned long long)value, true);
-    LLVMValueRef items[WEFT_MAX_WIDTH], item = integer(LLVMGetElementType(type), value);
-    unsigned lanes = LLVMGetVectorSize(type);
-    for (unsigned i = 0; i < lanes; i++) items[i] = item;
-    return LLVMConstVector(items, lanes);
+    LLVMValueRef items[LANES];
+    for (unsigned i = 0; i < LANES; i++) items[i] = integer(LLVMGetElementType(type), value);
+    return LLVMConstVector(items, LANES);
 }
 
 /* In f64 the product is exact. Of the sum, rounded, whose last bit is even where it is not exact, the neighbour toward
@@ -126,18 +126,25 @@ static LLVMValueRef emit_sum(LLVMBuilderRef b, LLVMValueRef function, LLVMTypeRe
     return LLVMBuildFPTrunc(b, LLVMBuildBitCast(b, odd, wide, ""), whole, "");
 }
 
-static LLVMValueRef find_lanes(LLVMModuleRef module, LLVMTypeRef type, LLVMTypeRef whole)
+/* Compiled for the least level, whatever this process runs on: any object may call it. */
+static void set_processor(LLVMValueRef function)
 {
-    char name[32];
+    const weft_processor *least = weft_processor_of_level(WEFT_ISA_V2);
+    LLVMAddTargetDependentFunctionAttr(function, "target-cpu", least->cpu);
+    LLVMAddTargetDependentFunctionAttr(function, "target-features", least->features);
+}
+
+static LLVMValueRef find_sum(LLVMModuleRef module, LLVMTypeRef type, LLVMTypeRef whole)
+{
+    const char *name = LLVMGetTypeKind(whole) == LLVMVectorTypeKind ? "fma.f32.4" : "fma.f32";
     LLVMContextRef context = LLVMGetModuleContext(module);
-    bool is_vector = LLVMGetTypeKind(whole) == LLVMVectorTypeKind;
-    snprintf(name, sizeof name, "fma.f32.%u", is_vector ? LLVMGetVectorSize(whole) : 1);
     LLVMValueRef function = LLVMGetNamedFunction(module, name);
     if (function != NULL) return function;
     function = LLVMAddFunction(module, name, type);
     LLVMSetLinkage(function, LLVMInternalLinkage);
     decorate(function);
     add_attribute(function, "noinline");
+    set_processor(function);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
     LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(context, function, ""));
     LLVMBuildRet(builder, emit_sum(builder, function, whole));
@@ -145,10 +152,45 @@ static LLVMValueRef find_lanes(LLVMModuleRef module, LLVMTypeRef type, LLVMTypeR
     return function;
 }
 
-static LLVMValueRef call_lanes(LLVMModuleRef module, LLVMBuilderRef builder, LLVMTypeRef whole, LLVMValueRef *operands)
+static LLVMValueRef call_sum(LLVMModuleRef module, LLVMBuilderRef builder, LLVMTypeRef whole, LLVMValueRef *operands)
 {
     LLVMTypeRef type = LLVMFunctionType(whole, (LLVMTypeRef[OPERANDS]){whole, whole, whole}, OPERANDS, false);
-    return LLVMBuildCall2(builder, type, find_lanes(module, type, whole), operands, OPERANDS, "");
+    return LLVMBuildCall2(builder, type, find_sum(module, type, whole), operands, OPERANDS, "");
+}
+
+/* Four lanes from `first` on; those after the last one of `count` are any. */
+static LLVMValueRef take_lanes(LLVMBuilderRef builder, LLVMValueRef vector, unsigned count, unsigned first)
+{
+    LLVMTypeRef index = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(vector)));
+    LLVMValueRef order[LANES];
+    for (unsigned i = 0; i < LANES; i++)
+        order[i] = first + i < count ? LLVMConstInt(index, first + i, false) : LLVMGetPoison(index);
+    return LLVMBuildShuffleVector(builder, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(order, LANES),
+                                  "");
+}
+
+static LLVMValueRef call_lanes(LLVMModuleRef module, LLVMBuilderRef builder, LLVMTypeRef whole, LLVMValueRef *operands)
+{
+    LLVMTypeRef number = LLVMGetElementType(whole), some = LLVMVectorType(number, LANES);
+    LLVMTypeRef index = LLVMInt32TypeInContext(LLVMGetTypeContext(whole));
+    LLVMValueRef result = LLVMGetPoison(whole), parts[OPERANDS];
+    unsigned count = LLVMGetVectorSize(whole);
+    for (unsigned first = 0; first < count; first += LANES) {
+        for (unsigned i = 0; i < OPERANDS; i++) parts[i] = take_lanes(builder, operands[i], count, first);
+        LLVMValueRef sums = call_sum(module, builder, some, parts);
+        for (unsigned i = 0; i < LANES && first + i < count; i++) {
+            LLVMValueRef sum = LLVMBuildExtractElement(builder, sums, LLVMConstInt(index, i, false), "");
+            result = LLVMBuildInsertElement(builder, result, sum, LLVMConstInt(index, first + i, false), "");
+        }
+    }
+    return result;
+}
+
+static LLVMValueRef call_function(LLVMModuleRef module, LLVMBuilderRef builder, LLVMTypeRef whole,
+                                  LLVMValueRef *operands)
+{
+    bool is_vector = LLVMGetTypeKind(whole) == LLVMVectorTypeKind;
+    return is_vector ? call_lanes(module, builder, whole, operands) : call_sum(module, builder, whole, operands);
 }
 
 /* ---- calls ---- */
@@ -165,7 +207,7 @@ static void replace(LLVMModuleRef module, LLVMBuilderRef builder, LLVMValueRef c
     for (unsigned i = 0; i < OPERANDS; i++) operands[i] = LLVMGetOperand(call, i);
     LLVMPositionBuilderBefore(builder, call);
     LLVMReplaceAllUsesWith(call, LLVMGetTypeKind(number) == LLVMFloatTypeKind
-                                     ? call_lanes(module, builder, whole, operands)
+                                     ? call_function(module, builder, whole, operands)
                                      : call_runtime(module, builder, number, whole, operands));
     LLVMInstructionEraseFromParent(call);
 }
