@@ -97,6 +97,9 @@ typedef struct weft_key_sort {
     weft_key_across *across;
     weft_key_few *few;
     weft_key_pack *pack;
+    /* Moves keys, those below the pivot first; returns how many these are. */
+    int64_t (*part32)(const int32_t *keys, int32_t *to, int64_t count, int32_t pivot);
+    int64_t (*part64)(const int64_t *keys, int64_t *to, int64_t count, int64_t pivot);
 } weft_key_sort;
 
 enum {

@@ -16,6 +16,7 @@
  *             merging, long ones digit by digit from the low end (radix)
  *
  * Where few elements of a sorted row are wanted, a row is gone through with room for only a few times as many keys.
+ * Rows that are long, and fewer than threads, are sorted one after another, each by all threads (sort_cut.c).
  * Where a row has -0 or NaNs, whose keys do not give them back (key_map.h), zeros and NaNs come out of the row itself,
  * in its order.
  */
@@ -37,6 +38,7 @@ enum {
     SELECTED_TIMES = 4,     /* room for this many times the wanted keys */
     SELECTED_LEAST = 256,   /* and at least for this many */
     PICKED_LEAST = 64,      /* the same where vectors pick */
+    CUT_LEAST = 1 << 17,    /* elements of a row that several threads sort */
     SCRATCH_ALIGNMENT = 64
 };
 
@@ -74,7 +76,7 @@ static uint64_t take_rows(const weft_sorter *s, int64_t first, int64_t count, ch
         if (r == FEW && s->is_direct && !s->puts_lost && lost == (1 << FEW) - 1) return UINT64_MAX;
         bool all = r == FEW && s->takes_whole;
         if (all && !s->take(&s->map, in_row(s, first + r), (count - r) * length, keys + r * row_bytes)) return lost;
-        lost |= (uint64_t)weft_sorter_take(s, in_row(s, first + r), keys + r * row_bytes) << r;
+        lost |= (uint64_t)weft_sorter_take(s, in_row(s, first + r), 0, length, keys + r * row_bytes) << r;
     }
     return lost;
 }
@@ -131,12 +133,12 @@ static bool sort_row(const weft_sorter *s, int64_t row, char *keys)
     const char *in = in_row(s, row);
     char *out = out_row(s, row);
     if (s->is_direct) return sort_directly(s, in, out, keys);
-    if (s->is_packed && sort_packed(s, row, 1, keys)) return true;
+    if (s->is_packed && !s->is_cut && sort_packed(s, row, 1, keys)) return true;
     bool selects = s->room < s->call->length, lost = s->map.infinity != 0;
     const void *sorted = keys;
     if (selects) sorted = weft_sorter_select(s, in, keys) ? keys : NULL;
     else {
-        lost = weft_sorter_take(s, in, keys);
+        lost = weft_sorter_take(s, in, 0, s->call->length, keys);
         sorted = weft_sorter_sort(s, keys, keys + s->room * (int64_t)weft_sorter_key_bytes[s->method], s->call->length);
     }
     if (sorted != NULL) weft_sorter_put(s, sorted, in, out, lost);
@@ -157,6 +159,8 @@ static bool sort_rows(const weft_sorter *s, int64_t first, int64_t count, void *
     if (s->method == WEFT_SORT_COUNTED)
         return (s->call->positions ? weft_sorter_count_positions : weft_sorter_count)(s, in_row(s, first),
                                                                                       out_row(s, first));
+    if (s->is_cut && weft_sorter_sort_cut(s, in_row(s, first), out_row(s, first), scratch)) return true;
+    if (s->is_cut && weft_is_cancelled(s->cancelled)) return false;
     if (s->together == 1) return sort_row(s, first, scratch);
     return s->is_packed ? sort_packed(s, first, count, scratch) : sort_short_rows(s, first, count, scratch);
 }
@@ -339,6 +343,7 @@ static int64_t scratch_bytes(const weft_sorter *s)
     if (s->is_across) keys += rows * WEFT_SORT_LINE;
     if (s->is_few) keys = 2 * s->wanted * WEFT_SORT_LINE * ((s->together + 7) / 8);
     if (s->is_columns) keys = (s->call->length + WEFT_KEY_SHORT - 1) / WEFT_KEY_SHORT * WEFT_KEY_SHORT * WEFT_SORT_LINE;
+    if (s->is_cut && keys < INT64_MAX / 2) keys += weft_sorter_cut_bytes(s->call->length);
     if (keys > INT64_MAX - SCRATCH_ALIGNMENT) keys = INT64_MAX - SCRATCH_ALIGNMENT;
     return (keys + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
 }
@@ -355,6 +360,16 @@ static weft_key_map key_map_of(weft_dtype dtype, bool descending)
         size, mask, is_signed ? mask ^ mask >> 1 : 0, infinities[dtype], descending ? mask : 0, kind == WEFT_KIND_BOOL};
 }
 
+/* Long rows whose keys are sorted whole, by vectors, and are too few for the threads, or have to be one after another.
+ */
+static bool is_cut(const weft_sorter *s, const weft_pool *pool, bool tight)
+{
+    const int64_t threads = (int64_t)weft_pool_size(pool);
+    bool has_vectors = s->method == WEFT_SORT_VECTORS_32 || s->method == WEFT_SORT_VECTORS_64 || s->is_packed;
+    return threads > 1 && (tight || s->row_count < threads) && s->row_count > 0 && s->call->length >= CUT_LEAST &&
+           has_vectors && !s->is_across && s->room == s->call->length;
+}
+
 static weft_sorter prepare(const weft_key_sort *keys, const weft_pool *pool, const weft_sort_call *call, bool tight)
 {
     weft_sorter s = {.call = call, .vectors = keys, .map = key_map_of(call->dtype, call->descending)};
@@ -365,6 +380,8 @@ static weft_sorter prepare(const weft_key_sort *keys, const weft_pool *pool, con
     s.part_count = s.row_count < threads ? s.row_count : threads;
     s.wanted = call->wanted > 0 && call->wanted < call->length ? call->wanted : call->length;
     choose_method(&s, tight ? 0 : weft_pool_machine(pool)->cache_bytes[1]);
+    s.is_cut = is_cut(&s, pool, tight);
+    if (s.is_cut) s.part_count = 1;
     s.part_bytes = scratch_bytes(&s);
     return s;
 }
@@ -373,6 +390,12 @@ int64_t weft_sort_scratch(const weft_key_sort *keys, const weft_pool *pool, cons
 {
     weft_sorter s = prepare(keys, pool, call, tight);
     return saturating_product(s.part_bytes, s.part_count);
+}
+
+int64_t weft_sort_pieces(const weft_key_sort *keys, const weft_pool *pool, const weft_sort_call *call, bool tight)
+{
+    weft_sorter s = prepare(keys, pool, call, tight);
+    return s.is_cut ? weft_sorter_cut_pieces() : s.part_count;
 }
 
 bool weft_sort_run(const weft_key_sort *keys, weft_pool *pool, const weft_sort_call *call, bool tight, const void *in,
@@ -384,6 +407,7 @@ bool weft_sort_run(const weft_key_sort *keys, weft_pool *pool, const weft_sort_c
     s.in = (const char *)in + call->in_offset * (int64_t)s.map.size;
     s.out = (char *)out + call->out_offset * (int64_t)(call->positions ? sizeof(int64_t) : s.map.size);
     s.scratch = scratch;
+    s.pool = pool;
     s.cancelled = cancelled;
     s.stopped = &stopped;
     if (s.part_count == 1) run_parts(&s, 0, 1);

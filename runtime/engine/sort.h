@@ -15,9 +15,12 @@ const struct weft_key_sort *weft_key_sort_find(weft_dtype dtype, bool positions)
 /* Whether so few elements of a row are wanted that they are selected; otherwise it is sorted. */
 bool weft_sort_selects(const struct weft_key_sort *keys, const weft_sort_call *call);
 /* Bytes of scratch that weft_sort_run needs with that pool; INT64_MAX when they cannot be counted. `tight`: as little
- * as can be, whatever the size of the pool: on one thread, long rows one after another. */
+ * as can be: rows one after another, each on one thread unless it is long. */
 int64_t weft_sort_scratch(const struct weft_key_sort *keys, const weft_pool *pool, const weft_sort_call *call,
                           bool tight);
+/* How many pieces threads of the pool share. */
+int64_t weft_sort_pieces(const struct weft_key_sort *keys, const weft_pool *pool, const weft_sort_call *call,
+                         bool tight);
 /*
  * Sorts every row, or finds its first `wanted` elements in order; the others are then unspecified. Equal elements keep
  * their order in both directions, so do -0 and +0, which are equal, and NaNs, which come last in both. `in` and `out`

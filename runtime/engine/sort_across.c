@@ -87,7 +87,7 @@ static void spread_across(const weft_sorter *s, const char *keys, int64_t count,
 static int64_t sort_in_place(const weft_sorter *s, char *row, char *other, bool *lost)
 {
     memcpy(other, row, (size_t)s->call->length * s->map.size);
-    *lost |= weft_sorter_take(s, other, row);
+    *lost |= weft_sorter_take(s, other, 0, s->call->length, row);
     const char *sorted = weft_sorter_sort(s, row, other, s->call->length);
     if (sorted == NULL) return -1;
     int64_t nans = s->call->positions ? 0 : weft_sorter_nans(s, sorted);

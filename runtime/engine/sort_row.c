@@ -4,17 +4,22 @@
 #include "runtime/engine/sort_items.h"
 #include "runtime/engine/sorter.h"
 
-bool weft_sorter_take(const weft_sorter *s, const char *in, void *keys)
+bool weft_sorter_take(const weft_sorter *s, const char *in, int64_t first, int64_t count, void *keys)
 {
     const weft_key_form form = {s->method, s->call->positions};
     const weft_key_map map = s->map;
     int64_t step = s->take_step * (int64_t)map.size;
     uint64_t lost = 0;
-    if (s->take != NULL) return s->take(&s->map, in, s->call->length, keys);
-    for (int64_t i = 0; i < s->call->length; i++) {
+    in += first * step;
+    if (s->take != NULL) {
+        bool loses = s->take(&s->map, in, count, keys);
+        for (int64_t i = 0; i < count && form.positions && first != 0; i++) ((uint64_t *)keys)[i] += (uint64_t)first;
+        return loses;
+    }
+    for (int64_t i = 0; i < count; i++) {
         uint64_t bits = weft_sort_load(in + i * step, map.size);
         lost |= weft_key_loses64(&map, bits);
-        weft_sorter_set_key(form, keys, i, weft_key_of64(&map, bits), i);
+        weft_sorter_set_key(form, keys, i, weft_key_of64(&map, bits), first + i);
     }
     return lost != 0;
 }

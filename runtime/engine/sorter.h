@@ -4,6 +4,7 @@
 /* What sorts the rows of a call, and the ways in which it does. */
 #include <string.h>
 #include <weft/runtime.h>
+#include "runtime/base/pool.h"
 #include "runtime/engine/key_sort.h"
 
 enum {
@@ -76,6 +77,7 @@ typedef struct weft_sorter {
     bool is_packed;    /* positions, in keys of 8 bytes first */
     bool is_columns;   /* rows side by side are sorted as they lie */
     bool is_few;       /* the first ones of rows side by side */
+    bool is_cut;       /* rows are fewer than threads, and long */
     bool is_looked_at; /* positions: a row may be in order */
     bool is_direct;    /* from elements to elements, without a row of keys between */
     bool is_across;    /* they lie side by side: their elements are taken a line of the cache at a time */
@@ -86,6 +88,7 @@ typedef struct weft_sorter {
     int64_t room;   /* keys of a row that are held at once: all, or a few of which those wanted are kept */
     const char *in;
     char *out, *scratch;
+    weft_pool *pool;
     const volatile bool *cancelled;
     bool *stopped; /* a row was left as it was */
 } weft_sorter;
@@ -131,8 +134,8 @@ static inline __attribute__((always_inline)) int64_t weft_sorter_position(const 
 extern const size_t weft_sorter_key_bytes[];
 /* Bytes of what is put for a key. */
 size_t weft_sorter_put_size(const weft_sorter *s);
-/* The keys of a row. Whether one does not give its element back. */
-bool weft_sorter_take(const weft_sorter *s, const char *in, void *keys);
+/* The keys of `count` elements of a row from number `first` on. Whether one does not give its element back. */
+bool weft_sorter_take(const weft_sorter *s, const char *in, int64_t first, int64_t count, void *keys);
 /* Sorts the keys of a row; returns where they are then, there or in `other`, or NULL when cancelled. */
 void *weft_sorter_sort(const weft_sorter *s, void *keys, void *other, int64_t length);
 /* How many of the wanted keys are those of NaNs. */
@@ -178,6 +181,12 @@ void weft_sorter_pack(const weft_sorter *s, weft_packed_rows *rows, int64_t row,
 /* False: cancelled, or a single row has to be sorted in another way. */
 bool weft_sorter_sort_packed(const weft_sorter *s, const weft_packed_rows *rows);
 void weft_sorter_put_packed(const weft_sorter *s, const weft_packed_rows *rows, int64_t row, char *out, int64_t step);
+/* A long row on all threads of the pool (sort_cut.c). False: cancelled, or one thread has to sort it, and not with
+ * packed keys. */
+bool weft_sorter_sort_cut(const weft_sorter *s, const char *in, char *out, char *scratch);
+/* Bytes of scratch that takes beside the keys and room for as many, and how many pieces threads share. */
+int64_t weft_sorter_cut_bytes(int64_t length);
+int64_t weft_sorter_cut_pieces(void);
 /* Sorts columns side by side of up to WEFT_KEY_TALL lines (sort_columns.c). */
 void weft_sorter_sort_columns(const weft_sorter *s, const char *in, int64_t count, void *keys, char *out);
 /* The first few elements of up to WEFT_KEY_WIDE of them. False when cancelled. */

@@ -79,7 +79,8 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
     for (size_t i = 0; i < call->rank; i++) rows *= (double)call->rows[i];
     double ns = 1e9 * rows * (double)call->length / weft_pool_machine(bound->pool)->sort_rate;
     if (weft_sort_selects(bound_step->resolved->keys, call)) ns *= SELECTING;
-    weft_step_cost_cut(&cost, bound, ns, bound_step->is_tight ? 1 : rows);
+    weft_step_cost_cut(&cost, bound, ns,
+                       (double)weft_sort_pieces(bound_step->resolved->keys, bound->pool, call, bound_step->is_tight));
     return cost;
 }
 
