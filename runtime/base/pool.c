@@ -18,6 +18,7 @@
 
 enum {
     CHUNKS_PER_THREAD = 4,
+    WOKEN_AT_ONCE = 2,
     LOOKS = 10000, /* before a thread sleeps: 275 us on Zen 3 */
     APART = 128,   /* bytes between what different threads write: lines are fetched in pairs */
 };
@@ -56,6 +57,7 @@ struct weft_pool {
     } job;
     char apart[APART];
     atomic_size_t pending; /* chunks that are not done */
+    atomic_size_t unwoken; /* the first so many threads; changed by those that run a chunk */
     char apart_too[APART];
     member members[];
 };
@@ -131,11 +133,12 @@ static void run_chunk(const struct job *job, size_t chunk)
     job->task(job->context, begin, end);
 }
 
-/* Shares are a tree of which each has two below it. Whoever begins one, its thread or another one, wakes the threads
- * of those: waking 63 threads takes six wake-ups one after another, of which the caller makes two. */
-static void wake_below(weft_pool *pool, size_t share)
+/* Whoever begins a chunk wakes two of the threads that nobody has woken yet: the caller begins early, and none waits
+ * for one that is late. */
+static void wake_some(weft_pool *pool)
 {
-    for (size_t i = 2 * share + 1; i <= 2 * share + 2 && i < pool->job.shares; i++) wake(&pool->members[i].bed);
+    size_t last;
+    for (int i = 0; i < WOKEN_AT_ONCE && claim(&pool->unwoken, &last); i++) wake(&pool->members[last].bed);
 }
 
 /* All unclaimed chunks, those of `own` first; none if the job is already over. */
@@ -145,10 +148,9 @@ static void run_chunks(weft_pool *pool, size_t own)
     for (size_t i = 0; i < pool->size; i++) {
         size_t share = (own + i) % pool->size, left;
         while (claim(&pool->members[share].unclaimed, &left)) {
-            size_t begin = find_share(job, share), end = find_share(job, share + 1);
-            if (left == end - begin) wake_below(pool, share);
+            wake_some(pool);
             weft_float_mode_set(job->mode);
-            run_chunk(job, end - left);
+            run_chunk(job, find_share(job, share + 1) - left);
             if (atomic_fetch_sub(&pool->pending, 1) == 1) wake(&pool->members->bed);
         }
     }
@@ -277,17 +279,24 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a - 1) / b + 1;
 }
 
-/* With the pool's lock held. A share is there before the one that wakes its thread. The last one to finish wakes the
- * caller; threads that come later find nothing to do and are not waited for. */
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* With the pool's lock held. No thread is woken before all shares are there, lest it sleeps again. The last one to
+ * finish wakes the caller; threads that come later find nothing to do and are not waited for. */
 static void run_parallel(weft_pool *pool, struct job job)
 {
     job.chunks = (size_t)divide_up(job.count, job.step);
-    job.shares = job.chunks < pool->size ? job.chunks : pool->size;
+    job.shares = lesser(job.chunks, pool->size);
     job.mode = weft_float_mode_get();
     pool->job = job;
     atomic_store(&pool->pending, job.chunks);
+    atomic_store(&pool->unwoken, 0);
     for (size_t i = job.shares; i-- > 0;)
         atomic_store(&pool->members[i].unclaimed, find_share(&job, i + 1) - find_share(&job, i));
+    atomic_store(&pool->unwoken, lesser(job.shares - 1, pool->threads));
     inside_job = true;
     run_chunks(pool, 0);
     while (!is_zero(&pool->pending)) wait_until(&pool->pending, true, &pool->members->bed);

@@ -3,8 +3,10 @@
 #include "test/support.h"
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "runtime/base/pool.h"
 #if defined(__SSE__)
@@ -88,11 +90,15 @@ static void small_work_stays_on_the_callers_thread(void **state)
     weft_pool_destroy(pool);
 }
 
-/* Chunks that wait for each other: the job ends only if as many threads run it. */
+enum { PATIENCE = 60 }; /* seconds */
+
+/* Chunks that wait for each other: the job ends in time only if as many threads run it. */
 struct meeting {
     int threads;
     atomic_int arrived, strange_state;
+    atomic_bool failed;
     unsigned control;
+    time_t until;
 };
 
 static unsigned control_word(void)
@@ -111,16 +117,26 @@ static void meet(void *context, int64_t begin, int64_t end)
     (void)end;
     if (control_word() != meeting->control) atomic_fetch_add(&meeting->strange_state, 1);
     atomic_fetch_add(&meeting->arrived, 1);
-    while (atomic_load(&meeting->arrived) < meeting->threads) sched_yield();
+    while (atomic_load(&meeting->arrived) < meeting->threads && !atomic_load(&meeting->failed)) {
+        sched_yield();
+        if (time(NULL) > meeting->until) atomic_store(&meeting->failed, true);
+    }
+}
+
+/* Of some of the threads that run `chunks`. */
+static bool try_meeting(weft_pool *pool, int threads, int chunks)
+{
+    struct meeting meeting = {.threads = threads, .control = control_word(), .until = time(NULL) + PATIENCE};
+    weft_pool_run(pool, chunks, 1, meet, &meeting);
+    assert_int_equal(atomic_load(&meeting.arrived), chunks);
+    assert_int_equal(atomic_load(&meeting.strange_state), 0);
+    assert_int_equal(control_word(), meeting.control);
+    return !atomic_load(&meeting.failed);
 }
 
 static void hold_meeting(weft_pool *pool, int threads)
 {
-    struct meeting meeting = {.threads = threads, .control = control_word()};
-    weft_pool_run(pool, threads, 1, meet, &meeting);
-    assert_int_equal(atomic_load(&meeting.arrived), threads);
-    assert_int_equal(atomic_load(&meeting.strange_state), 0);
-    assert_int_equal(control_word(), meeting.control);
+    if (!try_meeting(pool, threads, threads)) fail_msg("fewer than %d threads came in %d seconds", threads, PATIENCE);
 }
 
 static void jobs_use_several_threads(void **state)
@@ -154,6 +170,65 @@ static void many_threads_are_woken(void **state)
         hold_meeting(pool, threads);
     }
     weft_pool_destroy(pool);
+}
+
+enum { GUESTS = 17 };
+
+static pthread_t guests[GUESTS];
+static atomic_bool released;
+static atomic_int held;
+
+/* A chunk that notes its thread, and lasts until each has one. */
+static void sign(void *context, int64_t begin, int64_t end)
+{
+    guests[begin] = pthread_self();
+    meet(context, begin, end);
+}
+
+/* Holds the thread in which it is called. */
+static void linger(int number)
+{
+    (void)number;
+    atomic_fetch_add(&held, 1);
+    while (!atomic_load(&released)) sched_yield();
+    atomic_fetch_sub(&held, 1);
+}
+
+static void wait_for_held(int count)
+{
+    while (atomic_load(&held) != count) usleep(100);
+}
+
+static bool meet_without(weft_pool *pool, pthread_t late)
+{
+    usleep(20000);
+    atomic_store(&released, false);
+    assert_int_equal(pthread_kill(late, SIGPROF), 0);
+    wait_for_held(1);
+    bool met = try_meeting(pool, GUESTS - 3, GUESTS);
+    atomic_store(&released, true);
+    wait_for_held(0);
+    return met;
+}
+
+/* A thread is called and does not come: whichever it is, the others meet. Two may still be looking for what is left of
+ * the job before, and find their shares taken. */
+static void a_late_thread_holds_back_nobody(void **state)
+{
+    (void)state;
+    const struct sigaction lingering = {.sa_handler = linger};
+    struct sigaction before;
+    struct meeting meeting = {.threads = GUESTS, .control = control_word(), .until = time(NULL) + PATIENCE};
+    if (WEFT_TEST_THREAD) skip(); /* which calls handlers when it sees fit */
+    assert_int_equal(sigaction(SIGPROF, &lingering, &before), 0);
+    weft_pool *pool = create(GUESTS);
+    weft_pool_run(pool, GUESTS, 1, sign, &meeting);
+    if (atomic_load(&meeting.failed)) fail_msg("fewer than %d threads came in %d seconds", GUESTS, PATIENCE);
+    for (int i = 0; i < GUESTS; i++)
+        if (!pthread_equal(guests[i], pthread_self()) && !meet_without(pool, guests[i]))
+            fail_msg("without thread %d others did not come", i);
+    weft_pool_destroy(pool);
+    assert_int_equal(sigaction(SIGPROF, &before, NULL), 0);
 }
 
 /* A forked child has none of them. */
@@ -378,6 +453,7 @@ int main(void)
         cmocka_unit_test(jobs_use_several_threads),
         cmocka_unit_test(sleeping_threads_are_woken),
         cmocka_unit_test(many_threads_are_woken),
+        cmocka_unit_test(a_late_thread_holds_back_nobody),
         cmocka_unit_test(threads_that_do_not_come_are_not_waited_for),
         cmocka_unit_test(a_job_inside_a_job_is_serial),
         cmocka_unit_test(many_callers_share_one_pool),
