@@ -2,6 +2,7 @@
 /* Memory beside inputs and results: that of attention grows with the length, not with its square, windows are never
  * written, and a softmax needs none. */
 #include <weft/weft.h>
+#include "runtime/base/machine.h"
 #include "test/support.h"
 
 enum { MOST_INPUTS = 3, MOST_RANK = 4 };
@@ -33,7 +34,7 @@ static double measure(subject *s, weft_tensor result, unsigned threads)
     weft_executor *executor;
     weft_array *output = NULL;
     weft_report report;
-    const weft_executor_options options = {.threads = threads};
+    const weft_executor_options options = {.threads = threads, .machine = weft_machine_reference()};
     weft_test_ok(weft_compile(s->graph, WEFT_TENSORS(result), NULL, &program));
     weft_test_ok(weft_executor_create_standard(&options, &executor));
     const weft_run run = {
