@@ -129,9 +129,11 @@ def write(dtype, folder):
 def other_schedules(path):
     """For each kernel that has others than that of the rules the one that is estimated to be the slowest."""
     options = []
-    for number, kernel in enumerate(run(sys.argv[1], "opt", path, "--emit", "schedule").split("\n\n")):
-        moves = [line for line in kernel.splitlines() if not line.startswith("#")]
-        options += ["--schedule", f"{number}:{moves[-1]}"] if len(moves) > 1 else []
+    kernels = re.split(r"^# kernel (\d+): .*\n", run(sys.argv[1], "opt", path, "--emit", "schedule"), flags=re.MULTILINE)
+    for number, kernel in zip(kernels[1::2], kernels[2::2]):
+        others = kernel.partition("# others")[2]
+        moves = re.findall(r"^[^#\n].*", others.partition("\n")[2], re.MULTILINE)  # without those that make none
+        options += ["--schedule", f"{number}:{moves[-1]}"] if moves else []
     return options
 
 
