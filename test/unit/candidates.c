@@ -9,6 +9,7 @@
 #include <string.h>
 #include <weft/weft.h>
 #include "test/conform/place.h"
+#include "test/rng.h"
 #include "test/support.h"
 
 enum { MOST_RANK = 4, INPUTS = 2, MOST_ELEMENTS = 20000 };
@@ -45,8 +46,7 @@ static uint64_t state;
 
 static int64_t draw(int64_t below)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((state >> 33) % (uint64_t)below);
+    return (int64_t)weft_test_below(&state, (uint64_t)below);
 }
 
 /* Some axes are as short as registers are, some as long as tiles. */
