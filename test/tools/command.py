@@ -467,6 +467,10 @@ class Tune(Command):
         self.refuses(MISUSED, "run: --tune looks for schedules, and --schedule gives one", *self.TUNE, "--schedule",
                      "lanes i1 8 x 2")
         self.refuses(MISUSED, "run: --tune is for the schedules of --backend llvm", *self.TUNE, "--backend", "ref")
+        for option, value in [("--schedules", "s"), ("--schedule", "lanes i1 8 x 2")]:
+            for backend in "ref", "ref-ordered":
+                self.refuses(MISUSED, f"run: {option} is for the schedules of --backend llvm", *run, option, value,
+                             "--backend", backend)
         self.refuses(MISUSED, "run: --tune takes a number above 0 and at most 1e9, not '0'", *run, "--tune", "0")
         for option, name in [("-o", "y=s"), ("--trace", "s")]:
             with self.subTest(option):

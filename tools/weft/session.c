@@ -40,12 +40,20 @@ weft_status *weft_session_check(const weft_arguments *arguments)
     return trace == NULL ? NULL : weft_output_check(trace);
 }
 
+static weft_status *check_schedules(const weft_arguments *arguments)
+{
+    static const char *const scheduling[] = {"--tune", "--schedules", "--schedule"};
+    if (strcmp(weft_arguments_text(arguments, "--backend", "llvm"), "llvm") == 0) return NULL;
+    for (size_t i = 0; i < sizeof scheduling / sizeof *scheduling; i++)
+        if (weft_arguments_find(arguments, scheduling[i]) != NULL)
+            return weft_misuse("%s is for the schedules of --backend llvm", scheduling[i]);
+    return NULL;
+}
+
 static weft_status *check_tuning(const weft_arguments *arguments)
 {
     const char *path = weft_arguments_text(arguments, "--schedules", NULL);
     if (weft_arguments_find(arguments, "--tune") == NULL) return NULL;
-    if (strcmp(weft_arguments_text(arguments, "--backend", "llvm"), "llvm") != 0)
-        return weft_misuse("--tune is for the schedules of --backend llvm");
     if (path == NULL) return weft_misuse("--tune writes what it finds into a file: --schedules FILE");
     if (weft_arguments_find(arguments, "--schedule") != NULL)
         return weft_misuse("--tune looks for schedules, and --schedule gives one");
@@ -71,6 +79,7 @@ weft_status *weft_session_init(weft_session *session, const weft_arguments *argu
         WEFT_TRY(weft_measure_load(path, &machine));
         options.machine = &machine;
     }
+    WEFT_TRY(check_schedules(arguments));
     WEFT_TRY(check_tuning(arguments));
     WEFT_TRY(weft_schedule_load(arguments, weft_arguments_find(arguments, "--tune") != NULL, &session->schedules));
     options.schedules = session->schedules;
