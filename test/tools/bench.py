@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts that measure say what the interpreter lacks: bench.py SOURCE."""
+"""Scripts that measure say what the interpreter lacks, and refuse what they cannot do: bench.py SOURCE DISPATCH."""
+import argparse
 import os
 import pathlib
 import re
@@ -35,6 +36,33 @@ class Needs(unittest.TestCase):
     def test_planners(self):
         self.check_lacks("cotengra and no opt_einsum", "plan.py", "--weft", "none",
                          "--planners", "weft-tenth,cotengra-greedy,opt_einsum-dp,cotengra")
+
+
+class Arguments(unittest.TestCase):
+    def test_dispatch(self):
+        for arguments in ["abc"], ["-3"], ["0"], ["5x"], [""], ["1", "2"]:
+            with self.subTest(arguments):
+                done = subprocess.run([sys.argv[2], *arguments], capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("ROUNDS is a positive number", done.stderr)
+
+    def test_rounds(self):
+        for name in "suite.py", "extents.py":
+            done = subprocess.run([sys.executable, "-B", SCRIPTS / name, "--rounds", "0", "--library", "none"],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("--rounds takes a positive number", done.stderr)
+
+    def test_programs(self):
+        sys.path.insert(0, str(SCRIPTS))
+        import suite
+
+        program = argparse.Namespace(family=b"softmax", name=b"4096 x 64")
+        options = argparse.Namespace(families="soft", programs="64")
+        self.assertEqual(suite.chosen([program, program], options), [0, 1])
+        options.programs = "none"
+        with self.assertRaisesRegex(SystemExit, "no such program"):
+            suite.chosen([program], options)
 
 
 class Peers(unittest.TestCase):

@@ -61,10 +61,10 @@ static weft_status *measure(weft_executor *executor, weft_array *x, bool is_new,
     return NULL;
 }
 
-static weft_status *measure_all(weft_executor *executor, weft_array *x, int rounds, chain *chains)
+static weft_status *measure_all(weft_executor *executor, weft_array *x, long rounds, chain *chains)
 {
     for (size_t i = 0; i < CHAINS; i++) WEFT_TRY(make(executor, x, lengths[i], &chains[i]));
-    for (int round = 0; round < rounds; round++)
+    for (long round = 0; round < rounds; round++)
         for (size_t i = 0; i < CHAINS; i++)
             for (int is_new = 0; is_new < 2; is_new++) WEFT_TRY(measure(executor, x, is_new, &chains[i]));
     for (size_t i = 0; i < CHAINS; i++) {
@@ -76,13 +76,25 @@ static weft_status *measure_all(weft_executor *executor, weft_array *x, int roun
     return NULL;
 }
 
+/* 0 if it is no number. */
+static long read_rounds(const char *text)
+{
+    char *end;
+    long rounds = strtol(text, &end, 10);
+    return *end == '\0' ? rounds : 0;
+}
+
 int main(int argc, char **argv)
 {
     static float numbers[EXTENT] = {1e-20f, 2e-20f, 3e-20f, 4e-20f};
-    int rounds = argc > 1 ? atoi(argv[1]) : 100;
+    long rounds = argc > 1 ? read_rounds(argv[1]) : 100;
     chain chains[CHAINS] = {{.program = NULL}};
     weft_executor *executor = NULL;
     weft_array *x = NULL;
+    if (argc > 2 || rounds < 1) {
+        fprintf(stderr, "dispatch [ROUNDS]: ROUNDS is a positive number\n");
+        return 2;
+    }
     weft_status *status = weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &executor);
     if (status == NULL) status = weft_array_wrap(NULL, WEFT_F32, 1, (int64_t[]){EXTENT}, NULL, numbers, NULL, NULL, &x);
     if (status == NULL) status = measure_all(executor, x, rounds, chains);

@@ -27,6 +27,8 @@ def parse_arguments():
     options.forms = options.forms.split(",")
     if any(form not in FORMS[1:] for form in options.forms):
         parser.error("--forms takes some of outermost, any and hot")
+    if options.rounds < 1:
+        parser.error("--rounds takes a positive number")
     return options
 
 
@@ -92,9 +94,10 @@ def main():
 
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     suite, results = Suite(options.library), []
+    indices = chosen(suite.programs(), options)
     print("| family | program | known | " + " | ".join(options.forms) + " |")
     print("|---|---|---:|" + "---:|" * len(options.forms))
-    for index in chosen(suite.programs(), options):
+    for index in indices:
         results.append(measure(suite, index, options))
         print(line_of(results[-1], options), flush=True)
     for form in options.forms:

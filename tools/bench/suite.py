@@ -46,6 +46,8 @@ def parse_arguments():
     options.peers = [name for name in options.peers.split(",") if name]
     if any(name not in PEERS for name in options.peers):
         parser.error(f"--peers takes some of {', '.join(PEERS)}")
+    if options.rounds < 1:
+        parser.error("--rounds takes a positive number")
     if options.threads > 1 and not options.wall:
         parser.error("more than one thread needs --wall: processor time adds up that of all threads")
     return options
@@ -319,8 +321,11 @@ def bench_run(ready, clock, repeat):
 
 def chosen(programs, options):
     starts = tuple((options.families or "").split(","))
-    return [i for i, program in enumerate(programs)
-            if program.family.decode().startswith(starts) and (options.programs or "") in program.name.decode()]
+    found = [i for i, program in enumerate(programs)
+             if program.family.decode().startswith(starts) and (options.programs or "") in program.name.decode()]
+    if not found:
+        sys.exit("the suite has no such program; see --families and --programs")
+    return found
 
 
 def start_neighbour(options):
