@@ -165,8 +165,8 @@ static bool comes_first(const weft_emitter *e, uint32_t buffer)
 
 /* ---- rows that are scattered ---- */
 
-/* Of rows of which a scatter takes in a part at a time, elements from a part to that of a row further on: in between
- * lies what is read for other parts. */
+/* Of rows of which a scatter takes in a part at a time, elements from a part to that of a row further on, wrapping too:
+ * in between lies what is read for other parts. */
 static LLVMValueRef parts_ahead(weft_emitter *e, const weft_inst *load)
 {
     const weft_stage *stage = e->stage;
@@ -177,7 +177,8 @@ static LLVMValueRef parts_ahead(weft_emitter *e, const weft_inst *load)
     if (!weft_expr_affine(e->exprs, load->index, stage->ranges[0].variable, &step, &rest)) return NULL;
     weft_expr_range(e->exprs, stage->ranges[1].extent, &least, &part);
     if (part < LEAST_ROW / size || !weft_expr_is_constant(e->exprs, step, &row) || row <= part) return NULL;
-    return weft_int(e, row * ((AHEAD / size + part - 1) / part));
+    uint64_t rows = (uint64_t)((AHEAD / size + part - 1) / part);
+    return weft_int(e, (int64_t)((uint64_t)row * rows));
 }
 
 /* ---- all ---- */

@@ -32,8 +32,11 @@ static void builder_finish(variant_builder *builder)
 
 static void init_space(variant_builder *builder)
 {
-    builder->space = (weft_space){
-        .graph = builder->graph, .exprs = builder->exprs, .arena = builder->arena, .fixed = builder->fixed};
+    builder->space = (weft_space){.graph = builder->graph,
+                                  .exprs = builder->exprs,
+                                  .arena = builder->arena,
+                                  .fixed = builder->fixed,
+                                  .equal = builder->fusion->space->equal};
 }
 
 /* Attempts to build a variant. */

@@ -106,6 +106,9 @@ weft_expr weft_expr_substitute(weft_expr_context *exprs, weft_expr e, size_t cou
                                const weft_expr *values);
 /* e of another context rebuilt here: symbols are matched by name, made with their range when absent. */
 weft_expr weft_expr_import(weft_expr_context *exprs, const weft_expr_context *source, weft_expr e);
+/* The same with instead[s], a symbol of the source that is no later, for each symbol s below `count`. */
+weft_expr weft_expr_import_as(weft_expr_context *exprs, const weft_expr_context *source, weft_expr e, size_t count,
+                              const weft_expr *instead);
 
 /* ---- text: "10*s + 89", "(n + 3) / 4", "n mod 128", "min(a, b)"; precedence as usual, mod like / ---- */
 void weft_expr_print(const weft_expr_context *exprs, weft_expr e, weft_bytes *out_text);

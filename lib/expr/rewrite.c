@@ -23,13 +23,16 @@ typedef struct rewriter {
     const weft_expr_context *source;
     size_t count;
     const weft_expr *symbols, *values;
-    weft_expr *done; /* by id of the source */
+    size_t instead_count;
+    const weft_expr *instead; /* symbols of the source to import, by id */
+    weft_expr *done;          /* by id of the source */
 } rewriter;
 
 static weft_expr rewrite(rewriter *r, weft_expr e);
 
 static weft_expr import_symbol(rewriter *r, const weft_expr_node *node)
 {
+    if (node->id < r->instead_count) node = weft_expr_node_of(r->source, r->instead[node->id]);
     if (node->bound != WEFT_EXPR_NONE) return weft_expr_variable(r->target, node->name, rewrite(r, node->bound));
     return weft_expr_symbol(r->target, node->name, node->min, node->max);
 }
@@ -108,8 +111,14 @@ weft_expr weft_expr_substitute(weft_expr_context *exprs, weft_expr e, size_t cou
 
 weft_expr weft_expr_import(weft_expr_context *exprs, const weft_expr_context *source, weft_expr e)
 {
-    rewriter r = {.target = exprs, .source = source};
-    return e == WEFT_EXPR_NONE || source == exprs ? e : run_rewriter(&r, e);
+    return source == exprs ? e : weft_expr_import_as(exprs, source, e, 0, NULL);
+}
+
+weft_expr weft_expr_import_as(weft_expr_context *exprs, const weft_expr_context *source, weft_expr e, size_t count,
+                              const weft_expr *instead)
+{
+    rewriter r = {.target = exprs, .source = source, .instead_count = count, .instead = instead};
+    return e == WEFT_EXPR_NONE ? e : run_rewriter(&r, e);
 }
 
 /* ---- formulas ---- */

@@ -13,14 +13,18 @@
 /* Rounds of assigning roles with weights that take into account what was materialized before. */
 #define MOST_ROUNDS 8
 
+static weft_status *init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
+                         weft_product_policy product_policy, weft_space space);
+
 static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t number, const weft_region *region)
 {
     weft_fusion *inner = weft_arena_allocate(&fusion->arena, sizeof *inner);
     weft_compiled *body = weft_arena_allocate(&fusion->arena, sizeof *body);
     if (inner == NULL || body == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_compiled_open(region, &fusion->arena, body));
-    WEFT_TRY(weft_fusion_init(inner, fusion->allocator, body, fusion->product_policy, fusion->space->vector_bytes,
-                              fusion->space->fixed));
+    weft_space space = {
+        .vector_bytes = fusion->space->vector_bytes, .fixed = fusion->space->fixed, .equal = fusion->space->equal};
+    WEFT_TRY(init(inner, fusion->allocator, body, fusion->product_policy, space));
     inner->node = node;
     inner->region = number;
     inner->next = fusion->regions;
@@ -59,20 +63,20 @@ static void find_readers(weft_fusion *fusion)
     }
 }
 
-static weft_status *make_space(weft_fusion *fusion, int64_t vector_bytes, weft_fixed fixed)
+static weft_status *make_space(weft_fusion *fusion, weft_space space)
 {
-    fusion->space = weft_arena_allocate(&fusion->arena, sizeof *fusion->space);
-    if (fusion->space == NULL) return weft_status_out_of_memory();
-    *fusion->space = (weft_space){.graph = fusion->compiled->graph,
-                                  .exprs = fusion->exprs,
-                                  .arena = &fusion->arena,
-                                  .fixed = fixed,
-                                  .vector_bytes = vector_bytes};
-    return NULL;
+    space.graph = fusion->compiled->graph;
+    space.exprs = fusion->exprs;
+    space.arena = &fusion->arena;
+    bool is_region = weft_graph_root(space.graph) != space.graph; /* then they are those of the graph around it */
+    if (!is_region && !weft_space_find_equal(&space)) return weft_status_out_of_memory();
+    fusion->space = weft_arena_copy(&fusion->arena, &space, sizeof space);
+    return fusion->space == NULL ? weft_status_out_of_memory() : NULL;
 }
 
-weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
-                              weft_product_policy product_policy, int64_t vector_bytes, weft_fixed fixed)
+/* `space`: what it has of vectors, fixed symbols and, of a region, equal ones. */
+static weft_status *init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
+                         weft_product_policy product_policy, weft_space space)
 {
     size_t count = compiled->graph->node_count + 1;
     *fusion = (weft_fusion){.allocator = allocator, .compiled = compiled, .product_policy = product_policy};
@@ -102,11 +106,18 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->counted != NULL &&
            fusion->readers != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
-    if (status == NULL) status = make_space(fusion, vector_bytes, fixed);
+    if (status == NULL) status = make_space(fusion, space);
     if (status == NULL) status = add_regions(fusion, fusion->roles);
     if (status == NULL) find_readers(fusion);
     if (status != NULL) weft_fusion_finish(fusion);
     return status;
+}
+
+weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
+                              weft_product_policy product_policy, int64_t vector_bytes, weft_fixed fixed)
+{
+    return init(fusion, allocator, compiled, product_policy,
+                (weft_space){.vector_bytes = vector_bytes, .fixed = fixed});
 }
 
 void weft_fusion_finish(weft_fusion *fusion)

@@ -300,7 +300,11 @@ static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, weft_val
     weft_map_init(&low->visited, lowering->allocator);
     WEFT_TRY(weft_kernel_builder_create(lowering->allocator, &low->builder));
     low->exprs = weft_kernel_builder_exprs(low->builder);
-    low->space = (weft_space){.graph = low->graph, .exprs = low->exprs, .arena = &low->arena, .fixed = lowering->fixed};
+    low->space = (weft_space){.graph = low->graph,
+                              .exprs = low->exprs,
+                              .arena = &low->arena,
+                              .fixed = lowering->fixed,
+                              .equal = lowering->fusion->space->equal};
     return NULL;
 }
 

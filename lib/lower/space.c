@@ -14,49 +14,36 @@ static bool equates_symbols(const weft_expr_context *exprs, const weft_guard *gu
            weft_expr_kind_of(exprs, guard->b) == WEFT_EXPR_SYMBOL;
 }
 
-/* The first symbol that has to be equal. */
-static weft_expr first_equal(const weft_space *space, weft_expr symbol)
+/* The first symbol found so far that has to be equal. */
+static weft_expr first_equal(weft_expr *first, weft_expr symbol)
 {
-    while (space->equal[symbol] != symbol) symbol = space->equal[symbol];
+    while (first[symbol] != symbol) symbol = first[symbol] = first[first[symbol]];
     return symbol;
 }
 
-static void find_equal_symbols(weft_space *space)
+bool weft_space_find_equal(weft_space *space)
 {
     const weft_graph *root = weft_graph_root(space->graph);
-    size_t count = 1;
+    size_t count = 0;
     for (size_t i = 0; i < root->guard_count; i++) {
         const weft_guard *guard = &root->guards[i];
         if (!equates_symbols(root->exprs, guard)) continue;
         if (guard->a >= count) count = guard->a + 1;
         if (guard->b >= count) count = guard->b + 1;
     }
-    space->equal = weft_arena_allocate(space->arena, count * sizeof *space->equal);
-    if (space->equal == NULL) return;
-    space->equal_count = count;
-    for (size_t i = 0; i < count; i++) space->equal[i] = (weft_expr)i;
+    if (count == 0) return true;
+    weft_expr *first = weft_arena_allocate(space->arena, count * sizeof *first);
+    if (first == NULL) return false;
+    for (size_t i = 0; i < count; i++) first[i] = (weft_expr)i;
     for (size_t i = 0; i < root->guard_count; i++) {
         const weft_guard *guard = &root->guards[i];
         if (!equates_symbols(root->exprs, guard)) continue;
-        weft_expr a = first_equal(space, guard->a), b = first_equal(space, guard->b);
-        space->equal[a < b ? b : a] = a < b ? a : b;
+        weft_expr a = first_equal(first, guard->a), b = first_equal(first, guard->b);
+        first[a < b ? b : a] = a < b ? a : b;
     }
-}
-
-/* With one symbol for all that have to be equal, so that what is walked as one looks so. */
-static weft_expr import_extent(weft_space *space, weft_expr extent)
-{
-    weft_expr_context *x = space->exprs, *own = space->graph->exprs;
-    weft_expr e = weft_expr_import(x, own, extent);
-    if (space->equal == NULL) find_equal_symbols(space);
-    if (space->equal == NULL) return weft_expr_out_of_memory(x);
-    for (size_t i = 0; i < space->equal_count; i++) {
-        weft_expr symbol, first = first_equal(space, (weft_expr)i);
-        if (first == i || (symbol = weft_expr_find(x, weft_expr_name(own, (weft_expr)i))) == WEFT_EXPR_NONE) continue;
-        weft_expr value = weft_expr_import(x, own, first);
-        e = weft_expr_substitute(x, e, 1, &symbol, &value);
-    }
-    return e;
+    for (size_t i = 0; i < count; i++) first[i] = first[first[i]];
+    space->equal = (weft_equal_symbols){.count = count, .first = first};
+    return true;
 }
 
 /* ---- extents ---- */
@@ -76,7 +63,8 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent)
         space->imported_count = count;
     }
     if (space->imported[id] != WEFT_EXPR_NONE) return space->imported[id];
-    weft_expr e = import_extent(space, (weft_expr)id);
+    weft_equal_symbols equal = space->equal;
+    weft_expr e = weft_expr_import_as(x, space->graph->exprs, (weft_expr)id, equal.count, equal.first);
     for (size_t i = 0; i < space->fixed.count; i++) {
         weft_expr symbol = weft_expr_find(x, space->fixed.names[i]);
         weft_expr value = weft_expr_constant(x, space->fixed.values[i]);

@@ -14,6 +14,13 @@ typedef struct weft_fixed {
     const int64_t *values;
 } weft_fixed;
 
+/* Of each symbol of a graph whose id is below `count`, the first one that guards require it to equal, or itself: one
+ * for all that have to be equal, so that what is walked as one looks so. */
+typedef struct weft_equal_symbols {
+    size_t count;
+    const weft_expr *first;
+} weft_equal_symbols;
+
 /* Bytes of the vectors of AVX-512. */
 #define WEFT_LONG_VECTOR 64
 
@@ -21,12 +28,11 @@ typedef struct weft_space {
     const weft_graph *graph;
     weft_expr_context *exprs; /* the kernel's */
     weft_arena *arena;
-    weft_fixed fixed;     /* constants here */
+    weft_fixed fixed; /* constants here */
+    weft_equal_symbols equal;
     int64_t vector_bytes; /* of the machine, for choices that depend on it (product.h) */
     weft_expr *imported;  /* graph expression -> kernel expression */
     size_t imported_count;
-    weft_expr *equal; /* symbol of the graph -> an earlier one that guards require it to equal, or itself */
-    size_t equal_count;
 } weft_space;
 
 /* An element of a value; where a predicate is negative there is none. */
@@ -46,6 +52,8 @@ typedef struct weft_memory {
     const int64_t *order;      /* axes, as they follow each other where it is not strided; NULL: as they are */
 } weft_memory;
 
+/* Finds the symbols that have to be equal, once for all spaces of a program; false when out of memory. */
+bool weft_space_find_equal(weft_space *space);
 /* An extent of the graph as an expression of the kernel. */
 weft_expr weft_space_extent(weft_space *space, weft_extent extent);
 /* Bounds of an extent: its value, as far as the fixed symbols tell. */

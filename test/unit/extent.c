@@ -435,6 +435,17 @@ static void expressions_are_rewritten(void **state)
     weft_expr there = weft_expr_import(other, exprs, parse(exprs, "(i*m + j) / 7 + s"));
     assert_int_equal(there, parse(other, "(i*m + j) / 7 + s"));
     assert_int_equal(weft_expr_bound(other, weft_expr_find(other, "i")), weft_expr_find(other, "n"));
+    weft_expr instead[64];
+    for (weft_expr i = 0; i < 64; i++) instead[i] = i;
+    weft_expr early = weft_expr_find(exprs, "n"), late = weft_expr_find(exprs, "m");
+    assert_true(early < late && late < 64);
+    instead[late] = early;
+    weft_expr_context *renamed;
+    weft_test_ok(weft_expr_context_create(NULL, &renamed));
+    there = weft_expr_import_as(renamed, exprs, parse(exprs, "max(m, n) * s + m"), late + 1, instead);
+    assert_int_equal(weft_expr_find(renamed, "m"), WEFT_EXPR_NONE);
+    assert_int_equal(there, parse(renamed, "n * s + n"));
+    weft_expr_context_destroy(renamed);
     weft_expr_symbol(other, "x", 3, 5);
     fails(other, weft_expr_import(other, exprs, parse(exprs, "x + 1")), WEFT_INVALID_ARGUMENT, "[3, 5]");
     weft_expr_context_destroy(other);
