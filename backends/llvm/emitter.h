@@ -51,10 +51,10 @@ typedef struct weft_lane_state {
     weft_expr variable; /* NONE: no lane range is open */
     uint32_t level;     /* of its loop */
     uint32_t width, parts;
-    LLVMValueRef mask; /* of the last part; NULL: all lanes are valid */
+    LLVMValueRef mask;                    /* of the last part; NULL: all lanes are valid */
     LLVMValueRef earlier[WEFT_MAX_PARTS]; /* of those before */
-    LLVMValueRef left; /* of a masked pass: elements from the first lane of the last part on */
-    uint32_t rows;     /* not 0: the stage runs for so many points of the range around at once */
+    LLVMValueRef left;                    /* of a masked pass: elements from the first lane of the last part on */
+    uint32_t rows;                        /* not 0: the stage runs for so many points of the range around at once */
 } weft_lane_state;
 
 /* An element that each lane of a part loads from its own row, as part of a group. */
@@ -85,7 +85,7 @@ typedef struct weft_emitter {
     const weft_kernel *kernel;
     weft_expr_context *exprs;
     const weft_processor *processor;
-    bool gpu; /* the processor is one */
+    bool gpu;              /* the processor is one */
     bool constants_stored; /* those of fma are vectors in memory */
     weft_arena arena;
     weft_status *error; /* the first one; what is emitted after it is thrown away */
@@ -97,7 +97,7 @@ typedef struct weft_emitter {
 
     weft_scope *scopes;
     uint32_t depth, capacity, serial;
-    uint32_t stages_level; /* the scope that all stages are in */
+    uint32_t stages_level;   /* the scope that all stages are in */
     const weft_stage *stage; /* the one that is emitted now */
     weft_variable *variables;
     uint32_t variable_count;
@@ -105,10 +105,10 @@ typedef struct weft_emitter {
     weft_row_element *rows; /* loaded so far */
     uint32_t row_count;
     const weft_inst *hidden, *shown; /* comparisons: false in all lanes now, and true in the first; NULL: none */
-    weft_emitted *values;  /* of instructions */
-    uint32_t *common;      /* 0 for instructions that only the second operand of a `rarely` needs */
-    uint32_t *surveyed;    /* the last branch that leads to each instruction */
-    uint32_t branches;     /* that were emitted; a stage may be emitted again */
+    weft_emitted *values;            /* of instructions */
+    uint32_t *common;                /* 0 for instructions that only the second operand of a `rarely` needs */
+    uint32_t *surveyed;              /* the last branch that leads to each instruction */
+    uint32_t branches;               /* that were emitted; a stage may be emitted again */
     bool detours;          /* what such a branch leads to is being emitted, and is not to be seen outside of it */
     weft_emitted *results; /* of accumulators, WEFT_MAX_COMPONENTS each */
     weft_index_memo *memo; /* of expressions */
