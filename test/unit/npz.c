@@ -186,7 +186,7 @@ static void refuses_other_files(void **state)
     fixture *f = *state;
     weft_npz *npz;
     weft_test_fails(weft_npz_open(NULL, f->path, &npz), WEFT_BAD_FILE, "a.npz: cannot be opened: ");
-    weft_test_fails(load_all("\x93NUMPY", 6), WEFT_BAD_FILE, "cut.npz: cannot be opened: Not a zip archive");
+    weft_test_fails(load_all("\x93NUMPY", 6), WEFT_BAD_FILE, "cut.npz: is no zip archive, or is cut off");
     weft_test_fails(weft_npz_save(NULL, "/nonexistent/a.npz", 1, names, f->arrays, false), WEFT_BAD_FILE,
                     "/nonexistent/a.npz cannot be written: ");
     weft_test_fails(weft_npz_save(NULL, f->path, 1, (const char *const[]){"../x"}, f->arrays, false), WEFT_BAD_FILE,
