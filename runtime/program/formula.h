@@ -21,6 +21,7 @@ typedef enum weft_formula_op {
 typedef struct weft_formula {
     weft_formula_op op;
     uint32_t a, b;    /* slots */
+    uint32_t zero;    /* in place of padding, which would be anything in objects */
     int64_t constant; /* CONSTANT; for SYMBOL the index into names */
 } weft_formula;
 

@@ -5,7 +5,7 @@
 static uint32_t add(weft_formulas *formulas, weft_formula_op op, uint32_t a, uint32_t b, int64_t constant)
 {
     uint32_t slot = UINT32_MAX;
-    weft_test_ok(weft_formulas_add(formulas, (weft_formula){op, a, b, constant}, &slot));
+    weft_test_ok(weft_formulas_add(formulas, (weft_formula){op, a, b, 0, constant}, &slot));
     return slot;
 }
 
@@ -124,13 +124,13 @@ static void what_is_no_formula_is_refused(void **state)
     weft_formulas_init(&formulas, NULL);
     uint32_t slot;
     add_symbol(&formulas, "n");
-    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_ADD, 0, 1, 0}, &slot), WEFT_OUT_OF_RANGE,
-                    "slots 0 and 1");
-    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_SYMBOL, 0, 0, 1}, &slot),
+    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_ADD, 0, 1, 0, 0}, &slot),
+                    WEFT_OUT_OF_RANGE, "slots 0 and 1");
+    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_SYMBOL, 0, 0, 0, 1}, &slot),
                     WEFT_OUT_OF_RANGE, "symbol 1");
-    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_SYMBOL, 0, 0, -1}, &slot),
+    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_SYMBOL, 0, 0, 0, -1}, &slot),
                     WEFT_OUT_OF_RANGE, "symbol -1");
-    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){(weft_formula_op)77, 0, 0, 0}, &slot),
+    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){(weft_formula_op)77, 0, 0, 0, 0}, &slot),
                     WEFT_INVALID_ARGUMENT, "op 77");
     weft_test_fails(weft_formulas_add_symbol(&formulas, "n", 0, 5, &slot), WEFT_INVALID_ARGUMENT,
                     "'n' has the range [0, 1000] and cannot have [0, 5]");
@@ -146,7 +146,7 @@ static weft_status *add_many(weft_formulas *formulas, size_t count)
         char name[] = {'s', (char)('a' + i), '\0'};
         uint32_t symbol, twice;
         WEFT_TRY(weft_formulas_add_symbol(formulas, name, 0, 1000, &symbol));
-        WEFT_TRY(weft_formulas_add(formulas, (weft_formula){WEFT_FORMULA_ADD, symbol, symbol, 0}, &twice));
+        WEFT_TRY(weft_formulas_add(formulas, (weft_formula){WEFT_FORMULA_ADD, symbol, symbol, 0, 0}, &twice));
     }
     return NULL;
 }
