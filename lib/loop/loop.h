@@ -36,8 +36,8 @@
  * which only a single reduced range has, each block starts from init, and their results combine in order. Without lanes
  * and blocks a stage may also look at its accumulators while they grow (`running`): instructions after the first
  * `running` of a stage see what the accumulators are once they have taken in the point; what they take in comes before.
- * Outer reduced ranges run around it. The schedule may place the virtual lanes on vectors (width divides L; unroll = L
- * / width) or on separate accumulators, with equal bits.
+ * Outer reduced ranges run around it. The schedule may place the virtual lanes on vectors (width divides L;
+ * unroll = L / width) or on separate accumulators, with equal bits.
  */
 #include "lib/expr/expr.h"
 #include <weft/dtype.h>
