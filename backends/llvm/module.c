@@ -8,6 +8,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 #include <string.h>
+#include "backends/llvm/counter.h"
 #include "backends/llvm/emit.h"
 #include "backends/llvm/fma.h"
 #include "backends/llvm/freestanding.h"
@@ -212,6 +213,11 @@ static weft_status *compile(compilation *c, const weft_code_group *group, weft_l
     WEFT_TRY(verify(c));
     WEFT_TRY(run_passes(c, c->target == WEFT_TARGET_HOST_QUICK ? QUICK_PASSES : PASSES));
     if (c->target == WEFT_TARGET_HOST_QUICK) keep_loads(c);
+    for (size_t i = 0; i < group->count && c->target == WEFT_TARGET_HOST; i++) {
+        char name[NAME_SIZE];
+        name_function(group, i, sizeof name, name);
+        weft_counters_freeze(LLVMGetNamedFunction(c->module, name));
+    }
     if (format == WEFT_LLVM_IR) return emit_text(c, out_bytes);
     bool is_object = format == WEFT_LLVM_OBJECT || format == WEFT_LLVM_QUICK_OBJECT;
     WEFT_TRY(emit_code(c, is_object ? LLVMObjectFile : LLVMAssemblyFile, out_bytes));
@@ -259,6 +265,14 @@ static weft_status *add_kernels(const compilation *c, const weft_object_request 
     return NULL;
 }
 
+static void freeze_counters(const compilation *c, const weft_object_request *request)
+{
+    for (size_t i = 0; i < request->kernel_count; i++) {
+        LLVMValueRef function = LLVMGetNamedFunction(c->module, request->kernels[i].symbol);
+        if (function != NULL) weft_counters_freeze(function);
+    }
+}
+
 static weft_status *compile_object(compilation *c, const weft_object_request *request, weft_bytes *out_object)
 {
     WEFT_TRY(create(c));
@@ -275,6 +289,7 @@ static weft_status *compile_object(compilation *c, const weft_object_request *re
     WEFT_TRY(run_passes(c, request->freestanding || request->import_count > 0 ? LINKED_PASSES : PASSES));
     if (request->freestanding) WEFT_TRY(weft_freestanding_check(c->allocator, request, c->module));
     weft_object_settle_constants(c->module);
+    if (request->architecture == WEFT_X86_64) freeze_counters(c, request);
     return emit_code(c, LLVMObjectFile, out_object);
 }
 
