@@ -50,7 +50,7 @@ typedef struct attempts {
 
 static weft_status *builder_init(variant_builder *builder, const attempts *a, weft_variant *variant)
 {
-    const weft_compiled *compiled = a->request->program->graph;
+    const weft_compiled *compiled = a->fusion->compiled;
     *builder = (variant_builder){.request = a->request,
                                  .compiled = compiled,
                                  .graph = compiled->graph,
@@ -303,16 +303,24 @@ static weft_status *attempt_until_through(const attempts *a, weft_variant **out_
 
 /*
  * With values for the symbols more axes can be merged, and products and repeated values have their own sizes, by which
- * the fusion plan decides: bits do not depend on it, since the order of sums is that of the graph's extents
+ * passes and the fusion plan decide: bits do not depend on it, since the order of sums is that of the graph's extents
  * (numerics.h). What callers know of a program are the inputs that outputs may share memory with: these must be the
  * same in all variants, so a variant of which others would come decides as the one for all sizes does.
  */
+typedef struct basis {
+    const weft_compiled *compiled;
+    weft_fixed fixed;
+} basis;
 
-static weft_status *fusion_init(const weft_build_request *request, weft_fixed fixed, weft_fusion *fusion)
+static basis basis_for_all(const weft_build_request *request)
 {
-    const weft_program *program = request->program;
-    return weft_fusion_init(fusion, request->allocator, program->graph, program->policy.products,
-                            request->machine->vector_bytes, fixed);
+    return (basis){.compiled = request->program->graph};
+}
+
+static weft_status *fusion_init(const weft_build_request *request, basis by, weft_fusion *fusion)
+{
+    return weft_fusion_init(fusion, request->allocator, by.compiled, request->program->policy.products,
+                            request->machine->vector_bytes, by.fixed);
 }
 
 static weft_status *fill_aliases(variant_builder *builder, const void *context)
@@ -329,24 +337,24 @@ static weft_status *settle(const weft_build_request *request, weft_fixed fixed, 
     return attempt_until_through(&a, out_variant);
 }
 
-/* A variant that decides by the sizes in `fixed`, with aliases and nothing else. */
-static weft_status *find_aliases(const weft_build_request *request, weft_fixed fixed, weft_variant **out_variant)
+/* A variant that decides by `by`, with aliases and nothing else. */
+static weft_status *find_aliases(const weft_build_request *request, basis by, weft_variant **out_variant)
 {
     weft_fusion fusion;
-    WEFT_TRY(fusion_init(request, fixed, &fusion));
-    weft_status *status = settle(request, fixed, &fusion, out_variant);
+    WEFT_TRY(fusion_init(request, by, &fusion));
+    weft_status *status = settle(request, by.fixed, &fusion, out_variant);
     weft_fusion_finish(&fusion);
     return status;
 }
 
-/* Whether a variant that decides by the sizes in `fixed` has the aliases of the one for all sizes. */
-static weft_status *keeps_aliases(const weft_build_request *request, weft_fixed fixed, bool *out_keeps)
+/* Whether a variant that decides by `by` has the aliases of the one for all sizes. */
+static weft_status *keeps_aliases(const weft_build_request *request, basis by, bool *out_keeps)
 {
     weft_variant *own = NULL, *general = NULL;
     *out_keeps = true;
-    if (fixed.count == 0) return NULL;
-    weft_status *status = find_aliases(request, fixed, &own);
-    if (status == NULL) status = find_aliases(request, (weft_fixed){.count = 0}, &general);
+    if (by.fixed.count == 0) return NULL;
+    weft_status *status = find_aliases(request, by, &own);
+    if (status == NULL) status = find_aliases(request, basis_for_all(request), &general);
     if (status == NULL)
         *out_keeps = memcmp(own->output_alias, general->output_alias,
                             request->program->input_count * sizeof *own->output_alias) == 0;
@@ -364,18 +372,31 @@ static weft_status *settle_for_all(const weft_build_request *request, weft_fusio
     return NULL;
 }
 
-static weft_status *run_attempts(const weft_build_request *request, weft_fixed fixed, weft_attempt_end end,
-                                 const void *context, weft_variant **out_variant)
+static weft_status *run_attempts(const weft_build_request *request, basis by, weft_attempt_end end, const void *context,
+                                 weft_variant **out_variant)
 {
     weft_fusion fusion;
     bool keeps;
-    WEFT_TRY(keeps_aliases(request, fixed, &keeps));
-    WEFT_TRY(fusion_init(request, keeps ? fixed : (weft_fixed){.count = 0}, &fusion));
-    const attempts a = {.request = request, .fixed = fixed, .fusion = &fusion, .end = end, .context = context};
+    WEFT_TRY(keeps_aliases(request, by, &keeps));
+    WEFT_TRY(fusion_init(request, keeps ? by : basis_for_all(request), &fusion));
+    const attempts a = {.request = request, .fixed = by.fixed, .fusion = &fusion, .end = end, .context = context};
     weft_status *status = keeps ? NULL : settle_for_all(request, &fusion);
     if (status == NULL) status = attempt_until_through(&a, out_variant);
     weft_fusion_finish(&fusion);
     return status;
+}
+
+static void destroy_graph(void *graph)
+{
+    weft_graph_destroy(graph);
+}
+
+/* The variant has constants and attributes of the graph. */
+static void hand_over_graph(weft_graph *graph, weft_variant *variant)
+{
+    variant->self = graph;
+    variant->self_bytes = sizeof *graph + graph->arena.used + graph->node_capacity * sizeof *graph->nodes;
+    variant->destroy_self = destroy_graph;
 }
 
 weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
@@ -385,8 +406,13 @@ weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_en
     const char **names = weft_allocate(request->allocator, (count + 1) * sizeof *names);
     if (names == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < count; i++) names[i] = request->program->formulas.symbols[i].name;
-    const weft_fixed fixed = {.count = count, .names = names, .values = request->specialized};
-    weft_status *status = run_attempts(request, fixed, end, context, out_variant);
+    weft_compiled own = {.graph = NULL};
+    weft_status *status = count == 0 ? NULL : weft_compiled_for(request->program, request->specialized, &own);
+    const basis by = {.compiled = own.graph != NULL ? &own : request->program->graph,
+                      .fixed = {.count = count, .names = names, .values = request->specialized}};
+    if (status == NULL) status = run_attempts(request, by, end, context, out_variant);
+    if (status == NULL && own.graph != NULL) hand_over_graph(own.graph, *out_variant);
+    else weft_graph_destroy(own.graph);
     weft_free(request->allocator, names, (count + 1) * sizeof *names);
     return status;
 }

@@ -55,6 +55,7 @@ typedef struct panel_source {
     const weft_gemm_call *call;
     weft_panels operand;
     const void *data;
+    size_t size; /* of the data, in bytes */
 } panel_source;
 
 static void fill(void *context, void *memory)
@@ -65,12 +66,13 @@ static void fill(void *context, void *memory)
     weft_gemm_panels_fill(source->engine, packer, NULL, source->call, source->operand, source->data, memory);
 }
 
-/* What decides about the bytes: where the matrix is, how it lies, and for which engine it is packed. */
+/* What decides about the bytes: the matrix, how it lies, and for which engine it is packed. Large constants are known
+ * by their address; small ones may be those of a variant's own graph, which others take the place of. */
 static void append_key(const panel_source *source, weft_bytes *key)
 {
     const weft_gemm_call *call = source->call;
-    bool is_a = source->operand == WEFT_PANELS_A;
-    const int64_t numbers[] = {(int64_t)(uintptr_t)source->data,
+    bool is_a = source->operand == WEFT_PANELS_A, is_small = source->size < WEFT_BLOB_LEAST;
+    const int64_t numbers[] = {is_small ? 0 : (int64_t)(uintptr_t)source->data,
                                (int64_t)(uintptr_t)source->engine,
                                (int64_t)call->dtype,
                                is_a ? call->m : call->n,
@@ -79,6 +81,7 @@ static void append_key(const panel_source *source, weft_bytes *key)
                                is_a ? call->a_column : call->b_row,
                                is_a ? call->a_offset : call->b_offset};
     weft_bytes_append(key, numbers, sizeof numbers);
+    if (is_small) weft_bytes_append(key, source->data, source->size);
 }
 
 static weft_status *find_panels(const variant_builder *builder, const panel_source *source, size_t size,
@@ -161,7 +164,9 @@ static weft_status *pack_operand(variant_builder *builder, weft_step *step)
     weft_panels operand = weft_gemm_panels_choose(engine, builder->request->machine, &p.call, a, b);
     if (operand == WEFT_PANELS_NONE) return NULL;
     size_t index = operand == WEFT_PANELS_A ? 0 : 1;
-    panel_source source = {engine, &p.call, operand, variant->buffers[step->buffers[index]].data};
+    const weft_buffer *matrix = &variant->buffers[step->buffers[index]];
+    size_t size = (size_t)variant->formulas.items[matrix->bytes].constant;
+    panel_source source = {engine, &p.call, operand, matrix->data, size};
     WEFT_TRY(weft_pack_add_buffer(builder, engine, &p.call, operand, &panels));
     weft_buffer *buffer = &variant->buffers[panels];
     buffer->kind = WEFT_BUFFER_CONSTANT;

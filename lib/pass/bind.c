@@ -88,12 +88,9 @@ static weft_status *take_arrays(binder *b, weft_named_arrays constants)
 
 /* ---- the graph ---- */
 
-/* All symbols, in their order: also those that nothing needs from now on are symbols of the program. */
 static weft_status *copy_graph(binder *b)
 {
     const weft_compiled *compiled = b->program->graph;
-    const weft_expr_context *from = compiled->graph->exprs;
-    const weft_graph_options options = {.allocator = b->program->allocator};
     size_t most = compiled->output_count + b->program->input_count;
     weft_value *old = weft_arena_allocate(&b->arena, most * sizeof *old);
     b->roots = weft_arena_allocate(&b->arena, most * sizeof *b->roots);
@@ -102,11 +99,7 @@ static weft_status *copy_graph(binder *b)
     memcpy(old, compiled->outputs, b->output_count * sizeof *old);
     for (size_t i = 0; i < b->program->input_count; i++)
         if (b->arrays[i] == NULL) old[b->root_count++] = (weft_value){compiled->inputs[i], 0};
-    WEFT_TRY(weft_graph_create(&options, &b->graph));
-    for (size_t i = 0; i < weft_expr_context_symbol_count(from); i++)
-        if (weft_expr_import(b->graph->exprs, from, weft_expr_context_symbol(from, i)) == WEFT_EXPR_NONE)
-            return weft_expr_context_take_error(b->graph->exprs);
-    return weft_graph_copy(compiled->graph, b->graph, b->root_count, old, b->roots);
+    return weft_compiled_copy(compiled, b->root_count, old, &b->graph, b->roots);
 }
 
 /* Parameters of regions are inputs too, of graphs of their own. */

@@ -17,6 +17,12 @@
 #include "lib/trace/trace.h"
 #include "runtime/base/float_bits.h"
 
+typedef struct context {
+    weft_product_policy policy;
+    const weft_expected *expected; /* values of symbols, by which no choice that bits depend on is made; or NULL */
+    weft_usages usages;
+} context;
+
 static size_t append(weft_ints list, int64_t *order, size_t next)
 {
     for (size_t i = 0; i < list.count; i++) order[next++] = list.items[i];
@@ -130,25 +136,34 @@ static weft_tensor widened(weft_tensor x, weft_dtype wide)
     return result;
 }
 
+static void range_of(const context *c, weft_tensor x, int64_t axis, int64_t *out_least, int64_t *out_most)
+{
+    weft_extent extent = weft_tensor_extent(x, axis);
+    bool is_open = c->expected != NULL && !weft_extent_is_static(extent, NULL);
+    weft_expr e = is_open ? weft_expected_expr(c->expected, x.graph, extent) : WEFT_EXPR_NONE;
+    if (e == WEFT_EXPR_NONE) weft_extent_range(extent, out_least, out_most);
+    else weft_expr_range(x.graph->exprs, e, out_least, out_most);
+}
+
 /* Elements of an operand along some of its axes, at most. */
-static double count_along(weft_tensor x, weft_ints axes)
+static double count_along(const context *c, weft_tensor x, weft_ints axes)
 {
     double count = 1;
     for (size_t i = 0; i < axes.count; i++) {
         int64_t least, most;
-        weft_extent_range(weft_tensor_extent(x, axes.items[i]), &least, &most);
+        range_of(c, x, axes.items[i], &least, &most);
         count *= (double)most;
     }
     return count;
 }
 
-static double count_free(weft_tensor x, weft_ints batch, weft_ints contract)
+static double count_free(const context *c, weft_tensor x, weft_ints batch, weft_ints contract)
 {
     int64_t free_axes[WEFT_MAX_RANK];
     size_t rank = weft_tensor_rank(x), count = 0;
     for (size_t i = 0; i < rank; i++)
         if (!weft_ints_contain(batch, i) && !weft_ints_contain(contract, i)) free_axes[count++] = (int64_t)i;
-    return count_along(x, (weft_ints){count, free_axes});
+    return count_along(c, x, (weft_ints){count, free_axes});
 }
 
 /*
@@ -158,12 +173,12 @@ static double count_free(weft_tensor x, weft_ints batch, weft_ints contract)
  * operand once, as it is.
  * Fewer are small for instructions that multiply numbers of 16 bits. Measured on Sapphire Rapids.
  */
-static bool is_better_widened(weft_tensor a, weft_tensor b, weft_dot_axes axes, bool is_fast)
+static bool is_better_widened(const context *c, weft_tensor a, weft_tensor b, weft_dot_axes axes, bool is_fast)
 {
     enum { FEW_ROWS = 4, FEW_TERMS = 32, MOST_WIDENED = 128 * 128 * 128, MOST_WIDENED_OF_FAST = 50 * 50 * 50 };
     enum { THIN = 128, LEAST_ROWS_OF_THIN = 32, MOST_OF_THIN = 1 << 20 /* elements of B */ };
-    double rows = count_free(a, axes.batch_a, axes.contract_a), columns = count_free(b, axes.batch_b, axes.contract_b);
-    double terms = count_along(a, axes.contract_a);
+    double rows = count_free(c, a, axes.batch_a, axes.contract_a);
+    double columns = count_free(c, b, axes.batch_b, axes.contract_b), terms = count_along(c, a, axes.contract_a);
     if (rows <= FEW_ROWS || columns <= FEW_ROWS) return false;
     bool is_thin = axes.batch_a.count > 0 && rows >= LEAST_ROWS_OF_THIN && (terms <= THIN || columns <= THIN) &&
                    terms * columns <= MOST_OF_THIN;
@@ -171,12 +186,12 @@ static bool is_better_widened(weft_tensor a, weft_tensor b, weft_dot_axes axes, 
            rows * columns * terms <= (is_fast ? MOST_WIDENED_OF_FAST : MOST_WIDENED);
 }
 
-static weft_tensor widened_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes, weft_product_policy policy)
+static weft_tensor widened_dot(const context *c, weft_tensor a, weft_tensor b, weft_dot_axes axes)
 {
     weft_dtype dtype = weft_tensor_dtype(a), wide = weft_accumulator_dtype(dtype);
-    bool is_left = dtype == wide || policy == WEFT_PRODUCTS_LIBRARY;
-    bool is_fast = policy == WEFT_PRODUCTS_FAST && dtype == WEFT_BF16;
-    if (is_left || !is_better_widened(a, b, axes, is_fast)) return arranged_dot(a, b, axes);
+    bool is_fast = c->policy == WEFT_PRODUCTS_FAST && dtype == WEFT_BF16; /* other bits than those of f32 */
+    bool is_left = dtype == wide || c->policy == WEFT_PRODUCTS_LIBRARY || (is_fast && c->expected != NULL);
+    if (is_left || !is_better_widened(c, a, b, axes, is_fast)) return arranged_dot(a, b, axes);
     weft_tensor left = widened(a, wide), right = widened(b, wide);
     return weft_cast(arranged_dot(left, right, axes), dtype);
 }
@@ -200,11 +215,6 @@ static bool swaps_free_axes(weft_tensor dot, weft_ints order)
     return free_a > 0 && free_b > 0;
 }
 
-typedef struct context {
-    weft_product_policy policy;
-    weft_usages usages;
-} context;
-
 /* The dot of b and a. */
 static weft_tensor swapped_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
 {
@@ -218,7 +228,7 @@ static weft_tensor swapped_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
  * for each column of b, or lies along that axis: 12^4 by 10 x 10 elements with 12 terms take 0.4 of the time,
  * cbae,ed->adbc of 8, 29, 85, 41, 18 0.65 (Sapphire Rapids).
  */
-static bool wants_lanes_of_a(weft_tensor dot, weft_ints order)
+static bool wants_lanes_of_a(const context *c, weft_tensor dot, weft_ints order)
 {
     enum { LEAST_LANES = 8, MOST_TERMS = 24, LITTLE_BESIDE = 6 };
     enum { LEAST_TERMS = 5, LEAST_COLUMNS = 16 };
@@ -230,9 +240,9 @@ static bool wants_lanes_of_a(weft_tensor dot, weft_ints order)
     size_t last = (size_t)order.items[order.count - 1];
     if (last < batch || last >= batch + free_a) return false;
     int64_t least, most;
-    weft_extent_range(weft_tensor_extent(dot, (int64_t)last), &least, &most);
-    double lines = count_along(a, axes.batch_a) * count_free(a, axes.batch_a, axes.contract_a);
-    double columns = count_free(b, axes.batch_b, axes.contract_b), terms = count_along(a, axes.contract_a);
+    range_of(c, dot, (int64_t)last, &least, &most);
+    double lines = count_along(c, a, axes.batch_a) * count_free(c, a, axes.batch_a, axes.contract_a);
+    double columns = count_free(c, b, axes.batch_b, axes.contract_b), terms = count_along(c, a, axes.contract_a);
     bool lies_along = innermost_axis(a) == (int64_t)last, is_little = terms * LITTLE_BESIDE <= columns;
     is_little |= terms >= LEAST_TERMS && columns >= LEAST_COLUMNS && terms < columns;
     return least >= LEAST_LANES && lines * columns >= WEFT_DOT_LARGE_RESULT && terms <= MOST_TERMS &&
@@ -262,6 +272,66 @@ static weft_tensor with_lanes_of_a(weft_tensor dot, weft_ints order)
     return permuted(swapped_dot(permuted(a, of_a), b, axes), of_dot);
 }
 
+/* One side's free axes: where they begin in the operand and in the dot, and where each would be, were they in the order
+ * in which they lie. */
+typedef struct free_axes {
+    size_t count, first, first_of_dot;
+    int64_t places[WEFT_MAX_RANK];
+    bool lie_so;
+} free_axes;
+
+static free_axes free_axes_of(weft_tensor dot, size_t which)
+{
+    weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
+    weft_tensor a = weft_tensor_operand(dot, 0), x = weft_tensor_operand(dot, which);
+    size_t batch = axes.batch_a.count, contract = axes.contract_a.count;
+    free_axes f = {
+        .count = weft_tensor_rank(x) - batch - contract, .first = batch, .first_of_dot = batch, .lie_so = true};
+    if (which == 1) f.first += contract;
+    if (which == 1) f.first_of_dot += weft_tensor_rank(a) - batch - contract;
+    if (!weft_tensor_is_op(x, WEFT_OP_permute)) return f;
+    const int64_t *order = weft_tensor_node(x)->attrs[0].ints.items + f.first;
+    for (size_t i = 0; i < f.count; i++) {
+        f.places[i] = 0;
+        for (size_t j = 0; j < f.count; j++) f.places[i] += order[j] < order[i];
+        f.lie_so &= f.places[i] == (int64_t)i;
+    }
+    return f;
+}
+
+/*
+ * Whether the free axes of an operand are to come as they lie, the dot being permuted anyway: where the operand, which
+ * would have to be copied otherwise, is no smaller than the result. Einsum orders the axes of its dots so where it
+ * knows extents.
+ */
+static bool wants_free_axes_as_they_lie(const context *c, weft_tensor dot, size_t which)
+{
+    weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
+    weft_ints contract = which == 0 ? axes.contract_a : axes.contract_b;
+    weft_tensor other = weft_tensor_operand(dot, 1 - which);
+    double columns = which == 0 ? count_free(c, other, axes.batch_b, axes.contract_b)
+                                : count_free(c, other, axes.batch_a, axes.contract_a);
+    return c->expected != NULL && !free_axes_of(dot, which).lie_so &&
+           count_along(c, weft_tensor_operand(dot, which), contract) >= columns;
+}
+
+static weft_tensor with_free_axes_as_they_lie(weft_tensor dot, size_t which, weft_ints order)
+{
+    weft_tensor operands[] = {weft_tensor_operand(dot, 0), weft_tensor_operand(dot, 1)};
+    weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
+    const free_axes f = free_axes_of(dot, which);
+    int64_t of_operand[WEFT_MAX_RANK], of_dot[WEFT_MAX_RANK];
+    for (size_t i = 0; i < weft_tensor_rank(operands[which]); i++) of_operand[i] = (int64_t)i;
+    for (size_t i = 0; i < f.count; i++) of_operand[f.first + (size_t)f.places[i]] = (int64_t)(f.first + i);
+    for (size_t i = 0; i < order.count; i++) {
+        size_t from = (size_t)order.items[i], place = from - f.first_of_dot;
+        bool is_free = from >= f.first_of_dot && place < f.count;
+        of_dot[i] = is_free ? (int64_t)f.first_of_dot + f.places[place] : order.items[i];
+    }
+    operands[which] = permuted(operands[which], of_operand);
+    return permuted(arranged_dot(operands[0], operands[1], axes), of_dot);
+}
+
 /* A permute that is the only user of a dot. */
 static weft_tensor swap(const weft_rewrite_site *site)
 {
@@ -273,7 +343,10 @@ static weft_tensor swap(const weft_rewrite_site *site)
         return weft_site_leave();
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
     if (swaps_free_axes(dot, order)) return swapped_dot(a, b, axes_of(weft_tensor_node(dot)->attrs));
-    return wants_lanes_of_a(dot, order) ? with_lanes_of_a(dot, order) : weft_site_leave();
+    if (wants_lanes_of_a(c, dot, order)) return with_lanes_of_a(dot, order);
+    for (size_t which = 0; which < 2; which++)
+        if (wants_free_axes_as_they_lie(c, dot, which)) return with_free_axes_as_they_lie(dot, which, order);
+    return weft_site_leave();
 }
 
 static weft_status *canonicalize_dot(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
@@ -283,18 +356,25 @@ static weft_status *canonicalize_dot(const weft_rewrite_site *site, weft_tensor 
     weft_op_id op = weft_op_id_of(site->node->op);
     if (op == WEFT_OP_permute) value = swap(site);
     if (op == WEFT_OP_dot)
-        value = widened_dot(site->inputs.items[0], site->inputs.items[1], axes_of(site->node->attrs), c->policy);
+        value = widened_dot(c, site->inputs.items[0], site->inputs.items[1], axes_of(site->node->attrs));
     if (!weft_tensor_is_valid(value)) return NULL;
     out_values[0] = value;
     *out_replaced = true;
     return NULL;
 }
 
-weft_status *weft_pass_canonicalize_dot(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
+weft_status *weft_canonicalize_dot_for(weft_graph *graph, const weft_policy *policy, const weft_expected *expected,
+                                       size_t count, weft_value *outputs)
 {
-    context c = {.policy = policy->products};
+    context c = {.policy = policy->products, .expected = expected};
     weft_status *status = weft_usages_fill(&c.usages, graph, count, outputs);
     if (status == NULL) status = weft_rewrite_run(graph, count, outputs, canonicalize_dot, &c);
+    if (status == NULL) status = weft_expr_context_take_out_of_memory(graph->exprs);
     weft_usages_finish(&c.usages);
     return status;
+}
+
+weft_status *weft_pass_canonicalize_dot(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
+{
+    return weft_canonicalize_dot_for(graph, policy, NULL, count, outputs);
 }

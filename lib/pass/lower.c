@@ -173,22 +173,28 @@ weft_status *weft_pass_lower(weft_graph *graph, const weft_policy *policy, size_
 
 /* ---- for extents that are expected ---- */
 
-/* Values that break guards may make it negative: then it is as good as 1. */
-static weft_status *expect(const weft_expected *expected, weft_graph *graph, weft_extent extent,
-                           weft_extent *out_extent)
+weft_expr weft_expected_expr(const weft_expected *expected, weft_graph *graph, weft_extent extent)
 {
     weft_expr_context *exprs = graph->exprs;
     weft_expr e = weft_extent_expr(graph, extent);
-    int64_t min, max;
-    if (e == WEFT_EXPR_NONE) return weft_status_clone(graph->allocator, weft_graph_error(graph));
     for (size_t i = 0; i < expected->formulas->symbol_count && e != WEFT_EXPR_NONE; i++) {
         weft_expr symbol = weft_expr_find(exprs, expected->formulas->symbols[i].name);
         weft_expr value = weft_expr_constant(exprs, expected->values[i]);
         if (value == WEFT_EXPR_NONE) e = WEFT_EXPR_NONE;
         else if (symbol != WEFT_EXPR_NONE) e = weft_expr_substitute(exprs, e, 1, &symbol, &value);
     }
-    if (e == WEFT_EXPR_NONE) return weft_expr_context_take_error(exprs);
-    weft_expr_range(exprs, e, &min, &max);
+    return e;
+}
+
+/* Values that break guards may make it negative: then it is as good as 1. */
+static weft_status *expect(const weft_expected *expected, weft_graph *graph, weft_extent extent,
+                           weft_extent *out_extent)
+{
+    int64_t min, max;
+    weft_expr e = weft_expected_expr(expected, graph, extent);
+    if (weft_graph_error(graph) != NULL) return weft_status_clone(graph->allocator, weft_graph_error(graph));
+    if (e == WEFT_EXPR_NONE) return weft_expr_context_take_error(graph->exprs);
+    weft_expr_range(graph->exprs, e, &min, &max);
     *out_extent = weft_extent_of(min < 0 ? 1 : min);
     return NULL;
 }

@@ -24,6 +24,12 @@ bool weft_op_expects(const weft_op_def *op);
 weft_status *weft_lower_for(weft_graph *graph, const weft_expected *expected, size_t count,
                             weft_value *outputs) WEFT_MUST_USE;
 
+/* The extent with these values of symbols; NONE: out of memory, as graph->exprs has it. */
+weft_expr weft_expected_expr(const weft_expected *expected, weft_graph *graph, weft_extent extent);
+/* canonicalize_dot once more, where extents are these. No bit depends on it. */
+weft_status *weft_canonicalize_dot_for(weft_graph *graph, const weft_policy *policy, const weft_expected *expected,
+                                       size_t count, weft_value *outputs) WEFT_MUST_USE;
+
 /* Results of a dot that are worth a kernel of its own. */
 enum { WEFT_DOT_LARGE_RESULT = 65536 };
 

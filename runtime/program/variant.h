@@ -286,6 +286,7 @@ struct weft_variant {
     const weft_driver *driver;
     void (*destroy_self)(void *self); /* the compiler's own data, with the variant */
     void *self;
+    size_t self_bytes; /* that it takes */
 };
 
 weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant **out_variant) WEFT_MUST_USE;

@@ -47,6 +47,7 @@ weft_status *weft_variant_entry_create(weft_executor *executor, weft_variant *va
 size_t weft_variant_entry_bytes(const weft_variant *variant)
 {
     size_t bytes = sizeof *variant + variant->arena.used + variant->formulas.count * sizeof(weft_formula);
+    bytes += variant->self_bytes;
     for (size_t i = 0; i < variant->step_count; i++)
         if (variant->resolved[i].handle != NULL) bytes += weft_cache_bytes(variant->resolved[i].handle);
     return bytes;
