@@ -22,16 +22,17 @@ weft_status *weft_test_visit(const weft_allocator *allocator, const weft_program
                              bool is_limited, weft_variant_visitor look, void *context)
 {
     const uint8_t layouts[] = {WEFT_LAYOUT_CONTIGUOUS, WEFT_LAYOUT_CONTIGUOUS};
-    return weft_variant_visit(&(weft_build_request){.allocator = weft_allocator_or_default(allocator),
-                                                    .program = program,
-                                                    .input_layouts = layouts,
-                                                    .output_layouts = layouts,
-                                                    .specialized_count = specialized != NULL,
-                                                    .specialized = specialized,
-                                                    .is_limited = is_limited,
-                                                    .machine = weft_machine_reference(),
-                                                    .level = weft_isa_level()},
-                              look, context);
+    return weft_variant_visit(
+        &(weft_build_request){.allocator = weft_allocator_or_default(allocator),
+                              .program = program,
+                              .input_layouts = layouts,
+                              .output_layouts = layouts,
+                              .specialized_count = specialized == NULL ? 0 : weft_program_symbol_count(program),
+                              .specialized = specialized,
+                              .is_limited = is_limited,
+                              .machine = weft_machine_reference(),
+                              .level = weft_isa_level()},
+        look, context);
 }
 
 void weft_test_same_bits(const weft_array *a, const weft_array *b)

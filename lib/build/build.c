@@ -407,7 +407,8 @@ weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_en
     if (names == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < count; i++) names[i] = request->program->formulas.symbols[i].name;
     weft_compiled own = {.graph = NULL};
-    weft_status *status = count == 0 ? NULL : weft_compiled_for(request->program, request->specialized, &own);
+    weft_status *status =
+        count == 0 ? NULL : weft_compiled_for(request->allocator, request->program, request->specialized, &own);
     const basis by = {.compiled = own.graph != NULL ? &own : request->program->graph,
                       .fixed = {.count = count, .names = names, .values = request->specialized}};
     if (status == NULL) status = run_attempts(request, by, end, context, out_variant);

@@ -99,7 +99,7 @@ static weft_status *copy_graph(binder *b)
     memcpy(old, compiled->outputs, b->output_count * sizeof *old);
     for (size_t i = 0; i < b->program->input_count; i++)
         if (b->arrays[i] == NULL) old[b->root_count++] = (weft_value){compiled->inputs[i], 0};
-    return weft_compiled_copy(compiled, b->root_count, old, &b->graph, b->roots);
+    return weft_compiled_copy(b->program->allocator, compiled, b->root_count, old, &b->graph, b->roots);
 }
 
 /* Parameters of regions are inputs too, of graphs of their own. */

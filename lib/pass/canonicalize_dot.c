@@ -38,6 +38,7 @@ typedef struct side {
 /* Through a permute before it, so that two that undo each other are none. */
 static weft_tensor permuted(weft_tensor operand, int64_t *order)
 {
+    if (!weft_tensor_is_valid(operand)) return operand;
     size_t rank = weft_tensor_rank(operand), in_place = 0;
     if (weft_tensor_is_op(operand, WEFT_OP_permute)) {
         weft_ints before = weft_tensor_node(operand)->attrs[0].ints;

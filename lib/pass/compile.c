@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lib/pass/describe.h"
 #include "lib/pass/pass.h"
+#include "lib/pass/uses.h"
 #include "runtime/base/float_mode.h"
 #include "runtime/program/program.h"
 #include "runtime/base/status.h"
@@ -362,19 +363,6 @@ static weft_status *fill_families(compiler *c)
 
 /* ---- all of it ---- */
 
-/* Also in regions. */
-static bool has(const weft_graph *graph, weft_op_id op)
-{
-    bool found = false;
-    for (uint32_t n = 0; n < graph->node_count && !found; n++) {
-        const weft_node *node = weft_graph_node(graph, n);
-        found = weft_op_id_of(node->op) == op;
-        for (size_t i = 0; i < node->op->attr_count && !found; i++)
-            found = node->op->attrs[i].kind == WEFT_ATTR_REGION && has(node->attrs[i].region.graph, op);
-    }
-    return found;
-}
-
 static WEFT_PLAIN_FUNCTION(weft_status *, compile,
                            (compiler * c, weft_tensors outputs, const char *const *names, weft_tensors inputs),
                            (c, outputs, names, inputs))
@@ -386,7 +374,8 @@ static WEFT_PLAIN_FUNCTION(weft_status *, compile,
     WEFT_TRY(fill_symbols(c));
     WEFT_TRY(fill_interface(c));
     WEFT_TRY(fill_guards(c));
-    c->program->has_loops = has(c->compiled->graph, WEFT_OP_fold) || has(c->compiled->graph, WEFT_OP_while);
+    c->program->has_loops =
+        weft_graph_has(c->compiled->graph, WEFT_OP_fold) || weft_graph_has(c->compiled->graph, WEFT_OP_while);
     WEFT_TRY(fill_families(c));
     const weft_graph *graph = c->compiled->graph;
     c->program->bytes =
@@ -455,66 +444,6 @@ weft_status *weft_compile(weft_graph *graph, weft_tensors outputs, const weft_po
     WEFT_REQUIRE(graph);
     WEFT_REQUIRE(out_program);
     return weft_compile_named(graph, outputs, NULL, policy, out_program);
-}
-
-/* ---- a compiled graph once more ---- */
-
-weft_status *weft_compiled_copy(const weft_compiled *compiled, size_t count, const weft_value *values,
-                                weft_graph **out_graph, weft_value *out_values)
-{
-    const weft_expr_context *from = compiled->graph->exprs;
-    const weft_graph_options options = {.allocator = compiled->graph->allocator};
-    WEFT_TRY(weft_graph_create(&options, out_graph));
-    for (size_t i = 0; i < weft_expr_context_symbol_count(from); i++)
-        if (weft_expr_import((*out_graph)->exprs, from, weft_expr_context_symbol(from, i)) == WEFT_EXPR_NONE)
-            return weft_expr_context_take_error((*out_graph)->exprs);
-    return weft_graph_copy(compiled->graph, *out_graph, count, values, out_values);
-}
-
-static weft_status *copy_interface(const weft_program *program, weft_value *values, weft_compiled *out_compiled)
-{
-    const weft_compiled *compiled = program->graph;
-    size_t outputs = compiled->output_count, count = outputs + program->input_count;
-    weft_graph *graph = NULL;
-    memcpy(values, compiled->outputs, outputs * sizeof *values);
-    for (size_t i = 0; i < program->input_count; i++) values[outputs + i] = (weft_value){compiled->inputs[i], 0};
-    weft_status *status = weft_compiled_copy(compiled, count, values, &graph, values);
-    *out_compiled = (weft_compiled){.graph = graph, .output_count = outputs};
-    if (status != NULL) return status;
-    out_compiled->outputs = weft_arena_copy(&graph->arena, values, outputs * sizeof *values);
-    out_compiled->inputs = weft_arena_allocate(&graph->arena, (program->input_count + 1) * sizeof(uint32_t));
-    if (out_compiled->outputs == NULL || out_compiled->inputs == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < program->input_count; i++) out_compiled->inputs[i] = values[outputs + i].node;
-    return NULL;
-}
-
-/* `values`: room for outputs and inputs. */
-static weft_status *choose_again(const weft_program *program, const weft_expected *expected, weft_value *values,
-                                 weft_compiled *out_compiled)
-{
-    WEFT_TRY(copy_interface(program, values, out_compiled));
-    weft_graph *graph = out_compiled->graph;
-    size_t before = graph->node_count;
-    WEFT_TRY(weft_canonicalize_dot_for(graph, &program->policy, expected, out_compiled->output_count,
-                                       out_compiled->outputs));
-    if (graph->node_count > before) return NULL;
-    weft_graph_destroy(graph);
-    out_compiled->graph = NULL;
-    return NULL;
-}
-
-weft_status *weft_compiled_for(const weft_program *program, const int64_t *values, weft_compiled *out_compiled)
-{
-    const weft_compiled *compiled = program->graph;
-    const weft_expected expected = {.formulas = &program->formulas, .values = values, .exact = true};
-    size_t size = (compiled->output_count + program->input_count) * sizeof(weft_value);
-    *out_compiled = (weft_compiled){.graph = NULL};
-    if (!has(compiled->graph, WEFT_OP_dot)) return NULL;
-    weft_value *roots = weft_allocate(program->allocator, size);
-    if (roots == NULL) return weft_status_out_of_memory();
-    weft_status *status = choose_again(program, &expected, roots, out_compiled);
-    weft_free(program->allocator, roots, size);
-    return status;
 }
 
 /* ---- a program once more ---- */

@@ -28,13 +28,13 @@ weft_status *weft_compile_for(const weft_program *program, const int64_t *values
 /* The graph of `program` for these values of its symbols: of the choices that its passes made by extents, those that no
  * bit depends on are made again. out_compiled->graph, which the caller destroys, also after a failure, is NULL where
  * none comes out otherwise. */
-weft_status *weft_compiled_for(const weft_program *program, const int64_t *values,
+weft_status *weft_compiled_for(const weft_allocator *allocator, const weft_program *program, const int64_t *values,
                                weft_compiled *out_compiled) WEFT_MUST_USE;
 
 /* Copies what `values` of `compiled` need, and all symbols in their order: also those that nothing needs from now on
  * are symbols of the program. The caller destroys *out_graph, which may be there after a failure. */
-weft_status *weft_compiled_copy(const weft_compiled *compiled, size_t count, const weft_value *values,
-                                weft_graph **out_graph, weft_value *out_values) WEFT_MUST_USE;
+weft_status *weft_compiled_copy(const weft_allocator *allocator, const weft_compiled *compiled, size_t count,
+                                const weft_value *values, weft_graph **out_graph, weft_value *out_values) WEFT_MUST_USE;
 
 /* A region in the form of a compiled graph, in memory of `arena`. */
 weft_status *weft_compiled_open(const weft_region *region, weft_arena *arena, weft_compiled *out_body) WEFT_MUST_USE;

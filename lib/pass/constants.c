@@ -33,10 +33,11 @@ static int64_t read_integer(weft_dtype dtype, const void *element)
     return size == sizeof wide ? wide : dtype == WEFT_I32 ? (int32_t)word : (int64_t)word;
 }
 
-/* Whether operand `i` is a constant of rank 0 that is no complex number. */
+/* Whether operand `i` is a constant of rank 0, or one that is broadcast, and no complex number. */
 static bool read(const weft_rewrite_site *site, size_t i, scalar *out_scalar)
 {
     weft_tensor x = site->inputs.items[i];
+    if (weft_tensor_is_op(x, WEFT_OP_broadcast)) x = weft_tensor_operand(x, 0);
     weft_dtype dtype = weft_tensor_dtype(x);
     weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
     if (kind == WEFT_KIND_COMPLEX || weft_tensor_rank(x) > 0 || !weft_tensor_is_op(x, WEFT_OP_constant)) return false;
@@ -49,9 +50,17 @@ static bool read(const weft_rewrite_site *site, size_t i, scalar *out_scalar)
     return true;
 }
 
+/* The node's value, if all elements are this one. */
+static weft_tensor all(const weft_rewrite_site *site, const void *element)
+{
+    const weft_type *type = &site->node->types[0];
+    weft_tensor value = weft_constant(site->graph, type->dtype, (weft_ints){0, NULL}, element);
+    return type->shape.rank == 0 ? value : weft_broadcast(value, type->shape);
+}
+
 static weft_tensor truth(const weft_rewrite_site *site, bool value)
 {
-    return weft_scalar(site->graph, WEFT_BOOL, value);
+    return all(site, &value);
 }
 
 /* ---- comparisons ---- */
@@ -102,7 +111,7 @@ static weft_tensor constant_of(const weft_rewrite_site *site, double value)
     weft_dtype dtype = site->node->types[0].dtype;
     if (isnan(value)) return weft_site_leave();
     weft_scalar_store(dtype, value, element);
-    return weft_constant(site->graph, dtype, (weft_ints){0, NULL}, element);
+    return all(site, element);
 }
 
 /* The low bits: all machines that weft is for have them first. */
@@ -111,7 +120,7 @@ static weft_tensor low_bits(const weft_rewrite_site *site, int64_t value)
     unsigned char element[16] = {0};
     weft_dtype dtype = site->node->types[0].dtype;
     memcpy(element, &value, weft_dtype_size(dtype));
-    return weft_constant(site->graph, dtype, (weft_ints){0, NULL}, element);
+    return all(site, element);
 }
 
 weft_tensor weft_constant_cast(const weft_rewrite_site *site)
@@ -135,12 +144,22 @@ static double compute_f64(weft_op_id op, double a, double b)
     return op == WEFT_OP_add ? a + b : op == WEFT_OP_sub ? a - b : op == WEFT_OP_mul ? a * b : a / b;
 }
 
+/* Modulo 2^64. */
+static weft_tensor compute_integer(const weft_rewrite_site *site, weft_op_id op, uint64_t a, uint64_t b)
+{
+    if (op == WEFT_OP_div) return weft_site_leave();
+    return low_bits(site, (int64_t)(op == WEFT_OP_add ? a + b : op == WEFT_OP_sub ? a - b : a * b));
+}
+
 weft_tensor weft_constant_compute(const weft_rewrite_site *site)
 {
     scalar a, b;
     weft_dtype dtype = site->node->types[0].dtype;
+    weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
     weft_op_id op = weft_op_id_of(site->node->op);
-    if ((dtype != WEFT_F32 && dtype != WEFT_F64) || !read(site, 0, &a) || !read(site, 1, &b)) return weft_site_leave();
-    return constant_of(site, dtype == WEFT_F32 ? compute_f32(op, (float)a.real, (float)b.real)
-                                               : compute_f64(op, a.real, b.real));
+    if (!read(site, 0, &a) || !read(site, 1, &b)) return weft_site_leave();
+    if (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED)
+        return compute_integer(site, op, (uint64_t)a.integer, (uint64_t)b.integer);
+    if (dtype == WEFT_F32) return constant_of(site, compute_f32(op, (float)a.real, (float)b.real));
+    return dtype == WEFT_F64 ? constant_of(site, compute_f64(op, a.real, b.real)) : weft_site_leave();
 }

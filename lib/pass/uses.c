@@ -57,3 +57,15 @@ bool weft_usages_is_read_once(const weft_usages *usages, const weft_graph *graph
     while (u != NULL && u->graph != graph) u = u->next;
     return u != NULL && node < u->node_count && u->uses[node] == 1;
 }
+
+bool weft_graph_has(const weft_graph *graph, weft_op_id op)
+{
+    bool found = false;
+    for (uint32_t n = 0; n < graph->node_count && !found; n++) {
+        const weft_node *node = weft_graph_node(graph, n);
+        found = weft_op_id_of(node->op) == op;
+        for (size_t i = 0; i < node->op->attr_count && !found; i++)
+            found = node->op->attrs[i].kind == WEFT_ATTR_REGION && weft_graph_has(node->attrs[i].region.graph, op);
+    }
+    return found;
+}

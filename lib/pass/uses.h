@@ -23,4 +23,7 @@ weft_status *weft_usages_fill(weft_usages *usages, const weft_graph *graph, size
 void weft_usages_finish(weft_usages *usages);
 /* Whether the node was there, and is an operand once, or an output. */
 bool weft_usages_is_read_once(const weft_usages *usages, const weft_graph *graph, uint32_t node);
+
+/* Whether the graph has a node of this op, also in regions. */
+bool weft_graph_has(const weft_graph *graph, weft_op_id op);
 #endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A compiled graph for known extents: numbers that are computed from extents become constants, and with them all that
+ * follows, as the steps of a search that a shorter row has no use for; and dots come in the form that these extents ask
+ * for. Axes keep their extents, by which the order of sums is chosen, so that every bit is that of the program.
+ */
+#include <string.h>
+#include "lib/pass/compile.h"
+#include "lib/pass/pass.h"
+#include "lib/pass/uses.h"
+#include "lib/trace/trace.h"
+#include "runtime/program/program.h"
+
+weft_status *weft_compiled_copy(const weft_allocator *allocator, const weft_compiled *compiled, size_t count,
+                                const weft_value *values, weft_graph **out_graph, weft_value *out_values)
+{
+    const weft_expr_context *from = compiled->graph->exprs;
+    const weft_graph_options options = {.allocator = allocator};
+    WEFT_TRY(weft_graph_create(&options, out_graph));
+    for (size_t i = 0; i < weft_expr_context_symbol_count(from); i++)
+        if (weft_expr_import((*out_graph)->exprs, from, weft_expr_context_symbol(from, i)) == WEFT_EXPR_NONE)
+            return weft_expr_context_take_error((*out_graph)->exprs);
+    return weft_graph_copy(compiled->graph, *out_graph, count, values, out_values);
+}
+
+static weft_status *copy_interface(const weft_allocator *allocator, const weft_program *program, weft_value *values,
+                                   weft_compiled *out_compiled)
+{
+    const weft_compiled *compiled = program->graph;
+    size_t outputs = compiled->output_count, count = outputs + program->input_count;
+    weft_graph *graph = NULL;
+    memcpy(values, compiled->outputs, outputs * sizeof *values);
+    for (size_t i = 0; i < program->input_count; i++) values[outputs + i] = (weft_value){compiled->inputs[i], 0};
+    weft_status *status = weft_compiled_copy(allocator, compiled, count, values, &graph, values);
+    *out_compiled = (weft_compiled){.graph = graph, .output_count = outputs};
+    if (status != NULL) return status;
+    out_compiled->outputs = weft_arena_copy(&graph->arena, values, outputs * sizeof *values);
+    out_compiled->inputs = weft_arena_allocate(&graph->arena, (program->input_count + 1) * sizeof(uint32_t));
+    if (out_compiled->outputs == NULL || out_compiled->inputs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < program->input_count; i++) out_compiled->inputs[i] = values[outputs + i].node;
+    return NULL;
+}
+
+static weft_status *put_number(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
+{
+    int64_t least, most;
+    if (weft_op_id_of(site->node->op) != WEFT_OP_extent) return NULL;
+    weft_expr e = weft_expected_expr(site->context, site->graph, site->node->attrs[0].extents.extents[0]);
+    if (e == WEFT_EXPR_NONE) return weft_expr_context_take_error(site->graph->exprs);
+    weft_expr_range(site->graph->exprs, e, &least, &most);
+    out_values[0] = weft_constant(site->graph, WEFT_I64, (weft_ints){0, NULL}, &least);
+    *out_replaced = least == most;
+    return NULL;
+}
+
+/* `values`: room for outputs and inputs. */
+static weft_status *rewrite(const weft_allocator *allocator, const weft_program *program, const weft_expected *expected,
+                            weft_value *values, weft_compiled *out_compiled)
+{
+    WEFT_TRY(copy_interface(allocator, program, values, out_compiled));
+    weft_graph *graph = out_compiled->graph;
+    size_t before = graph->node_count, count = out_compiled->output_count;
+    weft_value *outputs = out_compiled->outputs;
+    WEFT_TRY(weft_rewrite_run(graph, count, outputs, put_number, (void *)(uintptr_t)expected));
+    if (graph->node_count > before) WEFT_TRY(weft_pass_simplify(graph, &program->policy, count, outputs));
+    WEFT_TRY(weft_canonicalize_dot_for(graph, &program->policy, expected, count, outputs));
+    if (weft_status_code(weft_graph_error(graph)) == WEFT_OUT_OF_MEMORY) return weft_status_out_of_memory();
+    if (graph->node_count > before) return NULL;
+    weft_graph_destroy(graph);
+    out_compiled->graph = NULL;
+    return NULL;
+}
+
+weft_status *weft_compiled_for(const weft_allocator *allocator, const weft_program *program, const int64_t *values,
+                               weft_compiled *out_compiled)
+{
+    const weft_compiled *compiled = program->graph;
+    const weft_expected expected = {.formulas = &program->formulas, .values = values, .exact = true};
+    size_t size = (compiled->output_count + program->input_count) * sizeof(weft_value);
+    *out_compiled = (weft_compiled){.graph = NULL};
+    if (!weft_graph_has(compiled->graph, WEFT_OP_dot) && !weft_graph_has(compiled->graph, WEFT_OP_extent)) return NULL;
+    weft_value *roots = weft_allocate(allocator, size);
+    if (roots == NULL) return weft_status_out_of_memory();
+    weft_status *status = rewrite(allocator, program, &expected, roots, out_compiled);
+    weft_free(allocator, roots, size);
+    return status;
+}
