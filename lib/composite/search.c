@@ -222,6 +222,14 @@ weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
     return weft_narrow(sums, 0, weft_extent_of(0), count);
 }
 
+/* Whether an element of a sorted row is another one than that before it, where there is one; all NaNs are one. */
+static weft_tensor differs_from_last(weft_tensor sorted)
+{
+    weft_tensor last = weft_roll(sorted, WEFT_INTS(1), WEFT_INTS(0)), differs = weft_ne(sorted, last);
+    bool is_float = weft_dtype_info_of(weft_tensor_dtype(sorted))->kind == WEFT_KIND_FLOAT;
+    return is_float ? weft_and(differs, weft_eq(last, last)) : differs;
+}
+
 weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts)
 {
     if (out_counts != NULL) *out_counts = weft_tensor_failed(x.graph);
@@ -231,7 +239,8 @@ weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts
     }
     weft_tensor sorted = weft_sort(weft_reshape(x, WEFT_SHAPE(WEFT_INFER)), 0, false);
     weft_tensor place = weft_iota(x.graph, WEFT_I64, weft_tensor_shape(sorted), 0);
-    weft_tensor is_first = weft_eq(weft_searchsorted(sorted, sorted, false), place), one = weft_scalar_like(place, 1);
+    weft_tensor is_first = weft_or(weft_eq(place, weft_scalar_like(place, 0)), differs_from_last(sorted));
+    weft_tensor one = weft_scalar_like(place, 1);
     weft_tensor index = weft_sub(weft_cumsum(weft_cast(is_first, WEFT_I64), 0, false, false), one);
     weft_tensor limit = weft_extent_like(index, size);
     if (out_counts != NULL) *out_counts = weft_bincount(index, size, WEFT_NO_TENSOR);
