@@ -12,6 +12,7 @@
 #include "lib/pass/pass.h"
 #include <string.h>
 #include "lib/pass/constants.h"
+#include "lib/pass/reduce_columns.h"
 #include "lib/pass/reduce_windows.h"
 #include "runtime/base/float_bits.h"
 
@@ -327,13 +328,19 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_reduce_sum, reduce_one},
     {WEFT_OP_reduce_sum, add_sheared},
     {WEFT_OP_reduce_sum, count_true},
+    {WEFT_OP_reduce_sum, weft_reduce_columns},
     {WEFT_OP_reduce_prod, reduce_one},
+    {WEFT_OP_reduce_prod, weft_reduce_columns},
     {WEFT_OP_reduce_max, reduce_one},
     {WEFT_OP_reduce_max, weft_reduce_windows},
+    {WEFT_OP_reduce_max, weft_reduce_columns},
     {WEFT_OP_reduce_min, reduce_one},
     {WEFT_OP_reduce_min, weft_reduce_windows},
+    {WEFT_OP_reduce_min, weft_reduce_columns},
     {WEFT_OP_reduce_any, reduce_one},
+    {WEFT_OP_reduce_any, weft_reduce_columns},
     {WEFT_OP_reduce_all, reduce_one},
+    {WEFT_OP_reduce_all, weft_reduce_columns},
     {WEFT_OP_argmax, arg_reduce_one},
     {WEFT_OP_argmin, arg_reduce_one},
 };

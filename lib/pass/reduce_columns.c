@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/pass/reduce_columns.h"
+#include "lib/composite/composite.h"
+
+enum {
+    NARROW_BYTES = 64, /* of a row: up to a vector of AVX-512 */
+    JOINED_LEAST = 32, /* rows that become one */
+    JOINED_WIDTH = 256,
+    LONG = 16 /* joined rows in a column, at least */
+};
+
+/* Reduced axes [first, end), after which columns lie side by side. */
+typedef struct columns {
+    weft_tensor x;
+    weft_dtype dtype; /* that x is cast to before */
+    size_t first, end;
+    int64_t rows, width;
+    int64_t joined; /* rows that become one */
+} columns;
+
+/* Integers and bools; floats have an order, in which the last zero and the first NaN stay. */
+static bool is_in_any_order(weft_tensor x)
+{
+    weft_dtype_kind kind = weft_dtype_info_of(weft_tensor_dtype(x))->kind;
+    return kind != WEFT_KIND_FLOAT && kind != WEFT_KIND_COMPLEX;
+}
+
+/* The product of known extents [first, end); 0 where one is not known. */
+static int64_t known_count(weft_tensor x, size_t first, size_t end)
+{
+    int64_t count;
+    return weft_extent_is_static(weft_extent_product(weft_tensor_shape(x), first, end), &count) ? count : 0;
+}
+
+/* Whether elements are those of memory, in its order, or computed from such. */
+static bool lies_in_order(weft_tensor x)
+{
+    while (weft_tensor_node(x)->op->op_class == WEFT_CLASS_ELEMENTWISE) x = weft_tensor_operand(x, 0);
+    return weft_tensor_node(x)->op->op_class != WEFT_CLASS_MOVEMENT;
+}
+
+static bool find_columns(const weft_rewrite_site *site, columns *out_columns)
+{
+    weft_tensor x = site->inputs.items[0];
+    weft_ints axes = weft_reduced_axes(site->node);
+    size_t rank = weft_tensor_rank(x);
+    if (axes.count == 0 || !is_in_any_order(x)) return false;
+    columns c = {.x = x, .dtype = weft_tensor_dtype(x), .first = (size_t)axes.items[0], .joined = JOINED_LEAST};
+    c.end = c.first + axes.count;
+    if ((size_t)axes.items[axes.count - 1] + 1 != c.end || c.end == rank) return false;
+    c.rows = known_count(x, c.first, c.end);
+    c.width = known_count(x, c.end, rank);
+    if (c.width < 1 || c.width > NARROW_BYTES / (int64_t)weft_dtype_size(c.dtype)) return false;
+    while (c.joined * c.width < JOINED_WIDTH) c.joined *= 2;
+    if (weft_tensor_is_op(x, WEFT_OP_cast)) c.x = weft_tensor_operand(x, 0);
+    *out_columns = c;
+    return c.rows >= LONG * c.joined && lies_in_order(x);
+}
+
+static weft_tensor reshaped(weft_tensor x, weft_shape shape)
+{
+    return weft_shape_equal(weft_tensor_shape(x), shape) ? x : weft_reshape(x, shape);
+}
+
+/* x with the axes before the reduced ones, and these two in place of all others. */
+static weft_tensor reshape_rows(const columns *c, weft_tensor x, int64_t rows, int64_t width)
+{
+    weft_extent extents[WEFT_MAX_RANK];
+    weft_shape shape = weft_tensor_shape(x);
+    for (size_t i = 0; i < c->first; i++) extents[i] = shape.extents[i];
+    extents[c->first] = weft_extent_of(rows);
+    extents[c->first + 1] = weft_extent_of(width);
+    return reshaped(x, (weft_shape){c->first + 2, extents});
+}
+
+/* The node's reduction of rows. */
+static weft_tensor reduce_rows(const weft_rewrite_site *site, const columns *c, weft_tensor rows)
+{
+    weft_ints axis = WEFT_INTS((int64_t)c->first);
+    rows = weft_composite_cast(rows, c->dtype);
+    switch (weft_op_id_of(site->node->op)) {
+    case WEFT_OP_reduce_sum: return weft_reduce_sum(rows, axis, false);
+    case WEFT_OP_reduce_prod: return weft_reduce_prod(rows, axis, false);
+    case WEFT_OP_reduce_max: return weft_reduce_max(rows, axis, false);
+    case WEFT_OP_reduce_min: return weft_reduce_min(rows, axis, false);
+    case WEFT_OP_reduce_any: return weft_reduce_any(rows, axis, false);
+    default: return weft_reduce_all(rows, axis, false);
+    }
+}
+
+weft_tensor weft_reduce_columns(const weft_rewrite_site *site)
+{
+    columns c;
+    if (!find_columns(site, &c)) return weft_site_leave();
+    int64_t axis = (int64_t)c.first, left = c.rows % c.joined, whole = c.rows - left;
+    weft_tensor rows = reshape_rows(&c, c.x, c.rows, c.width);
+    weft_tensor first = left == 0 ? rows : weft_narrow(rows, axis, weft_extent_of(0), weft_extent_of(whole));
+    weft_tensor joined = reduce_rows(site, &c, reshape_rows(&c, first, whole / c.joined, c.joined * c.width));
+    weft_tensor parts = reshape_rows(&c, joined, c.joined, c.width);
+    if (left > 0) {
+        weft_tensor last = weft_narrow(rows, axis, weft_extent_of(whole), weft_extent_of(left));
+        parts = weft_concat(WEFT_TENSORS(parts, weft_composite_cast(last, c.dtype)), axis);
+    }
+    return reshaped(reduce_rows(site, &c, parts), site->node->types[0].shape);
+}
