@@ -664,7 +664,7 @@ graph {{
                         self.assertIn(level, error)
 
     def test_unknown_pass(self):
-        self.refuses(MISUSED, "opt: there is no pass 'foo'; the passes are lower, merge_folds, hoist, canonicalize, match_dot, simplify, defer_division, canonicalize_dot",
+        self.refuses(MISUSED, "opt: there is no pass 'foo'; the passes are lower, merge_folds, hoist, canonicalize, match_dot, match_sort, simplify, defer_division, canonicalize_dot",
                      "opt", "g.weft", "--passes", "lower,foo")
         for passes in ["lower,", ",lower", ",", "lower,,simplify"]:
             self.refuses(MISUSED, f"opt: --passes takes names with one comma between two of them, not '{passes}'",

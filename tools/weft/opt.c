@@ -138,8 +138,8 @@ const weft_command weft_command_opt = {
     .detail =
         "GRAPH is a .weft file, or a program that --save wrote. With --save nothing is printed but what --emit asks "
         "for.\n"
-        "The passes are lower, merge_folds, hoist, canonicalize, match_dot, simplify, defer_division and\n"
-        "canonicalize_dot, the pipeline in this order.\n"
+        "The passes are lower, merge_folds, hoist, canonicalize, match_dot, match_sort, simplify, defer_division\n"
+        "and canonicalize_dot, the pipeline in this order.\n"
         "Trees are those of the einsums of the graph as it is given, with sizes.",
     .least = 1,
     .most = 1,
