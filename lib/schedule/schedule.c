@@ -179,7 +179,12 @@ static weft_status *bind_row(const chooser *c, uint32_t width)
     const weft_stage *stage = &kernel->stages[0];
     int64_t tile = c->wanted->tile != 0 ? c->wanted->tile : ROW_TILE;
     explain(c, "what it scatters does not lie along the last range: points run one by one");
-    if (!stores_along(kernel, stage, kernel->ranges[kernel->range_count - 1].variable)) return NULL;
+    if (!stores_along(kernel, stage, kernel->ranges[kernel->range_count - 1].variable)) {
+        weft_jam rows = weft_kernel_find_scattered_rows(kernel);
+        if (rows.rows == 1) return NULL;
+        explain(c, "rows are scattered side by side by the same positions");
+        return move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = rows.range, .factor = rows.rows});
+    }
     explain(c, "it scatters rows along the last range");
     WEFT_TRY(split_last(c, tile));
     WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_SINK, .range = kernel->range_count - 1}));

@@ -7,7 +7,8 @@
 /*
  * A product reads each element of an operand once for every row or column of the other. So several points of an outer
  * range become one, whose reductions run side by side: what they read alike is one load, and no sum waits for another.
- * Where the range is no multiple of them, the last point has its last row more than once, with equal values.
+ * Where the range is no multiple of them, the last point has its last row more than once, with equal values. Rows that
+ * are scattered by the same positions share these, and no element waits for the one before it.
  */
 
 enum { MOST_ROWS = 8, UNKNOWN_ROWS = 4, MOST_INSTRUCTIONS = 20 };
@@ -190,14 +191,32 @@ static sharing find_sharing(const weft_kernel *kernel, weft_expr variable, weft_
     return found;
 }
 
+static bool scatters(const weft_kernel *kernel)
+{
+    bool found = false;
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) found |= kernel->stages[s].stores[i].is_indirect;
+    return found;
+}
+
+static bool has_local_buffers(const weft_kernel *kernel)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < kernel->buffer_count; i++) found |= kernel->buffers[i].local != 0;
+    return found;
+}
+
 /* Stages that reduce or scan in order, straight from memory. */
 static bool may_jam(const weft_kernel *kernel)
 {
-    bool fits = kernel->accumulator_count > 0;
-    for (uint32_t i = 0; i < kernel->buffer_count; i++) fits &= kernel->buffers[i].local == 0;
-    for (uint32_t s = 0; s < kernel->stage_count; s++)
-        for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) fits &= !kernel->stages[s].stores[i].is_indirect;
-    return fits;
+    return kernel->accumulator_count > 0 && !has_local_buffers(kernel) && !scatters(kernel);
+}
+
+/* Rows that are scattered, each into its own; none of them twice. */
+static bool may_jam_scattered(const weft_kernel *kernel, uint32_t range, int64_t rows)
+{
+    int64_t divisor = weft_expr_divisor(kernel->exprs, kernel->ranges[range].extent);
+    return scatters(kernel) && kernel->accumulator_count == 0 && !has_local_buffers(kernel) && divisor % rows == 0;
 }
 
 const char *weft_kernel_jam_refusal(const weft_kernel *kernel, uint32_t range, int64_t rows)
@@ -205,7 +224,8 @@ const char *weft_kernel_jam_refusal(const weft_kernel *kernel, uint32_t range, i
     enum { MOST_JAMMED = 512 };
     if (rows < 2 || rows > MOST_ROWS) return "2 to 8 points become one";
     if (kernel->inst_count > MOST_JAMMED / rows) return "it would be too much code";
-    if (!may_jam(kernel)) return "no stage reduces, or one scatters or has local buffers";
+    if (!may_jam(kernel) && !may_jam_scattered(kernel, range, rows))
+        return "no stage reduces, it has local buffers, or rows that are scattered are no multiple";
     if (kernel->ranges[range].bind != WEFT_BIND_SERIAL) return "its lanes are bound";
     for (uint32_t i = range + 1; i < kernel->range_count; i++)
         if (weft_expr_uses(kernel->exprs, kernel->ranges[i].extent, kernel->ranges[range].variable))
@@ -332,6 +352,21 @@ weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors)
     weft_jam found = {fits ? find_range(kernel) : kernel->range_count, 1};
     if (found.range == kernel->range_count) return found;
     found.rows = choose_rows(kernel, found.range, vectors / count_components(kernel));
+    return found;
+}
+
+weft_jam weft_kernel_find_scattered_rows(const weft_kernel *kernel)
+{
+    enum { LEAST_POINTS = 8 }; /* which are left for threads */
+    weft_jam found = {kernel->range_count - 1, MOST_ROWS};
+    int64_t least, most;
+    weft_expr variable = kernel->ranges[found.range].variable;
+    weft_expr_range(kernel->exprs, kernel->ranges[found.range].extent, &least, &most);
+    bool is_shared = kernel->inst_count <= MOST_INSTRUCTIONS && find_sharing(kernel, variable, variable).shared > 0 &&
+                     !weft_kernel_bounds_inner(kernel, variable);
+    while (found.rows > 1 &&
+           !(is_shared && most / found.rows >= LEAST_POINTS && may_jam_scattered(kernel, found.range, found.rows)))
+        found.rows--;
     return found;
 }
 
