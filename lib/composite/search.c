@@ -124,27 +124,30 @@ static weft_tensor pad_row(weft_tensor sorted)
     return weft_pad(sorted, weft_scalar_like(sorted, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
 }
 
-/* Halves the row: adds powers of two to the place for as long as what lies before it comes before the value. One at
- * least, so that the operands take part also where there is nothing to search. */
+/* Halves the row: sets bits of the place for as long as what lies before it comes before the value. One at least, so
+ * that the operands take part also where there is nothing to search. Bits, and no sums, tell a code generator that no
+ * index is out of range. */
 static weft_tensor search_rows(weft_tensor sorted, weft_tensor values, bool right)
 {
     int64_t least, most;
     size_t rank = weft_tensor_rank(sorted);
     weft_extent extent = weft_tensor_extent(sorted, -1);
     weft_extent_range(extent, &least, &most);
-    weft_tensor count = weft_extent_like(weft_scalar(sorted.graph, WEFT_I64, 0), extent);
+    weft_dtype dtype = most <= INT32_MAX / 2 ? WEFT_I32 : WEFT_I64; /* of places: the narrower, the more in a vector */
+    weft_tensor count = weft_extent_like(weft_scalar(sorted.graph, dtype, 0), extent);
     if (least == 0) sorted = pad_row(sorted);
-    weft_tensor one = weft_scalar_like(count, 1), place = weft_cast(weft_full_like(values, 0), WEFT_I64);
+    weft_tensor one = weft_scalar_like(count, 1), last = weft_sub(count, one);
+    weft_tensor place = weft_cast(weft_full_like(values, 0), dtype);
     for (int bit = 62; bit >= 0; bit--) {
         int64_t step = INT64_C(1) << bit;
         if (step > most && bit > 0) continue;
-        weft_tensor next = weft_add(place, weft_scalar_like(place, (double)step));
-        weft_tensor index = weft_sub(weft_min(next, count), one);
+        weft_tensor next = weft_or(place, weft_scalar_like(place, (double)step));
+        weft_tensor before = weft_sub(next, one), index = weft_min(before, last);
         weft_tensor element = rank == 1 ? weft_gather(sorted, index, 0) : weft_take_along_axis(sorted, index, -1);
-        weft_tensor fits = weft_and(weft_le(next, count), comes_before(element, values, right));
+        weft_tensor fits = weft_and(weft_lt(before, count), comes_before(element, values, right));
         place = weft_select(fits, next, place);
     }
-    return place;
+    return weft_composite_cast(place, WEFT_I64);
 }
 
 /* Whether the leading axes fit; a row goes with values of any shape. */

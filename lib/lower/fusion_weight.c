@@ -3,6 +3,7 @@
 #include "lib/lower/chains.h"
 #include "lib/lower/fusion_rules.h"
 #include "lib/math/function.h"
+#include "lib/pass/pass.h"
 
 /* A value computed this many times as often as it has elements, at the cost of this many extra operations, gets memory
  * and a kernel. */
@@ -77,9 +78,19 @@ static uint32_t repeated_value(const weft_fusion *fusion, uint32_t operand, doub
     return node->inputs[0].node;
 }
 
-/* The cost of an elementwise node that is not weighed yet, in a kernel, which merges equal instructions: what several
- * elementwise ops read counts once, and constants are free. A view reads its operand at places of its own, so what it
- * needs counts for each view. Stops above LARGEST_KERNEL. */
+/* Whether a kernel computes elements of the operands at the place of the node's own: of a gather those of positions, as
+ * many as there are results. */
+static bool reads_in_place(const weft_graph *graph, const weft_node *node)
+{
+    bool is_gather = weft_op_id_of(node->op) == WEFT_OP_gather;
+    for (uint32_t i = 1; i < node->input_count && is_gather; i++)
+        is_gather = weft_shape_equal(weft_value_type(graph, node->inputs[i])->shape, node->types[0].shape);
+    return is_gather || node->op->op_class == WEFT_CLASS_ELEMENTWISE;
+}
+
+/* The cost of a node that is not weighed yet, and reads in place, in a kernel, which merges equal instructions: what
+ * several elementwise ops read counts once, and constants are free. A view reads its operand at places of its own, so
+ * what it needs counts for each view. Stops above LARGEST_KERNEL. */
 static uint32_t weigh_merged(weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -95,7 +106,8 @@ static uint32_t weigh_merged(weft_fusion *fusion, uint32_t n)
             const weft_node *inner = weft_graph_node(graph, operand);
             bool is_read =
                 fusion->materialized[operand] || weft_fusion_is_worth_storing(1, fusion->weights[operand], times);
-            bool merges = !is_read && inner->op->op_class == WEFT_CLASS_ELEMENTWISE;
+            bool is_table = i == 0 && node->op->op_class == WEFT_CLASS_INDEX;
+            bool merges = !is_read && !is_table && reads_in_place(graph, inner);
             weight += is_read ? 1 : merges ? own_weight(inner) : fusion->weights[operand];
             if (merges) pending[count++] = operand;
         }
@@ -155,7 +167,7 @@ void weft_fusion_weigh(weft_fusion *fusion, const uint8_t *live)
         uint32_t weight = weft_fusion_kernel_weight(fusion, n);
         bool follows = false;
         for (uint32_t i = 0; i < node->input_count; i++) follows |= fusion->fused_row[node->inputs[i].node];
-        if (weight > LARGEST_KERNEL && node->op->op_class == WEFT_CLASS_ELEMENTWISE) weight = weigh_merged(fusion, n);
+        if (weight > LARGEST_KERNEL && reads_in_place(graph, node)) weight = weigh_merged(fusion, n);
         bool computed = node->op->op_class != WEFT_CLASS_LEAF;
         if (computed && weight > LARGEST_KERNEL) fusion->materialized[n] = 1;
         weft_op_id id = weft_op_id_of(node->op);

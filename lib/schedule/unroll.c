@@ -7,6 +7,8 @@
 #define SMALL_BODY 6u
 #define MEDIUM_BODY 24u
 #define LARGE_BODY 110u
+/* Of a vector of f32 with AVX-512. */
+#define LANES 16u
 
 static uint32_t max_of(uint32_t a, uint32_t b)
 {
@@ -44,15 +46,20 @@ static bool jumps(const weft_kernel *kernel, weft_expr index, bool is_indirect, 
     return step != weft_expr_constant(x, 1) && step != weft_expr_constant(x, -1);
 }
 
+/* A load that is made lane by lane. */
+static uint32_t load_weight(const weft_inst *load)
+{
+    return LANES * (1 + load->arg_count);
+}
+
 /* Eight vectors of accesses that are made lane by lane are no faster than two, and took most of code generation. */
 uint32_t weft_unroll_emitted(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes)
 {
-    enum { LANES = 16 };
     uint32_t body = weft_unroll_body(kernel, stage, lanes);
     for (uint32_t i = 0; i < stage->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[stage->inst_first + i];
         if (inst->op == WEFT_SCALAR_load && jumps(kernel, inst->index, inst->arg_count != 0, lanes))
-            body += LANES * (1 + inst->arg_count);
+            body += load_weight(inst);
     }
     for (uint32_t i = 0; i < stage->store_count; i++)
         if (jumps(kernel, stage->stores[i].index, stage->stores[i].is_indirect, lanes)) body += LANES;
@@ -77,7 +84,8 @@ uint32_t weft_unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr ext
     return weft_unroll_limit(kernel, weft_unroll_of(body), extent, width);
 }
 
-/* The most instructions of a stage, without constants, that need each other one after another. */
+/* The most instructions of a stage, without constants, that need each other one after another. What data say where it
+ * is takes about as long as it is emitted for. */
 static weft_status *find_chain(weft_kernel *kernel, const weft_stage *stage, uint32_t *out_chain)
 {
     uint32_t *lengths = weft_arena_allocate(&kernel->arena, (stage->inst_count + 1) * sizeof *lengths), most = 0;
@@ -88,6 +96,7 @@ static weft_status *find_chain(weft_kernel *kernel, const weft_stage *stage, uin
         for (uint32_t j = 0; j < inst->arg_count; j++)
             lengths[i] = max_of(lengths[i], lengths[inst->args[j] - stage->inst_first]);
         lengths[i] += inst->op != WEFT_SCALAR_const;
+        if (inst->op == WEFT_SCALAR_load && inst->arg_count != 0) lengths[i] += load_weight(inst);
         most = max_of(most, lengths[i]);
     }
     *out_chain = most;
