@@ -207,11 +207,12 @@ typedef struct weft_run {
  * with some elements updated (weft_scatter, weft_dynamic_update_slice, or a loop that carries the input and does
  * nothing else to it) is updated in place if the same array is passed for both and nothing reads the input afterwards;
  * if no output array is passed, the new one reuses the memory of a row-major input. So is an output of the type of the
- * input that one step computes from it element by element (w - rate * g), reading each element only for the one that
- * takes its place, if all other steps that read the input, and all that may fail, can come before that step. An output
- * may have several such inputs; an input has one such output. A view of the program (<weft/inspect.h>) lists these
- * inputs, for each output the first. A donated input that any other output overlaps is copied before the first step.
- * Runtime "ref" updates a copy: an array that is passed gets the result at the end, otherwise a new one has it.
+ * input that one step computes from it element by element (w - rate * g), or row by row (weft_softmax,
+ * weft_layer_norm), reading each of these only for the one that takes its place, if all other steps that read the
+ * input, and all that may fail, can come before that step. An output may have several such inputs; an input has one
+ * such output. A view of the program (<weft/inspect.h>) lists these inputs, for each output the first. A donated input
+ * that any other output overlaps is copied before the first step. Runtime "ref" updates a copy: an array that is passed
+ * gets the result at the end, otherwise a new one has it.
  *
  * Steps that may fail are all but generated kernels that check no data: products too, for want of memory. Once a step
  * writes over an input the run is not cancelled any more.

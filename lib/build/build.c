@@ -3,6 +3,7 @@
 #include "lib/build/builder.h"
 #include "lib/graph/indexing.h"
 #include "lib/lower/update_order.h"
+#include "lib/schedule/schedule.h"
 #include <string.h>
 
 /*
@@ -70,7 +71,10 @@ static weft_status *lower_part(variant_builder *builder, uint32_t node, weft_low
     planned_step *step = &builder->steps[builder->step_count++];
     *step =
         (planned_step){.kind = WEFT_STEP_KERNEL, .node = node, .target = target, .updates = part == WEFT_LOWER_UPDATE};
-    return weft_lower_root(&builder->lowering, node, part, target, &step->lowered);
+    WEFT_TRY(weft_lower_root(&builder->lowering, node, part, target, &step->lowered));
+    if (step->lowered.kernel == NULL) return NULL; /* the fusion plan has changed */
+    weft_status *status = weft_kernel_stage_cse(step->lowered.kernel);
+    return weft_node_error(weft_graph_node(builder->graph, node), builder->request->allocator, status);
 }
 
 static weft_status *plan_kernel(variant_builder *builder, uint32_t n)

@@ -107,8 +107,8 @@ weft_status *weft_builder_read_blocks(variant_builder *body) WEFT_MUST_USE;
 weft_status *weft_builder_write_block(variant_builder *body, weft_carried *carried, uint32_t output) WEFT_MUST_USE;
 /* Plans a step that copies memory `source` to memory `target`. */
 weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target) WEFT_MUST_USE;
-/* Whether two buffers of the same shape can be one: a single step reads `read`, each element right before it writes
- * that of `written`. */
+/* Whether two buffers of the same shape can be one: a single step reads `read`, no element after it has written that of
+ * `written`. */
 bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint32_t written);
 /* Whether a body can have `read`, which it is given, and `written`, its result, in one buffer: the result begins as a
  * copy of what is given, which nothing reads after that. In a branch the copy may be in both parts, and it may be that
@@ -138,7 +138,7 @@ bool weft_builder_uses(const variant_builder *builder, const planned_step *step,
 uint32_t weft_builder_first_use(const variant_builder *builder, uint32_t buffer);
 /* Whether a step after step `number` reads it. */
 bool weft_builder_reads_after(const variant_builder *builder, uint32_t number, uint32_t buffer);
-/* Whether the kernel of the step reads each element of `read`, which may have strides, right before it writes that of
+/* Whether the kernel of the step reads no element of `read`, which may have strides, after it has written that of
  * `written`, if both have the same strides. Errors are left in the context of the kernel. */
 bool weft_builder_overwrites(const variant_builder *builder, const planned_step *step, uint32_t read, uint32_t written);
 /* Which argument of a kernel that is not expanded yet, a temporary of the type of the one it writes, that may be put

@@ -6,9 +6,9 @@
 /*
  * Which outputs may be in the memory of an input. One that is the input except for some elements is planned as a copy
  * and updates of the copy: the runtime leaves the copy out if the output is given the same memory. Updates check their
- * data before they write, or say that they do not. One that a kernel computes element by element from the input is
- * written over it, if nothing reads the input afterwards; after an error nobody could tell which elements were, so that
- * is only done where no step can fail any more. Runtimes that run steps out of order keep to that
+ * data before they write, or say that they do not. One that a kernel computes element by element, or row by row, from
+ * the input is written over it, if nothing reads the input afterwards; after an error nobody could tell which elements
+ * were, so that is only done where no step can fail any more. Runtimes that run steps out of order keep to that
  * (runtime/plan/depend.c).
  */
 

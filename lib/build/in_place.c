@@ -2,13 +2,12 @@
 #include "lib/build/builder.h"
 #include <stdio.h>
 #include <string.h>
-#include "lib/math/math.h"
 
 /*
- * A value that a loop carries and that one step reads and writes, element by element, is written where it is read.
- * A value that is another one except for some elements (a scatter, a dynamic update slice) is planned as a copy and an
- * update of the copy. If nothing reads the other one afterwards the copy is left out: the other one is computed in the
- * memory of the update to begin with. An input's memory is the caller's: donors.c.
+ * A value that a loop carries and that one step reads and writes, element by element or row by row, is written where it
+ * is read. A value that is another one except for some elements (a scatter, a dynamic update slice) is planned as a
+ * copy and an update of the copy. If nothing reads the other one afterwards the copy is left out: the other one is
+ * computed in the memory of the update to begin with. An input's memory is the caller's: donors.c.
  */
 
 bool weft_builder_is_in(const variant_builder *builder, uint32_t part, uint32_t buffer)
@@ -93,32 +92,62 @@ static weft_expr rename_strides(const weft_kernel *kernel, const renamed_strides
     return same->count == 0 ? index : weft_expr_substitute(kernel->exprs, index, same->count, same->from, same->to);
 }
 
-/* Whether the last stage may find in the buffer that it writes what an earlier one has left there for it
- * (lib/schedule/stage_cse.c). */
-static bool may_store_early(const weft_kernel *kernel)
+/* An expression of stage `from` over the ranges of stage `to`, which runs through the same points; NONE: it does not.
+ */
+static weft_expr carry_over(const weft_kernel *kernel, const weft_stage *from, const weft_stage *to, weft_expr e)
 {
-    const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
-    for (uint32_t i = 0; i < last->inst_count && kernel->stage_count > 1; i++)
-        if (weft_scalar_is_math(kernel->insts[last->inst_first + i].op)) return true;
-    return false;
+    weft_expr variables[WEFT_MAX_RANK], others[WEFT_MAX_RANK];
+    uint32_t count = from->range_count;
+    if (from == to) return e;
+    if (count != to->range_count || count > WEFT_MAX_RANK) return WEFT_EXPR_NONE;
+    for (uint32_t r = 0; r < count; r++) {
+        variables[r] = from->ranges[r].variable;
+        others[r] = to->ranges[r].variable;
+        weft_expr extent = weft_expr_substitute(kernel->exprs, from->ranges[r].extent, r, variables, others);
+        if (extent != to->ranges[r].extent) return WEFT_EXPR_NONE;
+    }
+    return weft_expr_substitute(kernel->exprs, e, count, variables, others);
 }
 
-/* Whether `kernel` has one store, to buffer `written`, and reads `read` only where it then stores: each element is read
- * before it is written, and no other point reads it. */
+/* Whether the stage loads nothing of `read` except what the last one stores to with `store` at the same point. */
+static bool reads_what_is_replaced(const weft_kernel *kernel, const weft_stage *stage, uint32_t read,
+                                   const weft_store *store, const renamed_strides *same)
+{
+    const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
+    for (uint32_t i = 0; i < stage->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[stage->inst_first + i];
+        if (inst->op != WEFT_SCALAR_load || inst->buffer != read) continue;
+        weft_expr index = carry_over(kernel, stage, last, inst->index);
+        if (inst->arg_count > 0 || rename_strides(kernel, same, index) != store->index) return false;
+    }
+    return true;
+}
+
+static bool reads(const weft_kernel *kernel, const weft_stage *stage, uint32_t buffer)
+{
+    const weft_inst *insts = kernel->insts + stage->inst_first;
+    uint32_t i = 0;
+    while (i < stage->inst_count && (insts[i].op != WEFT_SCALAR_load || insts[i].buffer != buffer)) i++;
+    return i < stage->inst_count;
+}
+
+/* Whether `kernel` stores to buffer `written` alone, an element of it at each point of its last stage, and loads of
+ * `read` that same element, at that point or at that one of earlier stages, but in no stage after one that has stored
+ * something there already: each element is read before it is written, and no iteration reads those of others. */
 static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint32_t written,
                                   const renamed_strides *same)
 {
-    const weft_store *store = NULL;
+    const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
+    const weft_store *store = last->stores;
+    bool has_stored = false;
+    if (last->store_count != 1 || store->is_indirect) return false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
-        if (stage->store_count > 1 || (stage->store_count == 1 && store != NULL)) return false;
-        if (stage->store_count == 1) store = stage->stores;
-    }
-    if (store == NULL || store->buffer != written || store->is_indirect || may_store_early(kernel)) return false;
-    for (uint32_t i = 0; i < kernel->inst_count; i++) {
-        const weft_inst *inst = &kernel->insts[i];
-        if (inst->op != WEFT_SCALAR_load || inst->buffer != read) continue;
-        if (inst->arg_count > 0 || rename_strides(kernel, same, inst->index) != store->index) return false;
+        for (uint32_t i = 0; i < stage->store_count; i++)
+            if (stage->stores[i].buffer != written) return false;
+        if (has_stored ? reads(kernel, stage, read) : !reads_what_is_replaced(kernel, stage, read, store, same))
+            return false;
+        has_stored |= stage->store_count > 0;
     }
     return true;
 }

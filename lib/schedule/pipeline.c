@@ -4,7 +4,6 @@
 
 weft_status *weft_kernel_expand(weft_kernel *kernel, weft_function_policy policy)
 {
-    WEFT_TRY(weft_kernel_stage_cse(kernel));
     WEFT_TRY(weft_kernel_expand_complex(kernel));
     WEFT_TRY(weft_kernel_legalize_float16(kernel));
     return weft_kernel_lower_math(kernel, policy);

@@ -4,11 +4,11 @@
 #include <weft/program.h>
 #include "lib/schedule/move.h"
 
-/* Pass: a costly value that a reducing stage and the last one both compute is computed once (stage_cse.c). Unscheduled,
- * before lower_math. */
+/* Pass: a costly value that a reducing stage and the last one both compute is computed once (stage_cse.c). As lowered,
+ * once, before the passes below. */
 weft_status *weft_kernel_stage_cse(weft_kernel *kernel) WEFT_MUST_USE;
 
-/* All passes in order that a kernel as lowered goes through before it is scheduled (pipeline.c). */
+/* All other passes in order that a kernel as lowered goes through before it is scheduled (pipeline.c). */
 weft_status *weft_kernel_expand(weft_kernel *kernel, weft_function_policy policy) WEFT_MUST_USE;
 
 /* How points of a kernel without reductions are visited. */

@@ -171,10 +171,10 @@ typedef struct weft_step {
     uint32_t work;           /* slot: about how many scalar operations one iteration costs; decides the grain */
     bool copies;             /* the one buffer written becomes what the other one holds; nothing is done where they are
                                 the same */
-    bool overwrites;         /* the one buffer written may be an input, of which it reads each element right before it
-                                writes it */
-    /* Which of `buffers` the one written may be put over, each element of which is read right before it is written,
-     * where nothing reads it after this step; 0: none. */
+    bool overwrites;         /* the one buffer written may be an input, of which it reads no element after it has
+                                written it, in any iteration */
+    /* Which of `buffers` the one written may be put over, no element of which is read after it has been written, where
+     * nothing reads it after this step; 0: none. */
     uint32_t replaces;
     weft_update update;
     uint64_t schedule_key; /* of its schedule; 0 without schedules */
