@@ -156,6 +156,18 @@ static weft_status *bind_inner(const chooser *c, uint32_t width)
     return NULL;
 }
 
+/* Rows that are reduced along memory side by side, a few of those of an axis whose extent `rows` divides; and the lanes
+ * along them. */
+static weft_status *bind_reduced_rows(const chooser *c, int64_t rows, uint32_t width)
+{
+    weft_jam jam = {.rows = 1};
+    if (c->machine->vector_bytes >= 64 && c->wanted->form == WEFT_FORM_ANY)
+        jam = weft_kernel_find_reduced_rows(c->kernel, rows);
+    explain(c, "the reduction has virtual lanes, which are those of the vectors");
+    if (jam.rows > 1) WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = jam.range, .factor = jam.rows}));
+    return bind_inner(c, width);
+}
+
 /* Whether a step of the range is a step in memory for all that the stage stores. */
 static bool stores_along(weft_kernel *kernel, const weft_stage *stage, weft_expr variable)
 {
@@ -500,6 +512,8 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
     bool gpu = machine->device != WEFT_DEVICE_CPU, is_cut, is_interleaved;
     uint32_t width = gpu ? 1 : wanted_or(wanted->width, vector_width(kernel, machine));
     int64_t tile = tile_of(kernel);
+    int64_t rows =
+        kernel->range_count == 0 ? 1 : weft_expr_divisor(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent);
     WEFT_TRY(cut(&c, width, tile, &is_cut, &is_interleaved));
     if (is_interleaved) {
         WEFT_TRY(bind_interleaved(&c, width));
@@ -508,8 +522,6 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
     if (!is_cut)
         explain(&c,
                 gpu ? "points are threads of the grid" : "rows run in order, which differ in length, or are scanned");
-    if (!gpu && !is_cut && along_reduction(kernel))
-        explain(&c, "the reduction has virtual lanes, which are those of the vectors");
     uint32_t row;
     bool along_rows = !gpu && !is_cut && (along_reduction(kernel) || scans_along_memory(kernel));
     bool flat = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&
@@ -518,7 +530,8 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
                   weft_kernel_reduces_across(kernel, width);
     if (flat) WEFT_TRY(bind_flat(&c, width, row));
     else if (across) WEFT_TRY(bind_outer(&c, width, tile));
-    else if (!gpu && (is_cut || along_reduction(kernel) || kernel->range_count == 0)) WEFT_TRY(bind_inner(&c, width));
+    else if (!gpu && !is_cut && along_reduction(kernel)) WEFT_TRY(bind_reduced_rows(&c, rows, width));
+    else if (!gpu && (is_cut || kernel->range_count == 0)) WEFT_TRY(bind_inner(&c, width));
     else if (!gpu && scans_along_memory(kernel)) WEFT_TRY(bind_scans(&c, width));
     else if (!gpu && !bounds_inner_ranges(kernel)) WEFT_TRY(bind_outer(&c, width, tile));
     return weft_schedule_close(kernel, machine);

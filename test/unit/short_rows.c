@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of short rows, and of rows that lie across memory, and scans of short and long ones: lanes across rows,
- * along them and for extents that are not known give the same bits, positions those of the reference. */
+/* Reductions of short rows, of rows side by side, and of rows that lie across memory, and scans of short and long ones:
+ * lanes across rows, along them and for extents that are not known give the same bits, positions those of the
+ * reference. */
 #include <math.h>
 #include <string.h>
 #include <weft/weft.h>
@@ -104,6 +105,16 @@ static weft_tensor softmax(weft_tensor x)
     return weft_softmax(x, 1);
 }
 
+static weft_tensor log_softmax(weft_tensor x)
+{
+    return weft_log_softmax(x, 1);
+}
+
+static weft_tensor variance(weft_tensor x)
+{
+    return weft_variance(x, WEFT_INTS(1), 0, false);
+}
+
 static weft_tensor sums_of_columns(weft_tensor x)
 {
     return sum(weft_transpose(x, 0, 1));
@@ -121,14 +132,20 @@ typedef struct sample {
     int64_t columns;
     bool special; /* NaN and the like, and zeros of both signs */
     bool turned;  /* rows lie across memory */
+    int64_t rows; /* 0: ROWS */
 } sample;
+
+static int64_t rows_of(const sample *s)
+{
+    return s->rows != 0 ? s->rows : ROWS;
+}
 
 /* ---- runs ---- */
 
 static void fill(const sample *s)
 {
     static const double specials[] = {-0.0, 0, INFINITY, -INFINITY, NAN, -0.0, 1e-40, -0.0};
-    for (int64_t i = 0; i < ROWS * s->columns; i++) {
+    for (int64_t i = 0; i < rows_of(s) * s->columns; i++) {
         double number = (double)(i * 7919 % 1009) / 300 - 1.5;
         if (s->special && i / s->columns % 3 != 0) number = specials[i * 31 / 4 % 8];
         if (s->special && i / s->columns % 3 == 2) number = -0.0;
@@ -148,14 +165,14 @@ static weft_array *run(const sample *s, int form)
     weft_program *program;
     weft_array *x, *y = NULL;
     weft_test_ok(weft_graph_create(NULL, &graph));
-    weft_extent rows = form < 2 ? weft_extent_of(ROWS) : weft_symbol(graph, "rows", 0, 100000);
+    weft_extent rows = form < 2 ? weft_extent_of(rows_of(s)) : weft_symbol(graph, "rows", 0, 100000);
     weft_extent columns = form < 3 ? weft_extent_of(s->columns) : weft_symbol(graph, "columns", 1, 100000);
     weft_shape shape = s->turned ? WEFT_SHAPE(columns, rows) : WEFT_SHAPE(rows, columns);
     weft_tensor input = weft_input(graph, "x", s->dtype, shape);
     weft_tensor result = s->trace(s->turned ? weft_transpose(input, 0, 1) : input);
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &program));
     weft_graph_destroy(graph);
-    const int64_t extents[] = {s->turned ? s->columns : ROWS, s->turned ? ROWS : s->columns};
+    const int64_t extents[] = {s->turned ? s->columns : rows_of(s), s->turned ? rows_of(s) : s->columns};
     weft_test_ok(weft_array_wrap(NULL, s->dtype, 2, extents, NULL, numbers, NULL, NULL, &x));
     weft_run run = {.input_count = 1, .inputs = &x, .output_count = 1, .outputs = &y, .specialize = form == 4};
     if (form == REFERENCE) run.runtime = "ref";
@@ -339,10 +356,32 @@ static void test_turned(void **state)
         }
 }
 
+/* Four of them, two, or one. */
+static void test_side_by_side(void **state)
+{
+    (void)state;
+    static const sample samples[] = {
+        {"softmax", softmax, WEFT_F32, 33, true, .rows = 64},
+        {"softmax", softmax, WEFT_F32, 197, false, .rows = 68},
+        {"softmax", softmax, WEFT_F32, 512, true, .rows = 66},
+        {"softmax", softmax, WEFT_F64, 130, true, .rows = 72},
+        {"log_softmax", log_softmax, WEFT_F32, 70, false, .rows = 64},
+        {"norm", norm, WEFT_F32, 40, false, .rows = 100},
+        {"norm", norm, WEFT_F64, 257, false, .rows = 66},
+        {"variance", variance, WEFT_F32, 1001, false, .rows = 64},
+        {"maximum", greatest, WEFT_F32, 3000, true, .rows = 66},
+        {"maximum", greatest, WEFT_F64, 41, true, .rows = 65},
+        {"argmax", where_greatest, WEFT_F32, 100, true, .rows = 68},
+        {"argmax", where_greatest, WEFT_F64, 49, true, .rows = 74},
+        {"products of rows", products_of_rows, WEFT_F32, 48, true, .rows = 64},
+    };
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) check(&samples[i]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths), cmocka_unit_test(test_operations),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths),  cmocka_unit_test(test_operations),
                                        cmocka_unit_test(test_few_rows), cmocka_unit_test(test_long_columns),
-                                       cmocka_unit_test(test_turned)};
+                                       cmocka_unit_test(test_turned),   cmocka_unit_test(test_side_by_side)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

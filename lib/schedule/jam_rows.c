@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/schedule/transform.h"
+#include "lib/schedule/ranges.h"
+
+/*
+ * Rows that are reduced along memory, as those of a softmax or a norm. Of one row each vector waits for the one before
+ * it, as virtual lanes have few accumulators, and what follows waits until these are combined. So a few rows run side
+ * by side, no more than divide their number, of which strips of a chain consist then (runtime/step/chain.c).
+ */
+
+enum {
+    MOST_REDUCED_ROWS = 4,
+    LEAST_ROWS = 64,      /* in all, or threads would be left without */
+    MOST_BODY = 64,       /* instructions of a point: more would be spilled, and take long to compile */
+    MOST_BYTES = 1 << 14, /* of one row: longer ones wait for memory */
+    /* Of rows side by side: those that are read again stay in L1; where those that are stored are a page apart, loads
+     * wait for stores to other places. Few of these pay where there is one reduction. */
+    READ_AGAIN = 1 << 14,
+    STORED = 1 << 12
+};
+
+/* Whether all rows compute the same: strips leave out what a mask of positions hides row by row
+ * (lib/build/hidden.c). */
+static bool is_uniform(const weft_kernel *kernel)
+{
+    weft_expr row = kernel->ranges[kernel->range_count - 1].variable;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (inst->predicate_count > 0 || inst->position != WEFT_EXPR_NONE) return false;
+        if (inst->op == WEFT_SCALAR_index && weft_expr_uses(kernel->exprs, inst->index, row)) return false;
+    }
+    return true;
+}
+
+/* Instructions of points in loops. */
+static uint32_t body_of(const weft_kernel *kernel)
+{
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        if (kernel->stages[s].range_count > 0) count += kernel->stages[s].inst_count;
+    return count;
+}
+
+static int64_t element_bytes(const weft_kernel *kernel, const weft_stage *stage)
+{
+    size_t size = 1;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
+        if (kernel->insts[i].op == WEFT_SCALAR_load && weft_dtype_size(kernel->insts[i].dtype) > size)
+            size = weft_dtype_size(kernel->insts[i].dtype);
+    return (int64_t)size;
+}
+
+/* Bytes of the longest row that a stage reads; INT64_MAX: not known, or very many. */
+static int64_t row_bytes(const weft_kernel *kernel)
+{
+    int64_t bytes = 0, extent;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        int64_t row = element_bytes(kernel, stage);
+        for (uint32_t r = 0; r < stage->range_count; r++) {
+            bool fits = weft_expr_is_constant(kernel->exprs, stage->ranges[r].extent, &extent) && extent <= MOST_BYTES;
+            if (!fits || row > MOST_BYTES) return INT64_MAX;
+            row *= extent;
+        }
+        if (row > bytes) bytes = row;
+    }
+    return bytes;
+}
+
+/* Whether all that is reduced are sums of single values, for which one row is as fast as loads are. */
+static bool adds_up(const weft_kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernel->accumulator_count; i++) {
+        const weft_accumulator *a = &kernel->accumulators[i];
+        if (a->step.count > 0 || a->width > 1 || a->combine.insts[a->combine.count - 1].op != WEFT_SCALAR_add)
+            return false;
+    }
+    return true;
+}
+
+/* The most bytes that rows side by side may have; 0: one runs alone. */
+static int64_t most_bytes(const weft_kernel *kernel)
+{
+    uint32_t reducing = 0;
+    bool stores = false;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        reducing += stage->range_count > 0 && stage->accumulator_count > 0;
+        stores |= stage->range_count > 0 && stage->store_count > 0;
+    }
+    if (stores) return reducing > 1 ? STORED : 0;
+    if (reducing > 1) return READ_AGAIN;
+    return adds_up(kernel) ? 0 : MOST_REDUCED_ROWS * MOST_BYTES;
+}
+
+weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, int64_t divisor)
+{
+    weft_jam found = {kernel->range_count, 1};
+    int64_t extent;
+    if (kernel->range_count == 0 || body_of(kernel) > MOST_BODY || !is_uniform(kernel)) return found;
+    found.range = kernel->range_count - 1;
+    bool is_known = weft_expr_is_constant(kernel->exprs, kernel->ranges[found.range].extent, &extent);
+    int64_t bytes = row_bytes(kernel), most = most_bytes(kernel);
+    if (!is_known || extent < LEAST_ROWS || bytes > MOST_BYTES) return found;
+    found.rows = MOST_REDUCED_ROWS;
+    while (found.rows > 1 && (divisor % found.rows != 0 || found.rows * bytes > most ||
+                              weft_kernel_jam_refusal(kernel, found.range, found.rows) != NULL))
+        found.rows /= 2;
+    return found;
+}
