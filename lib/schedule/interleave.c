@@ -6,9 +6,9 @@
 /*
  * What a stack along the last axis reads is behind predicates that change from element to element of short rows: each
  * lane would compute all operands and select one. Where channels that come first in memory become last, each lane would
- * be loaded by itself. So the last range becomes stores side by side, one for each element of a row, in each of which
- * all predicates are known and loads walk memory; the lanes go along the rows. The code generator interleaves what such
- * stores store in registers.
+ * be loaded by itself; where data say which columns are taken, each lane would be told anew. So the last range becomes
+ * stores side by side, one for each element of a row, in each of which all predicates are known and loads walk memory;
+ * the lanes go along the rows. The code generator interleaves what such stores store in registers.
  */
 
 /* Elements of a row, and instructions of all. */
@@ -95,6 +95,24 @@ static bool reads_across(const row *r)
     return any_across;
 }
 
+/* Whether data that all rows share say which columns are read: lanes along a row would look for each of them again. */
+static bool picks_columns(const row *r)
+{
+    const weft_kernel *kernel = r->kernel;
+    weft_expr rows = kernel->ranges[kernel->range_count - 2].variable, step, rest;
+    bool any_picked = false;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_COMPLEX) return false;
+        if (inst->index == WEFT_EXPR_NONE || !weft_expr_uses(kernel->exprs, inst->index, rows)) continue;
+        /* What has no operands may be what says where others are. */
+        if (inst->arg_count == 0 || weft_dtype_size(inst->dtype) < 4) return false;
+        if (!weft_expr_affine(kernel->exprs, inst->index, rows, &step, &rest)) return false;
+        any_picked = true;
+    }
+    return any_picked;
+}
+
 static bool has_changing_predicates(const row *r)
 {
     const weft_kernel *kernel = r->kernel;
@@ -107,7 +125,8 @@ bool weft_kernel_wants_interleaving(weft_kernel *kernel, const weft_machine *mac
 {
     row r = {.kernel = kernel};
     if (!find_row(&r)) return false;
-    return has_changing_predicates(&r) || (machine->vector_bytes >= WIDE_VECTORS && reads_across(&r));
+    return has_changing_predicates(&r) ||
+           (machine->vector_bytes >= WIDE_VECTORS && (reads_across(&r) || picks_columns(&r)));
 }
 
 static weft_expr at_element(row *r, weft_expr e, int64_t element)
@@ -199,7 +218,7 @@ weft_status *weft_kernel_interleave(weft_kernel *kernel, bool *out_done)
     row r = {.kernel = kernel, .fits = true};
     weft_kernel *trial;
     *out_done = false;
-    if (!find_row(&r) || !(has_changing_predicates(&r) || reads_across(&r))) return NULL;
+    if (!find_row(&r) || !(has_changing_predicates(&r) || reads_across(&r) || picks_columns(&r))) return NULL;
     WEFT_TRY(weft_kernel_clone(kernel, &trial));
     r.kernel = trial;
     find_row(&r);
