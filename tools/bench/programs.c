@@ -77,6 +77,7 @@ TRACE(max_0, weft_reduce_max(A, WEFT_INTS(0), false))
 TRACE(max_1, weft_reduce_max(A, WEFT_INTS(1), false))
 TRACE(prod_1, weft_reduce_prod(A, WEFT_INTS(1), false))
 TRACE(any_0, weft_reduce_any(A, WEFT_INTS(0), false))
+TRACE(all_0, weft_reduce_all(A, WEFT_INTS(0), false))
 TRACE(argmax_0, weft_argmax(A, 0, false))
 TRACE(argmax_1, weft_argmax(A, 1, false))
 TRACE(variance_0, weft_variance(A, WEFT_INTS(0), 0, false))
@@ -123,6 +124,7 @@ TRACE(columns_of, weft_gather(A, B, 1))
 TRACE(along_0, weft_take_along_axis(A, B, 0))
 TRACE(along_1, weft_take_along_axis(A, B, 1))
 TRACE(index_add, weft_index_add(A, B, C, 0))
+TRACE(index_add_1, weft_index_add(A, B, C, 1))
 TRACE(embedding_bag, weft_reduce_sum(weft_embedding(A, B, WEFT_NO_PADDING), WEFT_INTS(1), false))
 TRACE(one_hot, weft_one_hot(A, weft_extent_of(1000), WEFT_F32))
 TRACE(bincount, weft_bincount(A, weft_extent_of(1000), (weft_tensor){0}))
@@ -134,6 +136,8 @@ TRACE(sort_1, weft_sort(A, 1, false))
 TRACE(argsort_1, weft_argsort(A, 1, false))
 TRACE(top_10, weft_top_k(A, 0, weft_extent_of(10), false, NULL))
 TRACE(top_8, weft_top_k(A, 1, weft_extent_of(8), false, NULL))
+TRACE(top_100, weft_top_k(A, 1, weft_extent_of(100), false, NULL))
+TRACE(unique, weft_unique(A, weft_extent_of(1000), NULL))
 TRACE(median, weft_median(A, 1, false))
 TRACE(search, weft_searchsorted(A, B, false))
 
@@ -313,6 +317,7 @@ static const weft_suite_program programs[] = {
     {"reductions", "sum of 32 x 32", "f32 32x32", sum_1, 0},
     {"reductions", "product of rows", "f32 1024x1024", prod_1, 0},
     {"reductions", "any of columns", "bool 2048x2048 below 1", any_0, 0},
+    {"reductions", "all of 100000 x 10", "bool 100000x10 below 2", all_0, 0},
     {"reductions", "argmax of rows", "f32 2048x2048", argmax_1, 0},
     {"reductions", "argmax of columns", "f32 2048x2048", argmax_0, 0},
     {"reductions", "variance of rows", "f32 2048x2048", variance_1, 0},
@@ -354,12 +359,14 @@ static const weft_suite_program programs[] = {
 
     {"indexing", "rows", "f32 30000x256; i64 8192 below 30000", rows_of, 0},
     {"indexing", "columns", "f32 2048x2048; i64 256 below 2048", columns_of, 0},
+    {"indexing", "3 of 8 columns", "f32 100000x8; i64 3 below 8", columns_of, 0},
     {"indexing", "elements", "f32 4096; i32 65536 below 4096", rows_of, 0},
     {"indexing", "elements of 1M", "f32 1048576; i64 1048576 below 1048576", rows_of, 0},
     {"indexing", "along columns", "f32 1024x1024; i64 1024x1024 below 1024", along_0, 0},
     {"indexing", "along rows", "f32 1024x1024; i64 1024x1024 below 1024", along_1, 0},
     {"indexing", "add at 1M", "f32 65536; i64 1048576 below 65536; f32 1048576", index_add, 0},
     {"indexing", "add rows", "f32 4096x128; i64 16384 below 4096; f32 16384x128", index_add, 0},
+    {"indexing", "add columns", "f32 1000x1000; i64 1000 below 1000; f32 1000x1000", index_add_1, 0},
     {"indexing", "embedding", "f32 30522x768; i64 32x128 below 30522", rows_of, 0},
     {"indexing", "embedding bag", "f32 30000x128; i64 1024x32 below 30000", embedding_bag, 0},
     {"indexing", "one_hot", "i64 4096 below 1000", one_hot, 0},
@@ -378,6 +385,8 @@ static const weft_suite_program programs[] = {
     {"sorting", "argsort of rows", "f32 1024x1024", argsort_1, 0},
     {"sorting", "10 largest of 1M", "f32 1048576", top_10, 0},
     {"sorting", "8 largest of rows of 64", "f32 4096x64", top_8, 0},
+    {"sorting", "100 largest of rows", "f32 1000x1000", top_100, 0},
+    {"sorting", "unique", "i64 100000 below 1000", unique, 0},
     {"sorting", "median of rows", "f32 1024x1024", median, 0},
     {"sorting", "search", "f32 4096 rising; f32 262144 positive", search, 0},
 

@@ -195,6 +195,12 @@ def numpy_add_at(n, x, i, v):
     return y
 
 
+def numpy_add_columns(n, x, i, v):
+    y = x.copy()
+    n.add.at(y, (slice(None), i), v)
+    return y
+
+
 def space_to_depth(n, x):
     x = x.reshape(8, 32, 28, 2, 28, 2)
     axes = (0, 3, 5, 1, 2, 4)
@@ -297,6 +303,7 @@ WAYS = {
         "variance of rows": Ways(lambda n, x: x.var(1), torch=lambda n, x: n.var(x, 1, correction=0)),
         "variance of columns": Ways(lambda n, x: x.var(0), torch=lambda n, x: n.var(x, 0, correction=0)),
         "sum of squares": Ways(lambda n, x: n.dot(x, x)),
+        "all of 100000 x 10": Ways(lambda n, x: n.all(x, 0)),
         "positive ones of rows": Ways(lambda n, x: n.count_nonzero(x > 0, 1)),
         "logsumexp of rows": Ways(
             lambda n, x: n.log(n.exp(x - x.max(1, keepdims=True)).sum(1)) + x.max(1),
@@ -339,6 +346,9 @@ WAYS = {
                               onnx=node("GatherElements", "a b", axis=0)),
         "along rows": Ways(lambda n, x, i: n.take_along_axis(x, i, 1), torch=lambda n, x, i: n.gather(x, 1, i),
                            onnx=node("GatherElements", "a b", axis=1)),
+        "3 of 8 columns": Ways(lambda n, x, i: n.take(x, i, 1), jax=lambda n, x, i: x[:, i], torch=lambda n, x, i: x[:, i]),
+        "add columns": Ways(numpy=numpy_add_columns, jax=lambda n, x, i, v: x.at[:, i].add(v),
+                            torch=lambda n, x, i, v: n.index_add(x, 1, i, v)),
         "add at 1M": INDEX_ADD, "add rows": INDEX_ADD,
         "embedding bag": Ways(lambda n, t, i: t[i].sum(1), torch=lambda n, t, i: functional().embedding_bag(i, t, mode="sum")),
         "one_hot": Ways(numpy=lambda n, i: n.eye(1000, dtype="f4")[i], jax=lambda n, i: nn().one_hot(i, 1000, dtype="f4"),
@@ -354,6 +364,9 @@ WAYS = {
         "10 largest of 1M": Ways(numpy=lambda n, x: -n.sort(n.partition(-x, 9)[:10]), jax=lambda n, x: lax().top_k(x, 10)[0],
                                  torch=lambda n, x: n.topk(x, 10)[0]),
         "8 largest of rows of 64": Ways(jax=lambda n, x: lax().top_k(x, 8)[0], torch=lambda n, x: n.topk(x, 8, 1)[0]),
+        "100 largest of rows": Ways(numpy=lambda n, x: -n.sort(n.partition(-x, 99, 1)[:, :100], 1),
+                                    jax=lambda n, x: lax().top_k(x, 100)[0], torch=lambda n, x: n.topk(x, 100, 1)[0]),
+        "unique": Ways(lambda n, x: n.unique(x)).without("jax"),  # whose result has no size when it is compiled
         "median of rows": Ways(lambda n, x: n.median(x, 1)).without("torch"),  # the lower of two
         "search": Ways(lambda n, a, v: n.searchsorted(a, v)),
     },
