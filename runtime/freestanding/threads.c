@@ -5,6 +5,7 @@
 #include "runtime/base/background.h"
 #include "runtime/base/fork.h"
 #include "runtime/base/pool.h"
+#include "runtime/engine/sorter.h"
 
 /* ---- the pool ---- */
 
@@ -40,6 +41,22 @@ size_t weft_pool_width(const weft_pool *pool)
 void weft_pool_run(weft_pool *pool, int64_t count, int64_t grain, weft_pool_task task, void *context)
 {
     if (count > 0) task(context, 0, count);
+}
+
+/* Long rows are not cut for one thread. */
+bool weft_sorter_sort_cut(const weft_sorter *s, const char *in, char *out, char *scratch)
+{
+    return false;
+}
+
+int64_t weft_sorter_cut_bytes(int64_t length)
+{
+    return 0;
+}
+
+int64_t weft_sorter_cut_pieces(void)
+{
+    return 1;
 }
 
 bool weft_background_is_here(void)
