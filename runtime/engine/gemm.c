@@ -568,6 +568,27 @@ size_t weft_gemm_bytes(const weft_gemm_engine *engine, const weft_machine *machi
     return grid.bytes <= STACK_BYTES ? 0 : grid.bytes;
 }
 
+/* ---- running ---- */
+
+static weft_status *run_grid(struct grid *grid, weft_pool *pool, bool serial)
+{
+    int64_t tasks = grid->matrices->batch * grid->rows * grid->columns;
+    if (serial) run_blocks(grid, 0, tasks);
+    else weft_pool_run(pool, tasks, 1, run_blocks, grid);
+    if (grid->symmetric && serial) copy_rows(grid, 0, copy_tasks(grid));
+    else if (grid->symmetric) weft_pool_run(pool, copy_tasks(grid), 1, copy_rows, grid);
+    return atomic_load(&grid->failed) ? weft_status_out_of_memory() : NULL;
+}
+
+static void put_arrays(struct grid *grid, weft_block_store *store, const void *a, const void *b, void *c)
+{
+    grid->a = a;
+    grid->b = b;
+    grid->c = c;
+    grid->store = store;
+    grid->symmetric = is_symmetric(grid);
+}
+
 weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft_block_store *store,
                            const weft_gemm_call *call, const void *a, const void *b, void *c)
 {
@@ -575,17 +596,42 @@ weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft
     struct grid grid;
     if (weft_gemm_is_empty(call)) return NULL;
     grid_init(&grid, engine, weft_pool_machine(pool), call, &matrices);
-    grid.a = a;
-    grid.b = b;
-    grid.c = c;
-    grid.store = store;
-    grid.symmetric = is_symmetric(&grid);
+    put_arrays(&grid, store, a, b, c);
     bool serial = cut_for(&grid, (int64_t)weft_pool_width(pool));
     find_repeats(&grid);
-    int64_t tasks = matrices.batch * grid.rows * grid.columns;
-    if (serial) run_blocks(&grid, 0, tasks);
-    else weft_pool_run(pool, tasks, 1, run_blocks, &grid);
-    if (grid.symmetric && serial) copy_rows(&grid, 0, copy_tasks(&grid));
-    else if (grid.symmetric) weft_pool_run(pool, copy_tasks(&grid), 1, copy_rows, &grid);
-    return atomic_load(&grid.failed) ? weft_status_out_of_memory() : NULL;
+    return run_grid(&grid, pool, serial);
+}
+
+struct weft_gemm_plan {
+    const weft_gemm_engine *engine;
+    weft_gemm_matrices matrices;
+    struct grid grid; /* without arrays */
+    int64_t threads;
+    bool serial;
+};
+
+size_t weft_gemm_plan_size(void)
+{
+    return sizeof(weft_gemm_plan);
+}
+
+void weft_gemm_plan_fill(weft_gemm_plan *plan, const weft_gemm_engine *engine, const weft_machine *machine,
+                         const weft_gemm_call *call, size_t threads)
+{
+    plan->engine = engine;
+    plan->threads = (int64_t)threads;
+    grid_init(&plan->grid, engine, machine, call, &plan->matrices);
+    plan->grid.a = plan->grid.b = plan->grid.c = (void *)(uintptr_t)call; /* any address: nothing is read */
+    plan->serial = cut_for(&plan->grid, plan->threads);
+    find_repeats(&plan->grid);
+}
+
+weft_status *weft_gemm_plan_run(const weft_gemm_plan *plan, weft_pool *pool, weft_block_store *store, const void *a,
+                                const void *b, void *c)
+{
+    struct grid grid = plan->grid;
+    put_arrays(&grid, store, a, b, c);
+    if (grid.symmetric || (int64_t)weft_pool_width(pool) != plan->threads)
+        return weft_gemm_run(plan->engine, pool, store, grid.call, a, b, c);
+    return run_grid(&grid, pool, plan->serial);
 }

@@ -57,4 +57,14 @@ double weft_gemm_estimate(const weft_gemm_engine *engine, const weft_machine *ma
  */
 weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft_block_store *store,
                            const weft_gemm_call *call, const void *a, const void *b, void *c) WEFT_MUST_USE;
+
+/* What weft_gemm_run decides before it sees arrays, for a call that is made again and again. */
+typedef struct weft_gemm_plan weft_gemm_plan;
+size_t weft_gemm_plan_size(void);
+/* Fills memory of that size, which is aligned as for any type. `call` is not empty, and stays where it is. */
+void weft_gemm_plan_fill(weft_gemm_plan *plan, const weft_gemm_engine *engine, const weft_machine *machine,
+                         const weft_gemm_call *call, size_t threads);
+/* weft_gemm_run of that call. */
+weft_status *weft_gemm_plan_run(const weft_gemm_plan *plan, weft_pool *pool, weft_block_store *store, const void *a,
+                                const void *b, void *c) WEFT_MUST_USE;
 #endif

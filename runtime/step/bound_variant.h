@@ -97,6 +97,7 @@ typedef struct weft_bound_step {
     int64_t grain; /* at least `iterations`: too little for the pool */
     /* GEMM */
     weft_gemm_call gemm;
+    weft_gemm_plan *plan; /* NULL: the call is empty */
     /* SORT */
     weft_sort_call sort;
     bool is_tight; /* it takes the least memory */

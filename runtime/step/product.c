@@ -76,6 +76,17 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
     return failed ? weft_status_out_of_memory() : check_slots(bound, bound_step->step, call);
 }
 
+static weft_status *bind_product(weft_bound_variant *bound, weft_bound_step *bound_step)
+{
+    WEFT_TRY(bind(bound, bound_step));
+    if (bound->is_apart || weft_gemm_is_empty(&bound_step->gemm)) return NULL;
+    bound_step->plan = weft_bound_take(bound, 1, weft_gemm_plan_size());
+    if (bound_step->plan == NULL) return weft_status_out_of_memory();
+    weft_gemm_plan_fill(bound_step->plan, bound_step->resolved->products, weft_pool_machine(bound->pool),
+                        &bound_step->gemm, weft_pool_size(bound->pool));
+    return NULL;
+}
+
 /* ---- cost, running ---- */
 
 /* Of one operand: of each axis along which it moves. */
@@ -121,7 +132,7 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     if (frame->device != NULL)
         return runtime->driver->queues->multiply(runtime->self, frame->device->queue, &bound_step->gemm, buffers[0],
                                                  buffers[1], buffers[2]);
-    return multiply(bound, bound_step, &bound_step->gemm, buffers);
+    return weft_gemm_plan_run(bound_step->plan, bound->pool, bound->blocks, buffers[0], buffers[1], buffers[2]);
 }
 
 static size_t block_bytes(const weft_bound_variant *bound, const weft_bound_step *bound_step,
@@ -131,8 +142,8 @@ static size_t block_bytes(const weft_bound_variant *bound, const weft_bound_step
                            weft_pool_size(bound->pool));
 }
 
-const weft_step_methods weft_step_product = {WEFT_PROFILE_PRODUCT, is_sound, bind, cost, run, NULL,
-                                             block_bytes,          multiply, NULL, NULL};
+const weft_step_methods weft_step_product = {WEFT_PROFILE_PRODUCT, is_sound, bind_product, cost, run, NULL,
+                                             block_bytes,          multiply, NULL,         NULL};
 
 /* ---- operands that are packed ---- */
 

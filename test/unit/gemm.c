@@ -104,6 +104,21 @@ static void product_finish(struct product *product)
     for (size_t i = 0; i < 3; i++) free(product->data[i]);
 }
 
+/* As a call that is made again and again. */
+static weft_status *run_planned(const struct product *product, const weft_gemm_engine *engine, weft_pool *pool,
+                                weft_block_store *store)
+{
+    const weft_gemm_call *call = &product->call;
+    void *const *data = product->data;
+    if (weft_gemm_is_empty(call)) return weft_gemm_run(engine, pool, store, call, data[0], data[1], data[2]);
+    weft_gemm_plan *plan = malloc(weft_gemm_plan_size());
+    assert_non_null(plan);
+    weft_gemm_plan_fill(plan, engine, weft_pool_machine(pool), call, weft_pool_size(pool));
+    weft_status *status = weft_gemm_plan_run(plan, pool, store, data[0], data[1], data[2]);
+    free(plan);
+    return status;
+}
+
 /* In blocks of so many bytes, one for each thread, and no others. */
 static weft_status *run_in_blocks(struct product *product, const weft_gemm_engine *engine, weft_pool *pool,
                                   size_t bytes)
@@ -113,8 +128,7 @@ static weft_status *run_in_blocks(struct product *product, const weft_gemm_engin
     weft_arena_init(&arena, weft_allocator_or_default(NULL));
     const weft_allocator allocator = {&arena, take_from_arena};
     weft_test_ok(weft_block_store_create_fixed(&allocator, weft_pool_size(pool), bytes, &store));
-    weft_status *status =
-        weft_gemm_run(engine, pool, store, &product->call, product->data[0], product->data[1], product->data[2]);
+    weft_status *status = run_planned(product, engine, pool, store);
     weft_arena_finish(&arena);
     return status;
 }
