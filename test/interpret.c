@@ -15,9 +15,12 @@ typedef struct machine {
         int64_t value;
     } variables[64];
     size_t variable_count;
-    bits *values;                       /* of instructions */
-    bits *results;                      /* of accumulators */
-    bits (*lanes)[WEFT_MAX_COMPONENTS]; /* of the stage's accumulators, lane by lane */
+    bits *values;                        /* of instructions */
+    bits *results;                       /* of accumulators */
+    bits (*lanes)[WEFT_MAX_COMPONENTS];  /* of the stage's accumulators, lane by lane; of a scan lanes 0 and 1 are what
+                                            they are now and were before the group */
+    bits (*groups)[WEFT_MAX_COMPONENTS]; /* what the latest group of a scan has, element by element */
+    const bits (*earlier)[WEFT_MAX_COMPONENTS]; /* `lanes` before the block of a scan; NULL: there are no blocks */
 } machine;
 
 /* ---- expressions ---- */
@@ -317,6 +320,35 @@ static bits *lane_of(const machine *m, const weft_stage *stage, uint32_t accumul
     return m->lanes[(size_t)accumulator * lanes_of(stage) + lane];
 }
 
+/* An element of a group of virtual lanes of a scan. */
+static void take_in_group(machine *m, const weft_stage *stage, uint32_t number, uint32_t k, const bits *value)
+{
+    const weft_combiner *block = &m->kernel->accumulators[stage->accumulator_first + number].combine;
+    const weft_accumulator *accumulator = &m->kernel->accumulators[stage->accumulator_first + number];
+    bits(*group)[WEFT_MAX_COMPONENTS] = m->groups + (size_t)number * lanes_of(stage), left[WEFT_MAX_COMPONENTS];
+    bits *now = lane_of(m, stage, number, 0), *before = lane_of(m, stage, number, 1);
+    memcpy(group[k], value, sizeof left);
+    for (uint32_t half = 1; half < lanes_of(stage); half *= 2) {
+        if ((k & half) == 0) continue;
+        memcpy(left, group[(k & ~(2 * half - 1)) + half - 1], sizeof left);
+        combine(accumulator, block, left, group[k]);
+        memcpy(group[k], left, sizeof left);
+    }
+    memcpy(k == 0 ? before : now, k == 0 ? now : before, sizeof left);
+    combine(accumulator, block, now, group[k]);
+}
+
+/* What component `number` of the accumulator of a scan is, after what there was before the block. */
+static bits running(const machine *m, const weft_stage *stage, uint32_t accumulator, uint32_t number)
+{
+    bits left[WEFT_MAX_COMPONENTS];
+    const bits *now = lane_of(m, stage, accumulator - stage->accumulator_first, 0);
+    if (m->earlier == NULL) return now[number];
+    memcpy(left, m->earlier[(accumulator - stage->accumulator_first) * lanes_of(stage)], sizeof left);
+    combine(&m->kernel->accumulators[accumulator], &m->kernel->accumulators[accumulator].combine, left, now);
+    return left[number];
+}
+
 static void take_in(machine *m, const weft_stage *stage)
 {
     int64_t k = stage->range_count == 0 ? 0 : symbol_value(m, stage->ranges[stage->range_count - 1].variable);
@@ -324,8 +356,9 @@ static void take_in(machine *m, const weft_stage *stage)
         const weft_accumulator *accumulator = &m->kernel->accumulators[stage->accumulator_first + a];
         bits right[WEFT_MAX_COMPONENTS];
         for (uint32_t v = 0; v < accumulator->value_count; v++) right[v] = m->values[accumulator->values[v]];
-        combine(accumulator, weft_accumulator_step(accumulator), lane_of(m, stage, a, (uint32_t)(k % lanes_of(stage))),
-                right);
+        uint32_t lane = (uint32_t)(k % lanes_of(stage));
+        if (lanes_of(stage) > 1 && stage->ranges[0].scans) take_in_group(m, stage, a, lane, right);
+        else combine(accumulator, weft_accumulator_step(accumulator), lane_of(m, stage, a, lane), right);
     }
 }
 
@@ -338,9 +371,8 @@ static void execute_point(machine *m, const weft_stage *stage)
             take_in(m, stage);
             taken = true;
         }
-        m->values[i] = inst->op == WEFT_SCALAR_running
-                           ? lane_of(m, stage, inst->buffer - stage->accumulator_first, 0)[inst->number]
-                           : execute(m, inst);
+        m->values[i] =
+            inst->op == WEFT_SCALAR_running ? running(m, stage, inst->buffer, inst->number) : execute(m, inst);
     }
     if (!taken) take_in(m, stage);
     for (uint32_t s = 0; s < stage->store_count; s++) {
@@ -358,7 +390,8 @@ static void finish_accumulators(machine *m, const weft_stage *stage)
     for (uint32_t a = 0; a < stage->accumulator_count; a++) {
         uint32_t number = stage->accumulator_first + a;
         const weft_accumulator *accumulator = &m->kernel->accumulators[number];
-        for (uint32_t half = lanes_of(stage) / 2; half > 0; half /= 2) {
+        bool scans = stage->range_count > 0 && stage->ranges[0].scans;
+        for (uint32_t half = lanes_of(stage) / 2; half > 0 && !scans; half /= 2) {
             for (uint32_t i = 0; i < half; i++)
                 combine(accumulator, &accumulator->combine, lane_of(m, stage, a, i), lane_of(m, stage, a, i + half));
         }
@@ -415,7 +448,9 @@ static void for_block(machine *m, const span *s, int64_t begin, int64_t end)
     assert_non_null(before);
     memcpy(before, m->lanes, count * sizeof *before);
     start_lanes(m, s->stage);
+    if (weft_stage_scans(m->kernel, s->stage)) m->earlier = (const bits(*)[WEFT_MAX_COMPONENTS])before;
     for_blocks(m, s, begin, end);
+    m->earlier = NULL;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = s->stage->accumulator_first + i / lanes_of(s->stage);
         combine(&m->kernel->accumulators[number], &m->kernel->accumulators[number].combine, before[i], m->lanes[i]);
@@ -484,7 +519,8 @@ void weft_test_interpret(const weft_kernel *kernel, const weft_kernel_frame *fra
     m.values = calloc(kernel->inst_count + 1, sizeof *m.values);
     m.results = calloc(kernel->accumulator_count * WEFT_MAX_COMPONENTS + 1, sizeof *m.results);
     m.lanes = calloc(slots, sizeof *m.lanes);
-    assert_true(m.values != NULL && m.results != NULL && m.lanes != NULL);
+    m.groups = calloc(slots, sizeof *m.groups);
+    assert_true(m.values != NULL && m.results != NULL && m.lanes != NULL && m.groups != NULL);
     for (int64_t t = begin; t < end; t++) {
         int64_t rest = t;
         m.variable_count = count;
@@ -499,4 +535,5 @@ void weft_test_interpret(const weft_kernel *kernel, const weft_kernel_frame *fra
     free(m.values);
     free(m.results);
     free(m.lanes);
+    free(m.groups);
 }

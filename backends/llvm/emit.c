@@ -56,7 +56,7 @@ static weft_status *check_kernel(const weft_emitter *e)
 
 /* Upper bounds of what is open or carried at any time. */
 typedef struct sizes {
-    uint32_t ranges, slots, block, levels;
+    uint32_t ranges, slots, block, levels, trees;
 } sizes;
 
 /* Loops over blocks that the ranges of a stage have around them. */
@@ -79,6 +79,7 @@ static sizes sizes_of(const weft_kernel *kernel)
         s.levels = larger(s.levels, count_levels(kernel, stage));
         s.ranges = larger(s.ranges, stage->range_count);
         s.slots = larger(s.slots, stage->accumulator_count * WEFT_MAX_COMPONENTS);
+        if (weft_stage_scans(kernel, stage)) s.trees = larger(s.trees, weft_scan_levels(stage));
     }
     for (uint32_t i = 0; i < kernel->accumulator_count; i++)
         s.block = larger(s.block, larger(kernel->accumulators[i].step.count, kernel->accumulators[i].combine.count));
@@ -100,7 +101,8 @@ static weft_status *allocate_state(weft_emitter *e)
 {
     const weft_kernel *kernel = e->kernel;
     sizes s = sizes_of(kernel);
-    size_t scopes = 9 + 3 * (size_t)s.ranges + s.levels, carried = 2 + (size_t)s.slots * WEFT_MAX_PARTS + s.ranges;
+    size_t values = (size_t)s.slots * WEFT_MAX_PARTS, carried = 2 + (1 + s.trees) * values + s.ranges;
+    size_t scopes = 9 + 3 * (size_t)s.ranges + s.levels;
     e->scopes = zeroed(e, scopes, sizeof *e->scopes);
     LLVMValueRef *phis = zeroed(e, 2 * scopes * carried, sizeof *phis);
     e->variables = zeroed(e, s.ranges + 1, sizeof *e->variables);
@@ -114,6 +116,7 @@ static weft_status *allocate_state(weft_emitter *e)
     e->scratch = zeroed(e, carried, sizeof(LLVMValueRef));
     e->block = zeroed(e, s.block + 1, sizeof(LLVMValueRef));
     e->reduction.memory = zeroed(e, s.slots + 1, sizeof(LLVMValueRef));
+    e->reduction.running = zeroed(e, values + 1, sizeof(LLVMValueRef));
     if (e->error != NULL) return e->error;
     weft_kernel_mark(kernel, false, e->common);
     for (size_t i = 0; i < scopes; i++) {

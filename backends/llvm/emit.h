@@ -286,6 +286,12 @@ void weft_reduce_start(weft_emitter *e, const weft_stage *stage, uint32_t width,
 void weft_reduce_restart(weft_emitter *e);
 /* The accumulators take in the current point. */
 void weft_reduce_point(weft_emitter *e);
+/* `out`, which may be `left`, is `left` combined with `right`, those of other elements; vectors of `width`. */
+void weft_reduce_combine(weft_emitter *e, const weft_accumulator *accumulator, uint32_t width, const LLVMValueRef *left,
+                         const LLVMValueRef *right, LLVMValueRef *out);
+/* Accumulator `number` of the stage; a component in a part, as it is carried. */
+const weft_accumulator *weft_reduce_accumulator(const weft_emitter *e, uint32_t number);
+LLVMValueRef *weft_reduce_carried(weft_emitter *e, uint32_t slot, uint32_t part);
 /* Whether nothing can change the accumulators any more, which are bools; NULL: that is never known. */
 LLVMValueRef weft_reduce_decided(weft_emitter *e);
 /* A copy of what is carried. */
@@ -305,6 +311,14 @@ void weft_reduce_fetch(weft_emitter *e, LLVMValueRef group);
 void weft_reduce_fold(weft_emitter *e, uint32_t lanes);
 /* What is carried, along lanes combined to one, becomes the results. Nothing is carried after it. */
 void weft_reduce_finish(weft_emitter *e);
+
+/* ---- emit_scan.c: accumulators that are looked at while they grow ---- */
+/* The accumulator with its first component at `slot` takes in the current point, its virtual lanes in a tree. */
+void weft_scan_point(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot);
+/* What the accumulators of a scan are now, with the blocks before; unless `in_tree` they are carried. */
+void weft_scan_look(weft_emitter *e, bool in_tree);
+/* Levels of the tree of the stage's virtual lanes. */
+uint32_t weft_scan_levels(const weft_stage *stage);
 
 /* ---- emit_range.c ---- */
 /* The greatest blocks that `most` elements of the range are cut into; 0: they are not. */

@@ -223,12 +223,17 @@ static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
     const weft_range *range = &n->ranges[i];
     bool whole = weft_expr_divisor(e->exprs, range->extent) % range->width == 0;
     bool short_range = is_at_most(e, range->extent, range->width);
-    bool reduces = n->stage != NULL && n->stage->accumulator_count != 0;
+    bool reduces = n->stage != NULL && n->stage->accumulator_count != 0, scans = reduces && e->reduction.scans;
     pass p = {start, end, 1, .masked = !whole && range->width > 1};
     LLVMValueRef left = LLVMBuildSub(e->builder, end, start, "");
-    if (LLVMIsAConstantInt(left) != NULL) {
+    if (scans && !short_range && LLVMIsAConstantInt(left) == NULL) {
+        /* All vectors at once, since a tree is over all of them. */
+        p.masked = p.any_length = short_range = true;
+        p.parts = range->unroll;
+    } else if (LLVMIsAConstantInt(left) != NULL) {
         int64_t count = LLVMConstIntGetSExtValue(left);
-        if (reduces && weft_emitter_has(e, WEFT_ISA_V4)) p.parts = next_parts(e, range, count);
+        if (scans) p.parts = (uint32_t)((count + range->width - 1) / range->width);
+        else if (reduces && weft_emitter_has(e, WEFT_ISA_V4)) p.parts = next_parts(e, range, count);
         short_range |= count <= (int64_t)range->width * p.parts;
     } else if (reduces && !short_range && p.masked && weft_mask_may_be_empty(e, n->stage, range)) {
         p.any_length = short_range = true;
@@ -338,7 +343,9 @@ static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *
         LLVMValueRef cut = LLVMBuildICmp(e->builder, LLVMIntSLT, s->end, block.end, "");
         block.end = LLVMBuildSelect(e->builder, cut, s->end, block.end, "");
     }
+    if (e->reduction.scans) e->reduction.before = before;
     emit_blocks(e, n, i, &block);
+    e->reduction.before = NULL;
     LLVMValueRef joins = is_init_neutral(e, n->stage) ? s->afresh : is_less(e, s->begin, block.begin);
     close_part(e, joins, before);
     weft_count_close(e, s->end, weft_int(e, size));
@@ -481,10 +488,10 @@ static void emit_reduction(weft_emitter *e, nest *n)
     uint32_t width = along ? last->width : outer ? e->lane.width : 1;
     uint32_t parts = along ? last->unroll : outer ? e->lane.parts : 1;
     weft_reduce_start(e, n->stage, width, parts, along);
-    if (last != NULL && last->virtual_lanes > 1 && !along) {
+    if (last != NULL && last->virtual_lanes > 1 && !along && !e->reduction.scans) {
         emit_virtual_lanes(e, n, last->virtual_lanes);
     } else {
-        if (along && parts > 1) weft_reduce_rows(e, 1);
+        if (along && parts > 1 && !e->reduction.scans) weft_reduce_rows(e, 1);
         emit_nest(e, n);
     }
     weft_reduce_finish(e);

@@ -14,7 +14,7 @@ static LLVMTypeRef row_type(const weft_emitter *e, weft_dtype dtype)
     return weft_vector_type(weft_memory_type(e, dtype), e->reduction.width);
 }
 
-static const weft_accumulator *accumulator_at(const weft_emitter *e, uint32_t i)
+const weft_accumulator *weft_reduce_accumulator(const weft_emitter *e, uint32_t i)
 {
     return &e->kernel->accumulators[e->reduction.stage->accumulator_first + i];
 }
@@ -25,13 +25,13 @@ static void for_each_slot(weft_emitter *e, slot_visit visit)
 {
     uint32_t slot = 0;
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
-        const weft_accumulator *accumulator = accumulator_at(e, a);
+        const weft_accumulator *accumulator = weft_reduce_accumulator(e, a);
         for (uint32_t c = 0; c < accumulator->width; c++)
             visit(e, slot++, accumulator->dtypes[c], accumulator->init[c]);
     }
 }
 
-static LLVMValueRef *carried_at(weft_emitter *e, uint32_t slot, uint32_t part)
+LLVMValueRef *weft_reduce_carried(weft_emitter *e, uint32_t slot, uint32_t part)
 {
     return &e->carried[slot * e->reduction.parts + part];
 }
@@ -41,15 +41,21 @@ static LLVMValueRef *carried_at(weft_emitter *e, uint32_t slot, uint32_t part)
 static void start_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init)
 {
     LLVMValueRef value = weft_splat(e, weft_constant_emit(e, dtype, init), e->reduction.width);
-    for (uint32_t part = 0; part < e->reduction.parts; part++) *carried_at(e, slot, part) = value;
+    for (uint32_t part = 0; part < e->reduction.parts; part++) *weft_reduce_carried(e, slot, part) = value;
     e->carried_count += e->reduction.parts;
 }
 
 void weft_reduce_start(weft_emitter *e, const weft_stage *stage, uint32_t width, uint32_t parts, bool along_lanes)
 {
-    LLVMValueRef *memory = e->reduction.memory;
-    e->reduction = (weft_reduce_state){
-        .stage = stage, .width = width, .parts = parts, .along_lanes = along_lanes, .memory = memory};
+    LLVMValueRef *memory = e->reduction.memory, *running = e->reduction.running;
+    e->reduction = (weft_reduce_state){.stage = stage,
+                                       .width = width,
+                                       .parts = parts,
+                                       .along_lanes = along_lanes,
+                                       .memory = memory,
+                                       .running = running};
+    e->reduction.scans = weft_stage_scans(e->kernel, stage);
+    if (e->reduction.scans && !along_lanes) e->reduction.levels = weft_scan_levels(stage);
     weft_reduce_restart(e);
 }
 
@@ -57,6 +63,9 @@ void weft_reduce_restart(weft_emitter *e)
 {
     e->carried_count = 0;
     for_each_slot(e, start_slot);
+    size_t slots = e->carried_count;
+    for (uint32_t level = 0; level < e->reduction.levels; level++, e->carried_count += slots)
+        memcpy(&e->carried[e->carried_count], e->carried, slots * sizeof *e->carried);
 }
 
 /* ---- rows of memory ---- */
@@ -101,14 +110,14 @@ static void keep_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t
 {
     (void)init;
     for (uint32_t part = 0; part < e->reduction.parts; part++)
-        store_row(e, slot, dtype, part_row(e, e->reduction.row, part), *carried_at(e, slot, part));
+        store_row(e, slot, dtype, part_row(e, e->reduction.row, part), *weft_reduce_carried(e, slot, part));
 }
 
 static void fetch_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init)
 {
     (void)init;
     for (uint32_t part = 0; part < e->reduction.parts; part++)
-        *carried_at(e, slot, part) = load_row(e, slot, dtype, part_row(e, e->reduction.row, part));
+        *weft_reduce_carried(e, slot, part) = load_row(e, slot, dtype, part_row(e, e->reduction.row, part));
     e->carried_count += e->reduction.parts;
 }
 
@@ -186,6 +195,12 @@ static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32
     memcpy(out, results, accumulator->width * sizeof *out);
 }
 
+void weft_reduce_combine(weft_emitter *e, const weft_accumulator *accumulator, uint32_t width, const LLVMValueRef *left,
+                         const LLVMValueRef *right, LLVMValueRef *out)
+{
+    combine(e, accumulator, width, left, right, OTHERS, out);
+}
+
 /* The accumulator of one part takes in the current point, in registers or in its row. */
 static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t part)
 {
@@ -197,12 +212,12 @@ static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, u
     weft_scope_move(e, weft_scope_top(e));
     for (uint32_t c = 0; c < accumulator->width; c++)
         left[c] = reduction->row != NULL ? load_row(e, slot + c, accumulator->dtypes[c], reduction->row)
-                                         : *carried_at(e, slot + c, part);
+                                         : *weft_reduce_carried(e, slot + c, part);
     combine(e, accumulator, reduction->width, left, right, NEXT, out);
     for (uint32_t c = 0; c < accumulator->width; c++) {
         if (mask != NULL) out[c] = LLVMBuildSelect(e->builder, mask, out[c], left[c], "");
         if (reduction->row != NULL) store_row(e, slot + c, accumulator->dtypes[c], reduction->row, out[c]);
-        else *carried_at(e, slot + c, part) = out[c];
+        else *weft_reduce_carried(e, slot + c, part) = out[c];
     }
 }
 
@@ -255,7 +270,7 @@ static void combine_round(weft_emitter *e, const weft_accumulator *accumulator, 
     weft_detour detour;
     for (uint32_t part = 0; part < parts; part++)
         for (uint32_t c = 0; c < accumulator->width; c++) {
-            left[part][c] = *carried_at(e, slot + c, part);
+            left[part][c] = *weft_reduce_carried(e, slot + c, part);
             right[part][c] = weft_value_part(e, &e->values[accumulator->values[c]], part, true);
         }
     weft_scope_move(e, level);
@@ -268,20 +283,23 @@ static void combine_round(weft_emitter *e, const weft_accumulator *accumulator, 
     weft_detour_close(e, level, &detour);
     for (uint32_t part = 0; part < parts; part++) {
         weft_detour_merge(e, &detour, accumulator->width, all[part], numbers[part]);
-        for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, part) = numbers[part][c];
+        for (uint32_t c = 0; c < accumulator->width; c++) *weft_reduce_carried(e, slot + c, part) = numbers[part][c];
     }
 }
 
 void weft_reduce_point(weft_emitter *e)
 {
     uint32_t slot = 0, parts = e->lane.variable == WEFT_EXPR_NONE ? 1 : e->lane.parts;
+    bool in_tree = e->reduction.scans && (e->reduction.along_lanes || e->reduction.levels != 0);
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
-        const weft_accumulator *accumulator = accumulator_at(e, a);
-        bool rounds = asks_of_round(e, accumulator);
+        const weft_accumulator *accumulator = weft_reduce_accumulator(e, a);
+        bool rounds = !in_tree && asks_of_round(e, accumulator);
+        if (in_tree) weft_scan_point(e, accumulator, slot);
         if (rounds) combine_round(e, accumulator, slot, parts);
-        for (uint32_t part = 0; part < parts && !rounds; part++) combine_part(e, accumulator, slot, part);
+        for (uint32_t part = 0; part < parts && !rounds && !in_tree; part++) combine_part(e, accumulator, slot, part);
         slot += accumulator->width;
     }
+    if (e->reduction.scans) weft_scan_look(e, in_tree);
 }
 
 /* ---- blocks ---- */
@@ -300,15 +318,15 @@ void weft_reduce_join(weft_emitter *e, const LLVMValueRef *copy)
     uint32_t slot = 0, parts = e->reduction.parts;
     weft_scope_move(e, weft_scope_top(e));
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
-        const weft_accumulator *accumulator = accumulator_at(e, a);
+        const weft_accumulator *accumulator = weft_reduce_accumulator(e, a);
         for (uint32_t part = 0; part < parts; part++) {
             LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS];
             for (uint32_t c = 0; c < accumulator->width; c++) {
                 left[c] = copy[(slot + c) * parts + part];
-                right[c] = *carried_at(e, slot + c, part);
+                right[c] = *weft_reduce_carried(e, slot + c, part);
             }
             combine(e, accumulator, e->reduction.width, left, right, OTHERS, left);
-            for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, part) = left[c];
+            for (uint32_t c = 0; c < accumulator->width; c++) *weft_reduce_carried(e, slot + c, part) = left[c];
         }
         slot += accumulator->width;
     }
@@ -330,7 +348,7 @@ void weft_reduce_running(weft_emitter *e, uint32_t accumulator, uint32_t compone
         slot += e->kernel->accumulators[a].width;
     value->varying = e->lane.variable != WEFT_EXPR_NONE;
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++)
-        value->parts[part] = *carried_at(e, slot, part);
+        value->parts[part] = e->reduction.running[slot * e->reduction.parts + part];
 }
 
 /* ---- from lanes to one ---- */
@@ -349,11 +367,11 @@ static void halve_parts(weft_emitter *e, const weft_accumulator *accumulator, ui
     for (uint32_t part = 0; part < count / 2; part++) {
         LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
         for (uint32_t c = 0; c < accumulator->width; c++) {
-            left[c] = *carried_at(e, slot + c, part);
-            right[c] = *carried_at(e, slot + c, part + count / 2);
+            left[c] = *weft_reduce_carried(e, slot + c, part);
+            right[c] = *weft_reduce_carried(e, slot + c, part + count / 2);
         }
         combine(e, accumulator, e->reduction.width, left, right, OTHERS, out);
-        for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, part) = out[c];
+        for (uint32_t c = 0; c < accumulator->width; c++) *weft_reduce_carried(e, slot + c, part) = out[c];
     }
 }
 
@@ -361,11 +379,11 @@ static void halve_vector(weft_emitter *e, const weft_accumulator *accumulator, u
 {
     LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
     for (uint32_t c = 0; c < accumulator->width; c++) {
-        left[c] = half(e, *carried_at(e, slot + c, 0), width / 2, false);
-        right[c] = half(e, *carried_at(e, slot + c, 0), width / 2, true);
+        left[c] = half(e, *weft_reduce_carried(e, slot + c, 0), width / 2, false);
+        right[c] = half(e, *weft_reduce_carried(e, slot + c, 0), width / 2, true);
     }
     combine(e, accumulator, width / 2, left, right, OTHERS, out);
-    for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, 0) = out[c];
+    for (uint32_t c = 0; c < accumulator->width; c++) *weft_reduce_carried(e, slot + c, 0) = out[c];
 }
 
 /* Whether bools are combined by nothing but `and` or `or`, which *out_op then is: one comparison serves all lanes. */
@@ -382,12 +400,13 @@ LLVMValueRef weft_reduce_decided(weft_emitter *e)
     LLVMValueRef decided = NULL;
     weft_scope_move(e, weft_scope_top(e));
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
-        const weft_accumulator *accumulator = accumulator_at(e, a);
+        const weft_accumulator *accumulator = weft_reduce_accumulator(e, a);
         weft_scalar_op op;
         if (!e->reduction.along_lanes || !is_truth(accumulator, &op) || accumulator->step.count != 0) return NULL;
-        LLVMValueRef all = *carried_at(e, a, 0);
+        LLVMValueRef all = *weft_reduce_carried(e, a, 0);
         for (uint32_t part = 1; part < e->reduction.parts; part++)
-            all = (op == WEFT_SCALAR_or ? LLVMBuildOr : LLVMBuildAnd)(e->builder, all, *carried_at(e, a, part), "");
+            all = (op == WEFT_SCALAR_or ? LLVMBuildOr : LLVMBuildAnd)(e->builder, all, *weft_reduce_carried(e, a, part),
+                                                                      "");
         LLVMValueRef known =
             op == WEFT_SCALAR_or ? weft_any_lane(e, all) : LLVMBuildNot(e->builder, weft_all_lanes(e, all), "");
         decided = decided == NULL ? known : LLVMBuildAnd(e->builder, decided, known, "");
@@ -400,11 +419,20 @@ static void reduce_lanes(weft_emitter *e, const weft_accumulator *accumulator, u
     weft_scalar_op op;
     for (uint32_t count = e->reduction.parts; count > 1; count /= 2) halve_parts(e, accumulator, slot, count);
     if (e->reduction.width > 1 && is_truth(accumulator, &op)) {
-        LLVMValueRef *value = carried_at(e, slot, 0);
+        LLVMValueRef *value = weft_reduce_carried(e, slot, 0);
         *value = (op == WEFT_SCALAR_or ? weft_any_lane : weft_all_lanes)(e, *value);
         return;
     }
     for (uint32_t width = e->reduction.width; width > 1; width /= 2) halve_vector(e, accumulator, slot, width);
+}
+
+/* Of a scan all lanes carry the same. */
+static void one_of_lanes(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot)
+{
+    for (uint32_t c = 0; c < accumulator->width && e->reduction.width > 1; c++) {
+        LLVMValueRef *value = weft_reduce_carried(e, slot + c, 0);
+        *value = weft_element(e, *value, e->reduction.width, 0);
+    }
 }
 
 void weft_reduce_fold(weft_emitter *e, uint32_t lanes)
@@ -418,7 +446,7 @@ void weft_reduce_fold(weft_emitter *e, uint32_t lanes)
     LLVMValueRef highest = LLVMBuildLShr(e->builder, weft_int(e, INT64_MIN), leading, "");
     LLVMValueRef target = LLVMBuildXor(e->builder, lane, highest, "");
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
-        const weft_accumulator *accumulator = accumulator_at(e, a);
+        const weft_accumulator *accumulator = weft_reduce_accumulator(e, a);
         for (uint32_t part = 0; part < e->reduction.parts; part++) {
             LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS];
             for (uint32_t c = 0; c < accumulator->width; c++) {
@@ -440,15 +468,16 @@ void weft_reduce_finish(weft_emitter *e)
     uint32_t slot = 0;
     weft_scope_move(e, weft_scope_top(e));
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
-        const weft_accumulator *accumulator = accumulator_at(e, a);
+        const weft_accumulator *accumulator = weft_reduce_accumulator(e, a);
         uint32_t number = e->reduction.stage->accumulator_first + a;
-        if (e->reduction.along_lanes) reduce_lanes(e, accumulator, slot);
+        if (e->reduction.along_lanes && e->reduction.scans) one_of_lanes(e, accumulator, slot);
+        else if (e->reduction.along_lanes) reduce_lanes(e, accumulator, slot);
         for (uint32_t c = 0; c < accumulator->width; c++) {
             weft_emitted *result = &e->results[(size_t)number * WEFT_MAX_COMPONENTS + c];
             *result = (weft_emitted){.level = weft_scope_top(e), .serial = e->scopes[weft_scope_top(e)].serial};
             result->varying = e->lane.variable != WEFT_EXPR_NONE;
             for (uint32_t part = 0; part < (result->varying ? e->lane.parts : 1); part++)
-                result->parts[part] = *carried_at(e, slot + c, part);
+                result->parts[part] = *weft_reduce_carried(e, slot + c, part);
         }
         slot += accumulator->width;
     }

@@ -78,6 +78,10 @@ typedef struct weft_reduce_state {
     uint32_t rows;         /* of each slot in memory */
     LLVMValueRef *memory;  /* for each slot */
     LLVMValueRef row;      /* the row that points combine into; NULL: `carried` */
+    bool scans;
+    uint32_t levels;       /* of a tree of a scan whose lanes run one after the other: a copy of all slots for each */
+    LLVMValueRef *running; /* of a scan, as `carried` */
+    const LLVMValueRef *before; /* what a scan had before the block; NULL: there are none */
 } weft_reduce_state;
 
 typedef struct weft_emitter {

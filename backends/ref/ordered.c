@@ -4,10 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A number as it is added up, of f32 precision where that is the accumulator's. */
-typedef struct parts {
-    double re, im;
-} parts;
+typedef weft_ordered_parts parts;
 
 /* One sum, or one chunk of it. */
 typedef struct walk {
@@ -57,14 +54,24 @@ static void clear(walk *w)
     for (uint32_t i = 0; i < w->sum->reduction.lanes; i++) w->lanes[i] = start(w);
 }
 
+static parts parts_of(const walk *w, weft_element value)
+{
+    if (!w->is_complex) return (parts){(double)value.real, 0};
+    return (parts){(double)creall(value.number), (double)cimagl(value.number)};
+}
+
+static weft_element element_of(const walk *w, parts value)
+{
+    if (!w->is_complex) return (weft_element){.real = value.re};
+    return (weft_element){.number = weft_element_complex(value.re, value.im)};
+}
+
 static parts element(const walk *w, size_t operand)
 {
     const weft_view *view = &w->sum->operands[operand];
     int64_t position = w->positions[operand];
     for (uint32_t i = 0; i < w->sum->reduction.axis_count; i++) position += w->index[i] * w->sum->strides[operand][i];
-    weft_element value = weft_element_load(view->dtype, weft_view_nth(view, position));
-    if (!w->is_complex) return (parts){(double)value.real, 0};
-    return (parts){(double)creall(value.number), (double)cimagl(value.number)};
+    return parts_of(w, weft_element_load(view->dtype, weft_view_nth(view, position)));
 }
 
 static void take_product(const walk *w, parts *sum)
@@ -176,13 +183,18 @@ bool weft_ordered_sum_init(const weft_reference_call *call, weft_ordered_sum *ou
     return call->run->reference->ordered && out_sum->reduction.blocks != WEFT_BLOCKS_NONE;
 }
 
-weft_element weft_ordered_sum_at(const weft_ordered_sum *sum, const int64_t *positions)
+static walk walk_of(const weft_ordered_sum *sum, const int64_t *positions)
 {
     weft_dtype dtype = sum->operands[0].dtype, part = weft_dtype_component(weft_accumulator_dtype(dtype));
-    const walk one = {.sum = sum,
-                      .positions = positions,
-                      .single = part == WEFT_F32,
-                      .is_complex = weft_element_kind(dtype) == WEFT_KIND_COMPLEX};
+    return (walk){.sum = sum,
+                  .positions = positions,
+                  .single = part == WEFT_F32,
+                  .is_complex = weft_element_kind(dtype) == WEFT_KIND_COMPLEX};
+}
+
+weft_element weft_ordered_sum_at(const weft_ordered_sum *sum, const int64_t *positions)
+{
+    const walk one = walk_of(sum, positions);
     walk all = one;
     int64_t chunk = sum->reduction.chunk;
     clear(&all);
@@ -194,7 +206,47 @@ weft_element weft_ordered_sum_at(const weft_ordered_sum *sum, const int64_t *pos
     } else {
         add_point(&all, 0, 0);
     }
-    parts result = fold(&all);
-    if (!all.is_complex) return (weft_element){.real = result.re};
-    return (weft_element){.number = weft_element_complex(result.re, result.im)};
+    return element_of(&all, fold(&all));
+}
+
+/* ---- scans ---- */
+
+bool weft_ordered_scan_init(const weft_reference_call *call, weft_ordered_scan *out_scan)
+{
+    bool multiplies = weft_op_id_of(call->op) == WEFT_OP_scan_prod;
+    *out_scan = (weft_ordered_scan){.sum = {.operands = call->inputs}};
+    out_scan->sum.op = multiplies ? WEFT_OP_reduce_prod : WEFT_OP_reduce_sum;
+    weft_scan_fill(call->graph, weft_graph_node(call->graph, call->node), &out_scan->sum.reduction);
+    walk w = walk_of(&out_scan->sum, NULL);
+    out_scan->group = out_scan->block = out_scan->earlier = start(&w);
+    weft_dtype_kind kind = weft_element_kind(call->inputs[0].dtype);
+    bool rounds = kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX;
+    bool combines = multiplies || weft_op_id_of(call->op) == WEFT_OP_scan_sum;
+    return call->run->reference->ordered && rounds && combines;
+}
+
+/* What the element has with those before it in its group of lanes. */
+static parts in_group(const walk *w, weft_ordered_scan *scan, parts value)
+{
+    int64_t half = 1;
+    for (uint32_t level = 0; half < scan->sum.reduction.lanes; level++, half *= 2) {
+        if ((scan->position & half) == 0) scan->halves[level] = value;
+        else value = combined(w, scan->halves[level], value);
+    }
+    return value;
+}
+
+weft_element weft_ordered_scan_next(weft_ordered_scan *scan, weft_element element)
+{
+    walk w = walk_of(&scan->sum, NULL);
+    const weft_reduction *order = &scan->sum.reduction;
+    if (order->blocks != WEFT_BLOCKS_NONE && scan->position != 0 && scan->position % order->blocks == 0) {
+        scan->earlier = combined(&w, scan->earlier, scan->block);
+        scan->group = scan->block = start(&w);
+    }
+    if (scan->position % order->lanes == 0) scan->group = scan->block;
+    scan->block = combined(&w, scan->group, in_group(&w, scan, parts_of(&w, element)));
+    bool later = order->blocks != WEFT_BLOCKS_NONE && scan->position >= order->blocks;
+    scan->position++;
+    return element_of(&w, later ? combined(&w, scan->earlier, scan->block) : scan->block);
 }

@@ -18,4 +18,25 @@ typedef struct weft_ordered_sum {
 bool weft_ordered_sum_init(const weft_reference_call *call, weft_ordered_sum *out_sum);
 /* The sum whose first elements lie at these positions of the operands. */
 weft_element weft_ordered_sum_at(const weft_ordered_sum *sum, const int64_t *positions);
+
+/* A number as it is added up, of f32 precision where that is the accumulator's. */
+typedef struct weft_ordered_parts {
+    double re, im;
+} weft_ordered_parts;
+
+enum { WEFT_ORDERED_LEVELS = 5 };
+
+/* A scan, element by element. */
+typedef struct weft_ordered_scan {
+    weft_ordered_sum sum;
+    int64_t position;
+    weft_ordered_parts halves[WEFT_ORDERED_LEVELS]; /* the latest lower half of each level of the tree */
+    weft_ordered_parts group, block, earlier; /* what there is since the block began, before this group and now; before
+                                                 the block */
+} weft_ordered_scan;
+
+/* At the beginning of a row. False as above. */
+bool weft_ordered_scan_init(const weft_reference_call *call, weft_ordered_scan *out_scan);
+/* Takes in an element; what there is then. */
+weft_element weft_ordered_scan_next(weft_ordered_scan *scan, weft_element element);
 #endif

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/ref/ref.h"
+#include "backends/ref/ordered.h"
 
-/* Combines the elements of the row that begins at `index` one after the other; each result is rounded once. */
+/* Combines the elements of the row that begins at `index` one after the other, an exclusive scan those before, after
+ * `start`; each result is rounded once. */
 static void scan_row(const weft_reference_call *call, const int64_t *index, weft_element_function function,
-                     weft_element total)
+                     weft_element start)
 {
     const weft_view *x = &call->inputs[0], *out = &call->outputs[0];
     int64_t axis = call->attrs[0].integer, count = x->shape[axis];
     bool reverse = call->attrs[1].integer != 0, exclusive = call->attrs[2].integer != 0;
+    weft_element total = start, before = start;
+    weft_ordered_scan ordered;
+    bool in_order = weft_ordered_scan_init(call, &ordered);
     for (int64_t i = 0; i < count; i++) {
         int64_t at[WEFT_MAX_RANK];
         for (size_t k = 0; k < x->rank; k++) at[k] = index[k];
         at[axis] = reverse ? count - 1 - i : i;
-        weft_element next = function(total, weft_element_load(x->dtype, weft_view_at(x, at)));
-        weft_element_store(out->dtype, exclusive ? total : next, weft_view_at(out, at));
-        total = next;
+        weft_element element = weft_element_load(x->dtype, weft_view_at(x, at)), next = exclusive ? before : element;
+        total = in_order ? weft_ordered_scan_next(&ordered, next) : function(total, next);
+        weft_element_store(out->dtype, total, weft_view_at(out, at));
+        before = element;
     }
 }
 

@@ -300,11 +300,12 @@ weft_tensor weft_reduce_all(weft_tensor x, weft_ints axes, bool keep);
 weft_tensor weft_argmax(weft_tensor x, int64_t axis, bool keep);
 weft_tensor weft_argmin(weft_tensor x, int64_t axis, bool keep);
 
-/* ---- scans: element i of `axis` of the result combines the elements up to and with element i, one after the other
- * from the first to the last; `reverse`: from the last to the first. `exclusive`: up to but without element i, so that
- * the first one is what a reduction of nothing gives: 0, 1, the least, the greatest value. Combining begins with that
- * value: a sum that begins with -0 is +0. bf16 and f16 accumulate in f32, and each result is rounded once; runtime ref
- * accumulates in long double. ---- */
+/* ---- scans: element i of `axis` of the result combines the elements up to and with element i, from the first to the
+ * last; `reverse`: from the last to the first. `exclusive`: up to but without element i, so that the first one is what
+ * a reduction of nothing gives: 0, 1, the least, the greatest value. Combining begins with that value: a sum that
+ * begins with -0 is +0. Sums and products combine in the order that the guide's page on numerics describes: the same
+ * for any number of threads. bf16 and f16 accumulate in f32, and each result is rounded once; runtime ref accumulates
+ * in long double, one element after the other. ---- */
 /* Any dtype but bool; integers wrap. */
 weft_tensor weft_cumsum(weft_tensor x, int64_t axis, bool reverse, bool exclusive);
 weft_tensor weft_cumprod(weft_tensor x, int64_t axis, bool reverse, bool exclusive);

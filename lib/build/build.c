@@ -36,6 +36,7 @@ static void init_space(variant_builder *builder)
     builder->space = (weft_space){.graph = builder->graph,
                                   .exprs = builder->exprs,
                                   .arena = builder->arena,
+                                  .threads = builder->fusion->space->threads,
                                   .fixed = builder->fixed,
                                   .equal = builder->fusion->space->equal};
 }
@@ -89,6 +90,12 @@ static weft_status *plan_kernel(variant_builder *builder, uint32_t n)
         base->copies = builder->first_memory[node->inputs[0].node] != WEFT_MEMORY_NONE;
         if (base->copies) base->source = weft_builder_memory(builder, node->inputs[0]);
         return lower_part(builder, n, WEFT_LOWER_UPDATE, target);
+    }
+    if (node->op->op_class == WEFT_CLASS_SCAN && weft_scan_chunk(&builder->space, node) != 0) {
+        weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+        WEFT_TRY(lower_part(builder, n, WEFT_LOWER_TOTALS, target + 1));
+        uint32_t width = weft_reduction_components(builder->graph, n, dtypes);
+        WEFT_TRY(lower_part(builder, n, WEFT_LOWER_PREFIX, target + 1 + width));
     }
     if (reduction.chunk == 0) return lower_part(builder, n, WEFT_LOWER_WHOLE, target);
     WEFT_TRY(lower_part(builder, n, WEFT_LOWER_PARTIAL, target + 1));
@@ -146,10 +153,10 @@ weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, u
     return weft_lower_copy(&builder->lowering, source, target, &step->lowered);
 }
 
-/* The most steps there can be: two for a long reduction or an update, one for each copy. */
+/* The most steps there can be: three for a scan that is cut, one for each copy. */
 static size_t step_bound(const variant_builder *builder)
 {
-    size_t bound = 2 * builder->graph->node_count + builder->compiled->output_count + 1;
+    size_t bound = 3 * builder->graph->node_count + builder->compiled->output_count + 1;
     for (size_t n = 0; n < builder->graph->node_count; n++)
         if (builder->fusion->roles[n] == WEFT_ROLE_REGION) bound += builder->graph->nodes[n].input_count;
     return bound;
@@ -323,8 +330,9 @@ static basis basis_for_all(const weft_build_request *request)
 
 static weft_status *fusion_init(const weft_build_request *request, basis by, weft_fusion *fusion)
 {
+    size_t threads = request->pool != NULL ? weft_pool_width(request->pool) : request->machine->threads;
     return weft_fusion_init(fusion, request->allocator, by.compiled, request->program->policy.products,
-                            request->machine->vector_bytes, by.fixed);
+                            request->machine->vector_bytes, (int64_t)threads, by.fixed);
 }
 
 static weft_status *fill_aliases(variant_builder *builder, const void *context)

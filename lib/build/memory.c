@@ -110,13 +110,13 @@ weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type
 }
 
 /* A temporary for `value`; with `factor`, for that many times its elements, of `dtype`. */
-static weft_status *place_temporary(variant_builder *builder, weft_value value, weft_dtype dtype, weft_expr factor)
+static weft_status *place_temporary(variant_builder *builder, weft_value value, weft_shape shape, weft_dtype dtype,
+                                    weft_expr factor)
 {
     weft_memory memory = {
         .value = value, .dtype = dtype, .unit_axis = -1, .order = weft_fusion_order(builder->fusion, value.node)};
     weft_buffer buffer;
     uint32_t number;
-    weft_shape shape = weft_value_type(builder->graph, value)->shape;
     WEFT_TRY(check_strides(builder, weft_graph_node(builder->graph, value.node), shape, dtype));
     WEFT_TRY(fill_buffer(builder, shape, dtype, factor, &buffer));
     buffer.kind = WEFT_BUFFER_TEMPORARY;
@@ -129,7 +129,8 @@ weft_status *weft_builder_spare(variant_builder *builder, weft_value value, uint
 {
     *out_memory = builder->memory_count;
     weft_expr one = weft_expr_constant(builder->exprs, 1);
-    return place_temporary(builder, value, weft_value_type(builder->graph, value)->dtype, one);
+    const weft_type *type = weft_value_type(builder->graph, value);
+    return place_temporary(builder, value, type->shape, type->dtype, one);
 }
 
 /* An array of the caller's, in the layout that the variant is for. */
@@ -210,6 +211,34 @@ static size_t output_of(const variant_builder *builder, weft_value value)
     return fits ? i : compiled->output_count;
 }
 
+static weft_status *place_partial(variant_builder *builder, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(builder->graph, n);
+    weft_reduction reduction;
+    weft_reduction_fill(builder->graph, n, &reduction);
+    if (reduction.chunk == 0) return NULL;
+    weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+    uint32_t width = weft_reduction_components(builder->graph, n, dtypes);
+    weft_expr chunks = weft_reduction_chunks(&builder->space, n, &reduction);
+    WEFT_TRY(weft_node_error(node, builder->request->allocator, weft_expr_context_take_error(builder->exprs)));
+    for (uint32_t i = 0; i < width; i++)
+        WEFT_TRY(place_temporary(builder, (weft_value){n, 0}, node->types[0].shape, dtypes[i], chunks));
+    return NULL;
+}
+
+/* Totals of the chunks of a scan that is cut, and what there is after each. */
+static weft_status *place_totals(variant_builder *builder, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(builder->graph, n);
+    weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+    if (weft_scan_chunk(&builder->space, node) == 0) return NULL;
+    uint32_t width = weft_reduction_components(builder->graph, n, dtypes);
+    weft_expr totals = weft_scan_totals(&builder->space, node);
+    for (uint32_t i = 0; i < 2 * width; i++)
+        WEFT_TRY(place_temporary(builder, (weft_value){n, 0}, (weft_shape){0, NULL}, dtypes[i % width], totals));
+    return NULL;
+}
+
 /* Memory of what is computed: where an output is wanted, or a temporary; partial results of a long reduction follow. */
 static weft_status *place_computed(variant_builder *builder, uint32_t n)
 {
@@ -218,21 +247,13 @@ static weft_status *place_computed(variant_builder *builder, uint32_t n)
     for (uint32_t i = 0; i < node->output_count; i++) {
         weft_value value = {n, i};
         size_t output = output_of(builder, value);
-        WEFT_TRY(output < builder->compiled->output_count ? place_output(builder, value, (uint32_t)output)
-                                                          : place_temporary(builder, value, node->types[i].dtype, one));
+        WEFT_TRY(output < builder->compiled->output_count
+                     ? place_output(builder, value, (uint32_t)output)
+                     : place_temporary(builder, value, node->types[i].shape, node->types[i].dtype, one));
     }
-    if (builder->fusion->roles[n] != WEFT_ROLE_KERNEL || node->op->op_class != WEFT_CLASS_REDUCE) return NULL;
-    weft_reduction reduction;
-    weft_reduction_fill(builder->graph, n, &reduction);
-    if (reduction.chunk == 0) return NULL;
-    weft_dtype dtypes[WEFT_MAX_COMPONENTS];
-    uint32_t width = weft_reduction_components(builder->graph, n, dtypes);
-    weft_expr chunks = weft_reduction_chunks(&builder->space, n, &reduction);
-    WEFT_TRY(weft_node_error(node, builder->request->allocator, weft_expr_context_take_error(builder->exprs)));
-    for (uint32_t i = 0; i < width; i++) {
-        WEFT_TRY(place_temporary(builder, (weft_value){n, 0}, dtypes[i], chunks));
-    }
-    return NULL;
+    if (builder->fusion->roles[n] != WEFT_ROLE_KERNEL) return NULL;
+    if (node->op->op_class == WEFT_CLASS_SCAN) return place_totals(builder, n);
+    return node->op->op_class == WEFT_CLASS_REDUCE ? place_partial(builder, n) : NULL;
 }
 
 /* Outputs whose value lies elsewhere already: an input, a constant, an earlier output. */

@@ -145,6 +145,14 @@ uint32_t weft_kernel_builder_local(weft_kernel_builder *builder, weft_dtype dtyp
     return kernel->buffer_count - 1;
 }
 
+bool weft_stage_scans(const weft_kernel *kernel, const weft_stage *stage)
+{
+    if (stage->range_count > 0 && stage->ranges[stage->range_count - 1].scans) return true;
+    for (uint32_t i = 0; i < stage->inst_count; i++)
+        if (kernel->insts[stage->inst_first + i].op == WEFT_SCALAR_running) return true;
+    return false;
+}
+
 uint32_t weft_kernel_argument_count(const weft_kernel *kernel)
 {
     uint32_t count = kernel->buffer_count;

@@ -33,11 +33,19 @@
  * result with that of the blocks before; if there are more than WEFT_ORDER_BLOCK of them, those of WEFT_ORDER_BLOCK
  * blocks first, and so on. Inside another reduced range such a range starts from init each time, and what it gives is
  * combined with what is there; one of up to WEFT_ORDER_SHORT * L elements goes on with what is there. With flat blocks,
- * which only a single reduced range has, each block starts from init, and their results combine in order. Without lanes
- * and blocks a stage may also look at its accumulators while they grow (`running`): instructions after the first
+ * which only a single reduced range has, each block starts from init, and their results combine in order. The schedule
+ * may place the virtual lanes on vectors (width divides L; unroll = L / width) or on separate accumulators, with equal
+ * bits.
+ *
+ * Order of a scan. A stage may also look at its accumulators while they grow (`running`): instructions after the first
  * `running` of a stage see what the accumulators are once they have taken in the point; what they take in comes before.
- * Outer reduced ranges run around it. The schedule may place the virtual lanes on vectors (width divides L;
- * unroll = L / width) or on separate accumulators, with equal bits.
+ * Only the single range of such a stage has virtual lanes or blocks, and its virtual lanes (`scans`) mean another
+ * order, which does not depend on `running`. With L of them, what groups of L elements give is combined in order. In a
+ * group, element k has level after level, for h = 1, 2, ..., L/2, the elements of the h before its own h combined in
+ * front where k has bit h: those of the lower half of each 2h go into every one of the upper half. `running` is what
+ * the accumulator was before the group, combined with that. Flat blocks are groups once more: each starts from init,
+ * and `running` is what came before the block, combined with what it is in the block. Both leave numbers that do not
+ * fall as they are: no such sum of numbers that are not negative falls.
  */
 #include "lib/expr/expr.h"
 #include <weft/dtype.h>
@@ -92,6 +100,7 @@ typedef struct weft_range {
     weft_expr extent;
     bool reduce;            /* inner ranges of a stage with accumulators */
     uint32_t virtual_lanes; /* virtual lanes of the reduction; 1 where that means nothing */
+    bool scans;             /* the virtual lanes are those of a scan */
     uint32_t blocks;        /* reduced: WEFT_BLOCKS_NONE, _NESTED, or elements of a flat block */
     weft_bind bind;
     uint32_t width, unroll; /* of LANE, unroll up to WEFT_MAX_UNROLL; 1 otherwise */
@@ -207,6 +216,8 @@ weft_status *weft_kernel_parse(const weft_allocator *allocator, const char *name
                                weft_kernel **out_kernel) WEFT_MUST_USE;
 /* Buffers that are not local: what weft_kernel_frame.buffers holds. */
 uint32_t weft_kernel_argument_count(const weft_kernel *kernel);
+/* Whether a stage of the kernel looks at its accumulators while they grow, or combines as if it did. */
+bool weft_stage_scans(const weft_kernel *kernel, const weft_stage *stage);
 /* Symbols that are not range variables, in order: what weft_kernel_frame.scalars holds. */
 size_t weft_kernel_scalar_count(const weft_kernel *kernel);
 const char *weft_kernel_scalar_name(const weft_kernel *kernel, size_t i);

@@ -24,6 +24,14 @@
 /* Products that sum fewer along their last axis, those of small windows, have lanes across the results. */
 #define WEFT_ORDER_FEWEST_IN_LANES 8
 
+/* Scans along what lies innermost: bytes of the elements that a tree takes together, one AVX-512 vector, and the most
+ * elements, since each level of the tree costs as much as an element does in order. */
+#define WEFT_ORDER_SCAN_BYTES 64u
+#define WEFT_ORDER_SCAN_MOST_LANES 16u
+/* Elements for each lane of a block of a scan, which may be computed apart from others: 64 KB of f32, which stay in L2
+ * between the pass for totals and that for results, and half of a percent of additions more along an axis. */
+#define WEFT_ORDER_SCAN_BLOCK 1024
+
 /* Elements of one partial result of a reduction with more than LONG elements and fewer than MANY results, which alone
  * would occupy too few threads. Blocks of blocks: where there are no lanes, partial results change no bits. */
 #define WEFT_ORDER_CHUNK (WEFT_ORDER_BLOCK * WEFT_ORDER_BLOCK)

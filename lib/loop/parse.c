@@ -423,6 +423,7 @@ static weft_status *parse_binding(parser *p, weft_range *range)
 {
     if (weft_lexer_accept(&p->lexer, "reduce")) range->reduce = true;
     if (weft_lexer_accept(&p->lexer, "lanes")) WEFT_TRY(parse_number(p, "the number of lanes", &range->virtual_lanes));
+    if (weft_lexer_accept(&p->lexer, "scan")) range->scans = true;
     if (weft_lexer_accept(&p->lexer, "blocks")) WEFT_TRY(parse_blocks(p, range));
     if (weft_lexer_accept(&p->lexer, "thread")) range->bind = WEFT_BIND_THREAD;
     else if (weft_lexer_accept(&p->lexer, "grid")) range->bind = WEFT_BIND_GRID;

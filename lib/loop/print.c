@@ -137,6 +137,7 @@ static void print_range(const printer *p, const weft_range *range, uint32_t numb
     print_expr(p, range->extent);
     if (range->reduce) weft_bytes_print(p->text, " reduce");
     if (range->virtual_lanes != 1) weft_bytes_print(p->text, " lanes %" PRIu32, range->virtual_lanes);
+    if (range->scans) weft_bytes_print(p->text, " scan");
     if (range->blocks != WEFT_BLOCKS_NONE) weft_bytes_print(p->text, " blocks");
     if (range->blocks > WEFT_BLOCKS_NESTED) weft_bytes_print(p->text, " %" PRIu32, range->blocks);
     weft_bytes_print(p->text, "%s", bindings[range->bind]);

@@ -187,10 +187,23 @@ static weft_status *verify_component(const verifier *v)
     return verify_result(v, accumulator->dtypes[inst->number]);
 }
 
+/* Whether a stage scans in virtual lanes, whose last group may have no end, with that accumulator. */
+static bool has_no_result(const verifier *v, uint32_t accumulator)
+{
+    const weft_stage *stage = v->kernel->stages;
+    while (accumulator >= stage->accumulator_first + stage->accumulator_count) stage++;
+    const weft_range *last = &stage->ranges[stage->range_count - 1];
+    return stage->range_count > 0 && last->scans &&
+           weft_expr_divisor(v->kernel->exprs, last->extent) % last->virtual_lanes != 0;
+}
+
 static weft_status *verify_accumulator_result(const verifier *v)
 {
     if (v->inst->buffer >= v->stage->accumulator_first)
         return broken(v, "accumulator a%" PRIu32 " is not of an earlier stage", v->inst->buffer);
+    if (has_no_result(v, v->inst->buffer))
+        return broken(v, "accumulator a%" PRIu32 " is of a scan whose last virtual lanes may be empty",
+                      v->inst->buffer);
     return verify_component(v);
 }
 
@@ -201,9 +214,12 @@ static weft_status *verify_running(const verifier *v)
     uint32_t first = stage->accumulator_first;
     if (v->inst->buffer - first >= stage->accumulator_count)
         return broken(v, "accumulator a%" PRIu32 " is not of this stage", v->inst->buffer);
-    for (uint32_t r = 0; r < stage->range_count; r++)
-        if (stage->ranges[r].virtual_lanes != 1 || stage->ranges[r].blocks)
-            return broken(v, "the stage has virtual lanes or blocks, whose order is not that of points");
+    for (uint32_t r = 0; r < stage->range_count; r++) {
+        const weft_range *range = &stage->ranges[r];
+        if ((range->virtual_lanes != 1 && !range->scans) || (range->blocks && stage->range_count != 1) ||
+            range->blocks == WEFT_BLOCKS_NESTED)
+            return broken(v, "the stage has virtual lanes or blocks, whose order is not that of a scan");
+    }
     for (uint32_t a = first; a < first + stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &v->kernel->accumulators[a];
         for (uint32_t i = 0; i < accumulator->value_count && i < WEFT_MAX_COMPONENTS; i++)
@@ -434,13 +450,25 @@ static weft_status *verify_outer_range(const verifier *v, uint32_t number)
     const char *name = weft_expr_name(kernel->exprs, range->variable);
     if (has_variable(kernel->ranges, number, range->variable))
         return broken(v, "two ranges have the variable %s", name);
-    if (range->reduce || range->virtual_lanes != 1 || range->blocks)
+    if (range->reduce || range->virtual_lanes != 1 || range->blocks || range->scans)
         return broken(v, "range %s is reduced, but only inner ranges can be", name);
     if (range->bind == WEFT_BIND_LANE && number + 1 != kernel->range_count)
         return broken(v, "range %s is bound to lanes, but is not the last outer one", name);
     if (collapsed && number != 0 && range->bind != kernel->ranges[number - 1].bind)
         return broken(v, "range %s is bound to threads or the grid after one that is not", name);
     return verify_vectors(v, range, name);
+}
+
+static weft_status *verify_scanned_range(const verifier *v, const weft_range *range, const char *name)
+{
+    const weft_stage *stage = v->stage;
+    if (!range->scans) return NULL;
+    if (range->virtual_lanes == 1 || stage->range_count != 1 || range->blocks == WEFT_BLOCKS_NESTED)
+        return broken(v, "range %s scans, but not in virtual lanes, alone and without nested blocks", name);
+    for (uint32_t a = 0; a < stage->accumulator_count; a++)
+        if (v->kernel->accumulators[stage->accumulator_first + a].step.count != 0)
+            return broken(v, "range %s scans in virtual lanes, but an accumulator has a step", name);
+    return NULL;
 }
 
 static weft_status *verify_inner_range(const verifier *v, uint32_t number)
@@ -459,8 +487,12 @@ static weft_status *verify_inner_range(const verifier *v, uint32_t number)
     if (range->reduce != (stage->accumulator_count != 0))
         return broken(v, "range %s has to be reduced if and only if the stage has accumulators", name);
     if (range->blocks && !range->reduce) return broken(v, "range %s has blocks, but is not reduced", name);
-    if (range->blocks > WEFT_BLOCKS_NESTED && (stage->range_count != 1 || range->virtual_lanes != 1))
+    bool flat = range->blocks > WEFT_BLOCKS_NESTED;
+    if (flat && (stage->range_count != 1 || (range->virtual_lanes != 1 && !range->scans)))
         return broken(v, "range %s has flat blocks, but also virtual lanes or other inner ranges", name);
+    if (flat && range->blocks % range->virtual_lanes != 0)
+        return broken(v, "range %s has blocks that end within a group of lanes", name);
+    WEFT_TRY(verify_scanned_range(v, range, name));
     if (range->virtual_lanes != 1 && (!range->reduce || number + 1 != stage->range_count))
         return broken(v, "range %s has virtual lanes, but is not the innermost reduced one", name);
     if (range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID)

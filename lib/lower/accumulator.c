@@ -255,18 +255,28 @@ weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32
     return component(low, plan, WEFT_SCALAR_result, number);
 }
 
-/* What the accumulator has, in the dtype of the node. */
-static weft_inst_id whole(lowerer *low, const stage_plan *plan, weft_scalar_op view)
+/* What the accumulator has, combined with what was `before`, in the dtype of the node. */
+static weft_inst_id whole(lowerer *low, const stage_plan *plan, weft_scalar_op view, const weft_inst_id *before)
 {
+    weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+    weft_inst_id components[WEFT_MAX_COMPONENTS];
+    uint32_t width = weft_reduction_components(low->graph, plan->node, dtypes);
+    for (uint32_t i = 0; i < width; i++) {
+        components[i] = component(low, plan, view, i);
+        if (before == NULL) continue;
+        weft_inst both = {.op = row_of(low->graph, plan->node)->combine, .dtype = dtypes[i], .arg_count = 2};
+        both.args[0] = before[i];
+        both.args[1] = components[i];
+        components[i] = weft_kernel_builder_inst(low->builder, &both);
+    }
     weft_dtype dtype = weft_graph_node(low->graph, plan->node)->types[0].dtype;
-    weft_inst_id first = component(low, plan, view, 0);
-    if (is_complex(dtype)) return weft_lowerer_complex(low, dtype, first, component(low, plan, view, 1));
-    return weft_lowerer_cast(low, first, weft_accumulator_dtype(dtype), dtype);
+    if (is_complex(dtype)) return weft_lowerer_complex(low, dtype, components[0], components[1]);
+    return weft_lowerer_cast(low, components[0], weft_accumulator_dtype(dtype), dtype);
 }
 
 weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
 {
-    if (!row_of(low->graph, plan->node)->is_arg) return whole(low, plan, WEFT_SCALAR_result);
+    if (!row_of(low->graph, plan->node)->is_arg) return whole(low, plan, WEFT_SCALAR_result, NULL);
     /* No element was seen: the position is then 0. */
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     weft_reduction_components(low->graph, plan->node, dtypes);
@@ -279,7 +289,12 @@ weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
     return weft_lowerer_cast(low, weft_kernel_builder_inst(low->builder, &pick), dtypes[1], WEFT_I64);
 }
 
-weft_inst_id weft_lowerer_running(lowerer *low, const stage_plan *plan)
+weft_inst_id weft_lowerer_running(lowerer *low, const stage_plan *plan, const weft_inst_id *before)
 {
-    return whole(low, plan, WEFT_SCALAR_running);
+    return whole(low, plan, WEFT_SCALAR_running, before);
+}
+
+weft_inst_id weft_lowerer_running_component(lowerer *low, const stage_plan *plan, uint32_t number)
+{
+    return component(low, plan, WEFT_SCALAR_running, number);
 }

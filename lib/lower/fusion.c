@@ -22,8 +22,10 @@ static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t numb
     weft_compiled *body = weft_arena_allocate(&fusion->arena, sizeof *body);
     if (inner == NULL || body == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_compiled_open(region, &fusion->arena, body));
-    weft_space space = {
-        .vector_bytes = fusion->space->vector_bytes, .fixed = fusion->space->fixed, .equal = fusion->space->equal};
+    weft_space space = {.vector_bytes = fusion->space->vector_bytes,
+                        .threads = fusion->space->threads,
+                        .fixed = fusion->space->fixed,
+                        .equal = fusion->space->equal};
     WEFT_TRY(init(inner, fusion->allocator, body, fusion->product_policy, space));
     inner->node = node;
     inner->region = number;
@@ -114,10 +116,11 @@ static weft_status *init(weft_fusion *fusion, const weft_allocator *allocator, c
 }
 
 weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
-                              weft_product_policy product_policy, int64_t vector_bytes, weft_fixed fixed)
+                              weft_product_policy product_policy, int64_t vector_bytes, int64_t threads,
+                              weft_fixed fixed)
 {
     return init(fusion, allocator, compiled, product_policy,
-                (weft_space){.vector_bytes = vector_bytes, .fixed = fixed});
+                (weft_space){.vector_bytes = vector_bytes, .threads = threads, .fixed = fixed});
 }
 
 void weft_fusion_finish(weft_fusion *fusion)

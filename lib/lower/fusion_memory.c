@@ -116,14 +116,17 @@ static void demand_factors(weft_fusion *fusion, const weft_node *dot)
     }
 }
 
-/* Whether rows of a scan run side by side in lanes: they fill half of these, and where each of them is contiguous
- * lib/schedule/scan.c is for vectors of 64 bytes. */
+/* Whether a scan has lanes: along its axis, or across rows, where they fill half of these; of contiguous ones
+ * lib/schedule/scan.c needs vectors of 64 bytes. */
 static bool scans_in_lanes(const weft_fusion *fusion, const weft_node *scan)
 {
     const weft_shape shape = scan->types[0].shape;
     const uint32_t bytes = (uint32_t)fusion->space->vector_bytes;
     size_t scanned = (size_t)scan->attrs[0].integer;
     double rows = 1;
+    weft_reduction order;
+    weft_scan_fill(fusion->compiled->graph, scan, &order);
+    if (order.lanes > 1) return true;
     for (size_t axis = 0; axis < shape.rank; axis++) {
         int64_t least, most;
         weft_space_range(fusion->space, shape.extents[axis], &least, &most);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fusion: who computes a value. */
 #include "lib/lower/fusion_rules.h"
+#include "lib/lower/lower.h"
 #include "lib/lower/product.h"
 #include "lib/math/function.h"
 
@@ -82,13 +83,14 @@ bool weft_fusion_starts_row(const weft_fusion *fusion, uint32_t n)
     return !fusion->starts_no_row[n] && may_be_stage(fusion, n, &reduction) && reduction.lanes > 1;
 }
 
-/* Whether the kernel of a root has stages: partial results of a long reduction have none, which would be computed again
- * for every chunk. */
+/* Whether the kernel of a root has stages: those of the parts of a long reduction or scan have none, which would be
+ * computed again for every chunk. */
 static bool takes_stages(const weft_fusion *fusion, uint32_t root)
 {
     if (fusion->roles[root] != WEFT_ROLE_KERNEL) return false;
     weft_reduction reduction = {.chunk = 0};
     const weft_node *node = weft_graph_node(fusion->compiled->graph, root);
+    if (node->op->op_class == WEFT_CLASS_SCAN) return weft_scan_chunk(fusion->space, node) == 0;
     if (weft_fusion_is_reduction(node)) weft_reduction_fill(fusion->compiled->graph, root, &reduction);
     return reduction.chunk == 0;
 }

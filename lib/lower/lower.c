@@ -164,6 +164,89 @@ static void store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id v
     weft_kernel_builder_store(low->builder, &(weft_store){.buffer = buffer, .index = index, .value = value});
 }
 
+/* ---- scans ---- */
+
+/* A scan, or the chunk of it that an outer range says. */
+typedef struct scan_plan {
+    stage_plan stage;
+    size_t axis;
+    int64_t size;             /* of a chunk; 0: there is one */
+    weft_expr chunks, chunk;  /* their number and its variable */
+    weft_expr variable, step; /* along the chunk, and along the axis */
+    weft_expr row;            /* position among the rows */
+    uint32_t width;           /* components of what chunks give */
+    weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+    scanned operands[2];
+} scan_plan;
+
+static weft_expr row_position(lowerer *low, const weft_point *point, size_t axis)
+{
+    weft_shape shape = weft_value_type(low->graph, point->value)->shape;
+    weft_expr position = weft_expr_constant(low->exprs, 0);
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (i == axis) continue;
+        position = weft_expr_mul(low->exprs, position, weft_space_extent(&low->space, shape.extents[i]));
+        position = weft_expr_add(low->exprs, position, point->index[i]);
+    }
+    return position;
+}
+
+/* `but_last`: only chunks that another follows, which are whole. */
+static void plan_scan(lowerer *low, const weft_point *point, bool but_last, scan_plan *s)
+{
+    const weft_node *node = weft_graph_node(low->graph, low->root);
+    weft_expr_context *x = low->exprs;
+    *s = (scan_plan){.stage = {.node = low->root}, .axis = (size_t)node->attrs[0].integer};
+    weft_scan_fill(low->graph, node, &s->stage.reduction);
+    s->width = weft_reduction_components(low->graph, low->root, s->dtypes);
+    s->size = weft_scan_chunk(&low->space, node);
+    s->variable = s->step = low->variables[s->axis];
+    low->outer = all_axes(low) & ~(UINT64_C(1) << s->axis);
+    low->outer_fixed = true;
+    if (s->size == 0) return;
+    weft_expr size = weft_expr_constant(x, s->size), one = weft_expr_constant(x, 1);
+    weft_expr extent = weft_space_extent(&low->space, node->types[0].shape.extents[s->axis]);
+    s->chunks = weft_expr_div(x, weft_expr_add(x, extent, weft_expr_sub(x, size, one)), size);
+    s->chunk = weft_lowerer_variable(low, but_last ? weft_expr_sub(x, s->chunks, one) : s->chunks);
+    weft_expr start = weft_expr_mul(x, s->chunk, size);
+    s->variable = weft_lowerer_variable(low, but_last ? size : weft_expr_min(x, size, weft_expr_sub(x, extent, start)));
+    s->step = weft_expr_add(x, start, s->variable);
+    s->row = row_position(low, point, s->axis);
+}
+
+static bool scan_operands_of(lowerer *low, const weft_point *point, scan_plan *s)
+{
+    const weft_node *node = weft_graph_node(low->graph, low->root);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (!weft_lowerer_scan_operand(low, point, i, s->step, &s->operands[i])) low->failed = true;
+        if (low->failed || !scan(low, &s->operands[i].read)) return false;
+    }
+    return true;
+}
+
+/* What the row has before the chunk, in memory after the totals of chunks. */
+static void load_before(lowerer *low, const scan_plan *s, weft_inst_id *out_before)
+{
+    weft_expr_context *x = low->exprs;
+    weft_expr one = weft_expr_constant(x, 1), last = weft_expr_sub(x, s->chunk, one);
+    weft_expr index = weft_expr_add(x, weft_expr_mul(x, s->row, weft_expr_sub(x, s->chunks, one)), last);
+    uint32_t first = low->lowering->first_memory[low->root] + 1 + s->width;
+    weft_inst inside = {.op = WEFT_SCALAR_inside, .dtype = WEFT_BOOL, .predicate_count = 1, .predicates = &last};
+    for (uint32_t i = 0; i < s->width; i++) {
+        weft_inst load = {.op = WEFT_SCALAR_load,
+                          .dtype = s->dtypes[i],
+                          .buffer = weft_lowerer_buffer(low, first + i, false),
+                          .index = index,
+                          .predicate_count = 1,
+                          .predicates = &last};
+        weft_inst pick = {.op = WEFT_SCALAR_select, .dtype = s->dtypes[i], .arg_count = 3};
+        pick.args[0] = weft_kernel_builder_inst(low->builder, &inside);
+        pick.args[1] = weft_kernel_builder_inst(low->builder, &load);
+        pick.args[2] = weft_lowerer_constant(low, s->dtypes[i], weft_reduction_start(low->graph, low->root, i));
+        out_before[i] = weft_kernel_builder_inst(low->builder, &pick);
+    }
+}
+
 /*
  * A scan is one stage that stores while it accumulates. `reverse` runs along the axis backwards; `exclusive` takes the
  * element one step back, and for the first the initial value. A linear one takes in pairs of elements, of the first
@@ -173,28 +256,70 @@ static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
 {
     const weft_node *node = weft_graph_node(low->graph, low->root);
     weft_expr_context *x = low->exprs;
-    size_t axis = (size_t)node->attrs[0].integer;
-    weft_expr step = low->variables[axis], extent = weft_space_extent(&low->space, node->types[0].shape.extents[axis]);
+    scan_plan s;
+    weft_inst_id before[WEFT_MAX_COMPONENTS];
+    plan_scan(low, point, false, &s);
+    if (!scan_operands_of(low, point, &s)) return;
+    weft_expr extent = weft_space_extent(&low->space, node->types[0].shape.extents[s.axis]);
     weft_expr last = weft_expr_sub(x, extent, weft_expr_constant(x, 1));
-    stage_plan plan = {.node = low->root};
-    scanned operands[2];
-    low->outer = all_axes(low) & ~(UINT64_C(1) << axis);
-    low->outer_fixed = true;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        if (!weft_lowerer_scan_operand(low, point, i, step, &operands[i])) low->failed = true;
-        if (low->failed || !scan(low, &operands[i].read)) return;
-    }
-    if (node->attrs[1].integer != 0) point->index[axis] = weft_expr_sub(x, last, step);
+    point->index[s.axis] = node->attrs[1].integer != 0 ? weft_expr_sub(x, last, s.step) : s.step;
     uint32_t buffer = weft_lowerer_buffer(low, target, true);
+    if (s.size != 0) weft_kernel_builder_range(low->builder, plain_range(low, s.chunk));
     make_ranges(low, low->outer);
     for (stage_plan *stage = low->stages; stage != NULL; stage = stage->next) {
         begin_stage(low);
         weft_lowerer_accumulate(low, stage);
     }
     begin_stage(low);
-    weft_inst_id value = weft_lowerer_accumulate_scan(low, &plan, node->input_count, operands, step);
+    weft_lowerer_accumulate_scan(low, &s.stage, node->input_count, s.operands, s.variable);
+    if (s.size != 0) load_before(low, &s, before);
+    weft_inst_id value = weft_lowerer_running(low, &s.stage, s.size != 0 ? before : NULL);
     store(low, buffer, weft_lowerer_address(low, target, point->index), value);
 }
+
+/* What each chunk of a scan gives, in the scan's order. */
+static void lower_totals(lowerer *low, const weft_point *point, uint32_t target)
+{
+    scan_plan s;
+    weft_expr_context *x = low->exprs;
+    plan_scan(low, point, true, &s);
+    if (!scan_operands_of(low, point, &s)) return;
+    for (uint32_t i = 0; i < s.width; i++) weft_lowerer_buffer(low, target + i, true);
+    weft_kernel_builder_range(low->builder, plain_range(low, s.chunk));
+    make_ranges(low, low->outer);
+    begin_stage(low);
+    weft_lowerer_accumulate_scan(low, &s.stage, 1, s.operands, s.variable);
+    begin_stage(low);
+    weft_expr each = weft_expr_sub(x, s.chunks, weft_expr_constant(x, 1));
+    weft_expr index = weft_expr_add(x, weft_expr_mul(x, s.row, each), s.chunk);
+    for (uint32_t i = 0; i < s.width; i++) store(low, i, index, weft_lowerer_component(low, &s.stage, i));
+}
+
+/* What there is after each chunk: totals that lie before `target` are added up in order. */
+static void lower_prefix(lowerer *low, const weft_point *point, uint32_t target)
+{
+    scan_plan s;
+    weft_expr_context *x = low->exprs;
+    weft_inst_id values[WEFT_MAX_COMPONENTS];
+    plan_scan(low, point, true, &s);
+    weft_range range = plain_range(low, s.chunk);
+    range.reduce = true;
+    for (uint32_t i = 0; i < s.width; i++) weft_lowerer_buffer(low, target + i, true);
+    make_ranges(low, low->outer);
+    begin_stage(low);
+    weft_kernel_builder_range(low->builder, range);
+    weft_expr each = weft_expr_sub(x, s.chunks, weft_expr_constant(x, 1));
+    weft_expr index = weft_expr_add(x, weft_expr_mul(x, s.row, each), s.chunk);
+    for (uint32_t i = 0; i < s.width; i++) {
+        weft_inst load = {.op = WEFT_SCALAR_load, .dtype = s.dtypes[i], .index = index};
+        load.buffer = weft_lowerer_buffer(low, target - s.width + i, false);
+        values[i] = weft_kernel_builder_inst(low->builder, &load);
+    }
+    weft_lowerer_accumulate_values(low, &s.stage, s.width, values);
+    for (uint32_t i = 0; i < s.width; i++) store(low, i, index, weft_lowerer_running_component(low, &s.stage, i));
+}
+
+/* ---- roots ---- */
 
 /* Stores what the reduction takes in, in its stage. */
 static void store_operand(lowerer *low, const stage_plan *plan)
@@ -303,6 +428,7 @@ static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, weft_val
     low->space = (weft_space){.graph = low->graph,
                               .exprs = low->exprs,
                               .arena = &low->arena,
+                              .threads = lowering->fusion->space->threads,
                               .fixed = lowering->fixed,
                               .equal = lowering->fusion->space->equal};
     return NULL;
@@ -450,7 +576,7 @@ static void lower_update(lowerer *low, const weft_point *point, uint32_t target)
 weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
                              weft_lowered *out_lowered)
 {
-    static const lower_function functions[] = {lower_whole, lower_partial, lower_final};
+    static const lower_function functions[] = {lower_whole, lower_partial, lower_final, lower_totals, lower_prefix};
     if (part != WEFT_LOWER_BASE && part != WEFT_LOWER_UPDATE)
         return lower(lowering, (weft_value){root, 0}, functions[part], target, root, out_lowered);
     const weft_graph *graph = lowering->fusion->compiled->graph;

@@ -16,7 +16,7 @@ typedef struct weft_lowering {
     weft_fusion *fusion;
     const weft_memory *memories;
     const uint32_t
-        *first_memory;  /* of each node with memory: its output 0; partial results of a long reduction follow */
+        *first_memory; /* of each node with memory: its output 0; partial results of a long reduction follow */
     weft_fixed fixed;
     bool without_folders; /* sentences name files alone */
 } weft_lowering;
@@ -25,6 +25,8 @@ typedef enum weft_lower_part {
     WEFT_LOWER_WHOLE,
     WEFT_LOWER_PARTIAL, /* of a long reduction: partial results, one for each chunk */
     WEFT_LOWER_FINAL,   /* ... and their combination */
+    WEFT_LOWER_TOTALS,  /* of a scan that is cut: those of all chunks but the last */
+    WEFT_LOWER_PREFIX,  /* ... what there is before each chunk but the first; then all of it */
     WEFT_LOWER_BASE,    /* of a scatter or dynamic update slice: operand 0, into the memory of the result */
     WEFT_LOWER_UPDATE   /* ... and what is stored over that */
 } weft_lower_part;
@@ -51,6 +53,13 @@ weft_status *weft_lower_copy(weft_lowering *lowering, uint32_t source, uint32_t 
 
 /* Components of the accumulator of reduction `node` and their dtypes; returns the number. */
 uint32_t weft_reduction_components(const weft_graph *graph, uint32_t node, weft_dtype *out_dtypes);
+/*
+ * Elements of the chunks that a scan is cut into, so that threads compute it; 0: it is one chunk. No bit depends on it:
+ * chunks are blocks of the scan's order.
+ */
+int64_t weft_scan_chunk(weft_space *space, const weft_node *scan);
+/* Number of chunks of a scan that is cut, for all rows, but the last of each. */
+weft_expr weft_scan_totals(weft_space *space, const weft_node *scan);
 /* Number of chunks of a long reduction, over the extents of `space`. */
 weft_expr weft_reduction_chunks(weft_space *space, uint32_t node, const weft_reduction *reduction);
 #endif

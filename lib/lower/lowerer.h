@@ -156,15 +156,16 @@ typedef struct scanned {
 /* Where a scan takes in its operand at position `step` of its axis, counted in the scan's direction. */
 bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, size_t operand, weft_expr step,
                                scanned *out_scanned);
-/* Makes the range of a scan and its accumulator, in the stage just begun; the result at each point. */
-weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, size_t count, const scanned *operands,
-                                          weft_expr step);
+/* Makes the range of a scan, along `variable`, and its accumulator, in the stage just begun. */
+void weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, size_t count, const scanned *operands,
+                                  weft_expr variable);
 /* Makes the accumulator of a stage from what it takes in at each point. */
 void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, uint32_t count, const weft_inst_id *values);
 /* The bits from which component `number` starts. */
 uint64_t weft_reduction_start(const weft_graph *graph, uint32_t node, uint32_t number);
-/* The value so far of a scan. */
-weft_inst_id weft_lowerer_running(lowerer *low, const stage_plan *plan);
+/* The value so far of a scan, after `before`, the components of what precedes it; NULL: nothing does. */
+weft_inst_id weft_lowerer_running(lowerer *low, const stage_plan *plan, const weft_inst_id *before);
+weft_inst_id weft_lowerer_running_component(lowerer *low, const stage_plan *plan, uint32_t number);
 /* The reduction's value from its accumulator. */
 weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan);
 /* Component `component` of the accumulator of `plan`. */

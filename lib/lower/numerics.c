@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/lower/lower.h"
 #include "lib/lower/numerics.h"
 #include "lib/loop/loop.h"
 #include "runtime/engine/gemm.h"
+
+enum { FEWEST_CHUNKS = 8 }; /* of a scan that is cut, which takes two kernels more */
 
 /* Upper bound of a product of extents, saturating. */
 int64_t weft_multiply_bound(int64_t a, int64_t b)
@@ -20,10 +23,9 @@ int64_t weft_count_bound(weft_space *space, weft_shape shape)
     return bound;
 }
 
-static uint32_t virtual_lanes(size_t element_size, int64_t bound)
+static uint32_t virtual_lanes(uint32_t lanes, uint32_t most_lanes, int64_t bound)
 {
-    uint32_t lanes = WEFT_ORDER_LANE_BYTES / (uint32_t)element_size;
-    if (lanes > WEFT_ORDER_MOST_LANES) lanes = WEFT_ORDER_MOST_LANES;
+    if (lanes > most_lanes) lanes = most_lanes;
     while (lanes > 1 && (int64_t)lanes / 2 >= bound) lanes /= 2;
     return lanes < 1 ? 1 : lanes;
 }
@@ -97,7 +99,8 @@ static bool has_order(const weft_graph *graph, const weft_node *node)
     weft_dtype_kind kind = weft_dtype_info_of(weft_value_type(graph, node->inputs[0])->dtype)->kind;
     weft_op_id id = weft_op_id_of(node->op);
     bool adds = id == WEFT_OP_reduce_sum || id == WEFT_OP_reduce_prod || id == WEFT_OP_dot;
-    return adds && (kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX);
+    bool scans = id == WEFT_OP_scan_sum || id == WEFT_OP_scan_prod;
+    return (adds || scans) && (kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX);
 }
 
 /* Whether what is reduced are windows, which are short: vectors go across them if the order is free. */
@@ -137,7 +140,8 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
     bool in_lanes = axes.count > 0 && is_innermost(graph, node, &reduction) && !is_of_windows(graph, node);
     if (in_lanes && !(is_dot && bound < WEFT_ORDER_FEWEST_IN_LANES)) {
         weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
-        reduction.lanes = virtual_lanes(weft_dtype_size(dtype), bound);
+        uint32_t lanes = WEFT_ORDER_LANE_BYTES / (uint32_t)weft_dtype_size(dtype);
+        reduction.lanes = virtual_lanes(lanes, WEFT_ORDER_MOST_LANES, bound);
     }
     if (has_order(graph, node))
         reduction.blocks = is_dot && reduction.lanes == 1 ? block_terms(node->types[0].dtype) : WEFT_BLOCKS_NESTED;
@@ -146,4 +150,63 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
     bool few = weft_count_bound(&own, node->types[0].shape) < WEFT_ORDER_MANY;
     if (!is_dot && reduction.group_count == 1 && bound > WEFT_ORDER_LONG && few) reduction.chunk = WEFT_ORDER_CHUNK;
     *out_reduction = reduction;
+}
+
+/* One times a complex number may have a zero of another sign, so what is there before the first block of such products
+ * is not neutral. */
+static bool has_blocks(const weft_graph *graph, const weft_node *node)
+{
+    bool is_complex = weft_dtype_info_of(node->types[0].dtype)->kind == WEFT_KIND_COMPLEX;
+    return has_order(graph, node) && !(is_complex && weft_op_id_of(node->op) == WEFT_OP_scan_prod);
+}
+
+void weft_scan_fill(const weft_graph *graph, const weft_node *scan, weft_reduction *out_order)
+{
+    weft_reduction order = {.axis_count = 1, .group_count = 1, .lanes = 1, .scans = true};
+    int64_t low, high;
+    order.axes[0] = scan->attrs[0].integer;
+    weft_extent_range(scan->types[0].shape.extents[order.axes[0]], &low, &high);
+    /* A recurrence runs in order: factors that are combined first may overflow where no result does. */
+    bool is_linear = weft_op_id_of(scan->op) == WEFT_OP_scan_linear;
+    if (!is_linear && is_innermost(graph, scan, &order)) {
+        weft_dtype part = weft_dtype_component(weft_accumulator_dtype(scan->types[0].dtype));
+        uint32_t lanes = WEFT_ORDER_SCAN_BYTES / (uint32_t)weft_dtype_size(part);
+        order.lanes = virtual_lanes(lanes, WEFT_ORDER_SCAN_MOST_LANES, high);
+    }
+    if (has_blocks(graph, scan)) order.blocks = WEFT_ORDER_SCAN_BLOCK * order.lanes;
+    *out_order = order;
+}
+
+int64_t weft_scan_chunk(weft_space *space, const weft_node *scan)
+{
+    weft_reduction order;
+    weft_scan_fill(space->graph, scan, &order);
+    weft_shape shape = scan->types[0].shape;
+    int64_t rows = 1, least, most;
+    for (size_t i = 0; i < shape.rank; i++) {
+        weft_space_range(space, shape.extents[i], &least, &most);
+        if ((int64_t)i != order.axes[0]) rows = weft_multiply_bound(rows, most);
+    }
+    int64_t size = (int64_t)WEFT_ORDER_SCAN_BLOCK * order.lanes;
+    bool is_linear = weft_op_id_of(scan->op) == WEFT_OP_scan_linear;
+    if (is_linear || (has_order(space->graph, scan) && order.blocks == WEFT_BLOCKS_NONE)) return 0;
+    weft_space_range(space, shape.extents[order.axes[0]], &least, &most);
+    return space->threads > 1 && rows < space->threads && least > 0 && most >= FEWEST_CHUNKS * size ? size : 0;
+}
+
+weft_expr weft_scan_totals(weft_space *space, const weft_node *scan)
+{
+    weft_expr_context *x = space->exprs;
+    weft_expr count = weft_expr_constant(x, 1);
+    int64_t size = weft_scan_chunk(space, scan);
+    weft_shape shape = scan->types[0].shape;
+    for (size_t i = 0; i < shape.rank; i++) {
+        weft_expr extent = weft_space_extent(space, shape.extents[i]);
+        if ((int64_t)i == scan->attrs[0].integer) {
+            weft_expr before_last = weft_expr_sub(x, extent, weft_expr_constant(x, 1));
+            extent = weft_expr_div(x, before_last, weft_expr_constant(x, size));
+        }
+        count = weft_expr_mul(x, count, extent);
+    }
+    return count;
 }

@@ -18,12 +18,16 @@ typedef struct weft_reduction {
     uint32_t group_first[WEFT_MAX_RANK]; /* first axis of each group, as a position in that order */
     int64_t axes[WEFT_MAX_RANK];         /* of operand 0 */
     uint32_t lanes;                      /* virtual lanes of the innermost range */
+    bool scans;                          /* they are those of a scan */
     uint32_t blocks;                     /* of all ranges: weft_range */
     int64_t chunk;                       /* 0, or the reduction is done in partial results of so many elements */
 } weft_reduction;
 
 /* Describes reduction node `node`; from the graph's own extents, so that it holds for all variants. */
 void weft_reduction_fill(const weft_graph *graph, uint32_t node, weft_reduction *out_reduction);
+
+/* The same of a scan, whose axis is its only group. */
+void weft_scan_fill(const weft_graph *graph, const weft_node *scan, weft_reduction *out_order);
 
 /* An upper bound of a product, saturating. */
 int64_t weft_multiply_bound(int64_t a, int64_t b);

@@ -43,11 +43,11 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
     return plan;
 }
 
-/* Elements for each lane up to which the range of a group has no blocks. */
-static int64_t unbroken(const weft_reduction *reduction, uint32_t group)
+/* Elements up to which the range of a group, with that many lanes, has no blocks. */
+static int64_t unbroken(const weft_reduction *reduction, uint32_t group, int64_t lanes)
 {
     if (reduction->blocks > WEFT_BLOCKS_NESTED) return reduction->blocks;
-    return group > 0 ? WEFT_ORDER_SHORT : WEFT_ORDER_BLOCK;
+    return (group > 0 ? WEFT_ORDER_SHORT : WEFT_ORDER_BLOCK) * lanes;
 }
 
 /* A range of group `group`. One that is known to be too short for blocks has none, and one that is known to leave half
@@ -59,9 +59,10 @@ static void reduced_range(lowerer *low, const weft_reduction *reduction, uint32_
     weft_range range = {.variable = variable, .extent = extent, .reduce = true, .width = 1, .unroll = 1};
     int64_t least, most;
     weft_expr_range(low->exprs, extent, &least, &most);
-    if (most > unbroken(reduction, group) * lanes) range.blocks = reduction->blocks;
+    if (most > unbroken(reduction, group, lanes)) range.blocks = reduction->blocks;
     while (lanes > 1 && most <= lanes / 2) lanes /= 2;
     range.virtual_lanes = lanes;
+    range.scans = reduction->scans && lanes > 1;
     weft_kernel_builder_range(low->builder, range);
 }
 
@@ -205,15 +206,14 @@ static uint32_t scanned_values(lowerer *low, const stage_plan *plan, const scann
     return width;
 }
 
-weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, size_t count, const scanned *operands,
-                                          weft_expr step)
+void weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, size_t count, const scanned *operands,
+                                  weft_expr variable)
 {
     weft_inst_id values[WEFT_MAX_COMPONENTS];
     uint32_t taken = 0;
     int64_t only;
-    if (!weft_expr_is_constant(low->exprs, step, &only))
-        reduced_range(low, &plan->reduction, 0, step, weft_expr_bound(low->exprs, step));
+    if (!weft_expr_is_constant(low->exprs, variable, &only))
+        reduced_range(low, &plan->reduction, 0, variable, weft_expr_bound(low->exprs, variable));
     for (size_t i = 0; i < count; i++) taken += scanned_values(low, plan, &operands[i], &values[taken]);
     weft_lowerer_accumulate_values(low, plan, taken, values);
-    return weft_lowerer_running(low, plan);
 }

@@ -40,9 +40,10 @@ static bool is_stored_once(weft_kernel *kernel, const weft_stage *stage, weft_ex
 /* What a stage is made of, for lanes along the columns. */
 static bool stage_lies_across(weft_kernel *kernel, const weft_stage *stage, weft_expr column, bool *walks)
 {
+    if (weft_stage_scans(kernel, stage)) return false;
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
-        if (inst->op == WEFT_SCALAR_running || inst->predicate_count != 0) return false;
+        if (inst->predicate_count != 0) return false;
         if (inst->op != WEFT_SCALAR_load) continue;
         if (inst->arg_count != 0 || !lies_across(kernel, stage, inst->index, column, walks)) return false;
     }

@@ -167,9 +167,46 @@ static bool begins_as_it_is(const weft_accumulator *accumulator)
     return accumulator->step.count == 0 && (kind != WEFT_KIND_FLOAT || accumulator->init[0] != 0);
 }
 
+/* What `right` is with what was there before it, in `right`. */
+static weft_status *combine_in_front(weft_flat *f, const weft_accumulator *accumulator, const weft_inst_id *left,
+                                     weft_inst_id *right)
+{
+    weft_inst_id both[WEFT_MAX_COMPONENTS];
+    memcpy(both, left, sizeof both);
+    WEFT_TRY(weft_inst_list_combine(&f->list, accumulator, both, right, false));
+    memcpy(right, both, sizeof both);
+    return NULL;
+}
+
+/* A point of a scan in virtual lanes: of these, lane 0 has what there is before the group, and the next ones the latest
+ * lower half of each level of the tree. */
+static weft_status *take_in_group(weft_flat *f, const weft_flat_stage *s, uint32_t point, uint32_t number)
+{
+    const weft_accumulator *accumulator = &f->kernel->accumulators[number];
+    weft_inst_id value[WEFT_MAX_COMPONENTS] = {0}, *before = weft_flat_accumulator(s, 0, number);
+    for (uint32_t c = 0; c < accumulator->width; c++) {
+        value[c] = f->ids[accumulator->values[c]];
+        if (point == 0) before[c] = weft_inst_list_constant(&f->list, accumulator->dtypes[c], accumulator->init[c]);
+    }
+    for (uint32_t level = 0; 1u << level < s->lanes; level++) {
+        weft_inst_id *lower = weft_flat_accumulator(s, 1 + level, number);
+        if ((point >> level & 1) == 0) memcpy(lower, value, sizeof value);
+        else WEFT_TRY(combine_in_front(f, accumulator, lower, value));
+    }
+    if (point >= s->lanes || !begins_as_it_is(accumulator)) WEFT_TRY(combine_in_front(f, accumulator, before, value));
+    if ((point + 1) % s->lanes == 0) memcpy(before, value, sizeof value);
+    memcpy(&f->results[number * WEFT_MAX_COMPONENTS], value, sizeof value);
+    return NULL;
+}
+
 static weft_status *take_in(weft_flat *f, const weft_flat_stage *s, uint32_t point)
 {
     const weft_stage *stage = s->stage;
+    if (s->range != NULL && s->range->scans) {
+        for (uint32_t a = 0; a < stage->accumulator_count; a++)
+            WEFT_TRY(take_in_group(f, s, point, stage->accumulator_first + a));
+        return NULL;
+    }
     for (uint32_t a = stage->accumulator_first; a < stage->accumulator_first + stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &f->kernel->accumulators[a];
         weft_inst_id values[WEFT_MAX_COMPONENTS], *into = weft_flat_accumulator(s, point % s->lanes, a);
@@ -225,7 +262,8 @@ static weft_status *add_stage(weft_flat *f, const weft_stage *stage)
     s.accumulators = weft_arena_allocate(&f->kernel->arena, (slots + 1) * sizeof *s.accumulators);
     if (s.accumulators == NULL) return weft_status_out_of_memory();
     for (uint32_t point = 0; point < s.points; point++) WEFT_TRY(weft_flat_add_point(f, &s, point));
-    for (uint32_t a = 0; a < stage->accumulator_count; a++) WEFT_TRY(fold_lanes(f, &s, stage->accumulator_first + a));
+    for (uint32_t a = 0; a < stage->accumulator_count && (s.range == NULL || !s.range->scans); a++)
+        WEFT_TRY(fold_lanes(f, &s, stage->accumulator_first + a));
     return NULL;
 }
 

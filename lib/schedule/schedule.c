@@ -80,13 +80,6 @@ static bool along_reduction(const weft_kernel *kernel)
     return false;
 }
 
-static bool is_scan(const weft_kernel *kernel, const weft_stage *stage)
-{
-    for (uint32_t i = 0; i < stage->inst_count; i++)
-        if (kernel->insts[stage->inst_first + i].op == WEFT_SCALAR_running) return true;
-    return false;
-}
-
 /* Whether the last outer range bounds inner ones, which must be the same for all lanes. */
 static bool bounds_inner_ranges(const weft_kernel *kernel)
 {
@@ -102,7 +95,7 @@ static bool scans_along_memory(const weft_kernel *kernel)
     weft_expr last = kernel->ranges[kernel->range_count - 1].variable;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
-        for (uint32_t i = 0; i < stage->store_count && is_scan(kernel, stage); i++)
+        for (uint32_t i = 0; i < stage->store_count && weft_stage_scans(kernel, stage); i++)
             if (!weft_expr_affine(x, stage->stores[i].index, last, &step, &rest) || step != one) return true;
     }
     return false;
