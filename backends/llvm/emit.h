@@ -286,8 +286,9 @@ void weft_reduce_start(weft_emitter *e, const weft_stage *stage, uint32_t width,
 void weft_reduce_restart(weft_emitter *e);
 /* The accumulators take in the current point. */
 void weft_reduce_point(weft_emitter *e);
-/* `out`, which may be `left`, is `left` combined with `right`, those of other elements; vectors of `width`. */
-void weft_reduce_combine(weft_emitter *e, const weft_accumulator *accumulator, uint32_t width, const LLVMValueRef *left,
+/* `out`, which may be one of them, is `left` combined with `right`, those of other elements; `numbers`: of an extremum,
+ * none of which is NaN. */
+void weft_reduce_combine(weft_emitter *e, const weft_accumulator *accumulator, bool numbers, const LLVMValueRef *left,
                          const LLVMValueRef *right, LLVMValueRef *out);
 /* Accumulator `number` of the stage; a component in a part, as it is carried. */
 const weft_accumulator *weft_reduce_accumulator(const weft_emitter *e, uint32_t number);

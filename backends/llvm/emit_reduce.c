@@ -195,10 +195,10 @@ static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32
     memcpy(out, results, accumulator->width * sizeof *out);
 }
 
-void weft_reduce_combine(weft_emitter *e, const weft_accumulator *accumulator, uint32_t width, const LLVMValueRef *left,
+void weft_reduce_combine(weft_emitter *e, const weft_accumulator *accumulator, bool numbers, const LLVMValueRef *left,
                          const LLVMValueRef *right, LLVMValueRef *out)
 {
-    combine(e, accumulator, width, left, right, OTHERS, out);
+    combine(e, accumulator, e->reduction.width, left, right, numbers ? NEXT_NUMBER : OTHERS, out);
 }
 
 /* The accumulator of one part takes in the current point, in registers or in its row. */

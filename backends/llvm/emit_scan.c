@@ -42,9 +42,9 @@ static LLVMValueRef upper_lanes(const weft_emitter *e, uint32_t half)
     return LLVMConstVector(bits, e->reduction.width);
 }
 
-/* Lower halves take in init, which takes no blend. It leaves them as they are but for the sign of a zero, and what is
- * carried begins with +0 then; where it does not, they are picked. */
-static void scan_vector(weft_emitter *e, const weft_accumulator *accumulator, LLVMValueRef *values)
+/* A vector, of numbers alone or not. Lower halves take in init, which takes no blend. It leaves them as they are except
+ * for the sign of a zero, and what is carried begins with +0 then; where it does not, they are picked. */
+static void scan_vector(weft_emitter *e, const weft_accumulator *accumulator, bool numbers, LLVMValueRef *values)
 {
     uint32_t width = e->reduction.width;
     bool is_neutral = weft_accumulator_init_is_neutral(accumulator);
@@ -55,7 +55,7 @@ static void scan_vector(weft_emitter *e, const weft_accumulator *accumulator, LL
             LLVMValueRef init = weft_constant_emit(e, accumulator->dtypes[c], accumulator->init[c]);
             lower[c] = lower_halves(e, values[c], weft_splat(e, init, width), half);
         }
-        weft_reduce_combine(e, accumulator, width, lower, values, both);
+        weft_reduce_combine(e, accumulator, numbers, lower, values, both);
         for (uint32_t c = 0; c < accumulator->width; c++)
             values[c] = is_neutral ? both[c] : LLVMBuildSelect(e->builder, upper, both[c], values[c], "");
     }
@@ -70,29 +70,70 @@ static void spread_last(weft_emitter *e, const weft_accumulator *accumulator, co
         out[c] = weft_splat(e, weft_element(e, values[c], width, width - 1), width);
 }
 
-static void scan_lanes(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot)
+/* A group: its vectors become what there is at each element, and what is carried comes after them. */
+typedef struct group {
+    components values[WEFT_MAX_PARTS + 1];
+} group;
+
+static void scan_group(weft_emitter *e, const weft_accumulator *accumulator, bool numbers, group *g)
 {
-    components values[WEFT_MAX_PARTS] = {0}, last = {0}, carried = {0};
-    uint32_t width = e->reduction.width, parts = e->lane.parts;
-    for (uint32_t part = 0; part < parts; part++)
-        for (uint32_t c = 0; c < accumulator->width; c++)
-            values[part][c] = weft_value_part(e, &e->values[accumulator->values[c]], part, width > 1);
-    weft_scope_move(e, weft_scope_top(e));
-    for (uint32_t part = 0; part < parts; part++) scan_vector(e, accumulator, values[part]);
+    components last = {0}, carried;
+    uint32_t parts = e->lane.parts;
+    memcpy(carried, g->values[parts], sizeof carried);
+    for (uint32_t part = 0; part < parts; part++) scan_vector(e, accumulator, numbers, g->values[part]);
     for (uint32_t half = 1; half < parts; half *= 2)
         for (uint32_t part = half; part < parts; part++) {
             if ((part & half) == 0) continue;
-            spread_last(e, accumulator, values[(part & ~(2 * half - 1)) + half - 1], last);
-            weft_reduce_combine(e, accumulator, width, last, values[part], values[part]);
+            spread_last(e, accumulator, g->values[(part & ~(2 * half - 1)) + half - 1], last);
+            weft_reduce_combine(e, accumulator, numbers, last, g->values[part], g->values[part]);
         }
-    for (uint32_t c = 0; c < accumulator->width; c++) carried[c] = *weft_reduce_carried(e, slot + c, 0);
-    spread_last(e, accumulator, values[parts - 1], last);
-    weft_reduce_combine(e, accumulator, width, carried, last, last);
+    spread_last(e, accumulator, g->values[parts - 1], g->values[parts]);
+    for (uint32_t part = 0; part <= parts; part++)
+        weft_reduce_combine(e, accumulator, numbers, carried, g->values[part], g->values[part]);
+}
+
+/* An extremum, whose elements are NaN where `any`: a branch there, so that others take one instruction. */
+static void scan_numbers(weft_emitter *e, const weft_accumulator *accumulator, LLVMValueRef any, group *g)
+{
+    weft_detour detour;
+    group all = *g;
+    uint32_t level = weft_scope_top(e);
+    scan_group(e, accumulator, true, g);
+    weft_detour_open(e, level, any, &detour);
+    scan_group(e, accumulator, false, &all);
+    weft_detour_close(e, level, &detour);
+    for (uint32_t part = 0; part <= e->lane.parts; part++)
+        weft_detour_merge(e, &detour, accumulator->width, all.values[part], g->values[part]);
+}
+
+/* Whether a NaN is among the vectors, of a scan that asks for that once; NULL: it does not. */
+static LLVMValueRef any_nan_in_group(weft_emitter *e, const weft_accumulator *accumulator, const group *g)
+{
+    LLVMValueRef any = NULL;
+    bool asks = weft_reduce_is_extremum(accumulator) && weft_emitter_has(e, WEFT_ISA_V4) && e->lane.mask == NULL;
+    for (uint32_t part = 0; part < e->lane.parts && asks && e->reduction.width > 1; part++) {
+        LLVMValueRef carried = g->values[e->lane.parts][0];
+        LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, g->values[part][0], carried, "");
+        any = any == NULL ? is_nan : LLVMBuildOr(e->builder, any, is_nan, "");
+    }
+    return any == NULL ? NULL : weft_any_lane(e, any);
+}
+
+static void scan_lanes(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot)
+{
+    group g = {0};
+    uint32_t parts = e->lane.parts;
     for (uint32_t part = 0; part < parts; part++)
-        weft_reduce_combine(e, accumulator, width, carried, values[part], values[part]);
+        for (uint32_t c = 0; c < accumulator->width; c++)
+            g.values[part][c] = weft_value_part(e, &e->values[accumulator->values[c]], part, e->reduction.width > 1);
+    weft_scope_move(e, weft_scope_top(e));
+    for (uint32_t c = 0; c < accumulator->width; c++) g.values[parts][c] = *weft_reduce_carried(e, slot + c, 0);
+    LLVMValueRef any = any_nan_in_group(e, accumulator, &g);
+    if (any == NULL) scan_group(e, accumulator, false, &g);
+    else scan_numbers(e, accumulator, any, &g);
     for (uint32_t c = 0; c < accumulator->width; c++) {
-        *weft_reduce_carried(e, slot + c, 0) = last[c];
-        for (uint32_t part = 0; part < parts; part++) *running_at(e, slot + c, part) = values[part][c];
+        *weft_reduce_carried(e, slot + c, 0) = g.values[parts][c];
+        for (uint32_t part = 0; part < parts; part++) *running_at(e, slot + c, part) = g.values[part][c];
     }
 }
 
@@ -120,14 +161,14 @@ static void scan_part(weft_emitter *e, const weft_accumulator *accumulator, uint
         uint32_t first = (1 + level) * slots + slot;
         LLVMValueRef upper = has_bit(e, position, 1u << level);
         for (uint32_t c = 0; c < accumulator->width; c++) lower[c] = *weft_reduce_carried(e, first + c, part);
-        weft_reduce_combine(e, accumulator, width, lower, value, both);
+        weft_reduce_combine(e, accumulator, false, lower, value, both);
         for (uint32_t c = 0; c < accumulator->width; c++) {
             *weft_reduce_carried(e, first + c, part) = LLVMBuildSelect(e->builder, upper, lower[c], value[c], "");
             value[c] = LLVMBuildSelect(e->builder, upper, both[c], value[c], "");
         }
     }
     for (uint32_t c = 0; c < accumulator->width; c++) lower[c] = *weft_reduce_carried(e, slot + c, part);
-    weft_reduce_combine(e, accumulator, width, lower, value, both);
+    weft_reduce_combine(e, accumulator, false, lower, value, both);
     LLVMValueRef next = LLVMBuildAdd(e->builder, position, weft_int(e, 1), "");
     LLVMValueRef within = LLVMBuildAnd(e->builder, next, weft_int(e, (1 << levels) - 1), "");
     LLVMValueRef ends = LLVMBuildICmp(e->builder, LLVMIntEQ, within, weft_int(e, 0), "");
@@ -165,7 +206,7 @@ void weft_scan_look(weft_emitter *e, bool in_tree)
                 value[c] = in_tree ? *running_at(e, slot + c, part) : e->carried[carried];
                 if (before != NULL) left[c] = before[carried];
             }
-            if (before != NULL) weft_reduce_combine(e, accumulator, e->reduction.width, left, value, value);
+            if (before != NULL) weft_reduce_combine(e, accumulator, false, left, value, value);
             for (uint32_t c = 0; c < accumulator->width; c++) *running_at(e, slot + c, part) = value[c];
         }
         slot += accumulator->width;
