@@ -331,6 +331,7 @@ static basis basis_for_all(const weft_build_request *request)
 static weft_status *fusion_init(const weft_build_request *request, basis by, weft_fusion *fusion)
 {
     size_t threads = request->pool != NULL ? weft_pool_width(request->pool) : request->machine->threads;
+    if (request->is_limited) threads = 1; /* what is cut takes memory */
     return weft_fusion_init(fusion, request->allocator, by.compiled, request->program->policy.products,
                             request->machine->vector_bytes, (int64_t)threads, by.fixed);
 }
