@@ -166,9 +166,12 @@ void weft_scan_fill(const weft_graph *graph, const weft_node *scan, weft_reducti
     int64_t low, high;
     order.axes[0] = scan->attrs[0].integer;
     weft_extent_range(scan->types[0].shape.extents[order.axes[0]], &low, &high);
-    /* A recurrence runs in order: factors that are combined first may overflow where no result does. */
+    /* A recurrence runs in order: factors that are combined first may overflow where no result does. So do rows of one
+     * block that are permuted from columns, which vectors read across them. */
     bool is_linear = weft_op_id_of(scan->op) == WEFT_OP_scan_linear;
-    if (!is_linear && is_innermost(graph, scan, &order)) {
+    size_t innermost = weft_innermost_axis(&(weft_space){.graph = graph}, scan->inputs[0]);
+    bool lies_across = innermost != SIZE_MAX && innermost != (size_t)order.axes[0] && high <= WEFT_ORDER_SCAN_BLOCK;
+    if (!is_linear && !lies_across && is_innermost(graph, scan, &order)) {
         weft_dtype part = weft_dtype_component(weft_accumulator_dtype(scan->types[0].dtype));
         uint32_t lanes = WEFT_ORDER_SCAN_BYTES / (uint32_t)weft_dtype_size(part);
         order.lanes = virtual_lanes(lanes, WEFT_ORDER_SCAN_MOST_LANES, high);
