@@ -3,9 +3,10 @@
 #include <string.h>
 
 /*
- * Scans of long rows without virtual lanes. A row alone takes the latency of an operation for each element, and its stores are single ones.
- * So a few columns are one pass, at the end of which accumulators of all rows of a tile lie in local buffers. The first
- * column is apart where it alone is without what others have: an exclusive scan, or a recurrence.
+ * Scans of long rows without virtual lanes. A row alone takes the latency of an operation for each element, and its
+ * stores are single ones. So a few columns are one pass, at the end of which accumulators of all rows of a tile lie in
+ * local buffers. The first column is apart where it alone is without what others have: an exclusive scan, or a
+ * recurrence.
  */
 
 /* Columns of the passes: a whole vector of each row, 16 bytes of it at least, and one. */

@@ -104,7 +104,8 @@ typedef struct weft_short_rows {
 weft_short_rows weft_kernel_find_short_rows(const weft_kernel *kernel, uint32_t width);
 
 /*
- * Scans of long rows along memory without virtual lanes (scan.c): lanes go across the rows of a tile, a few columns at a time.
+ * Scans of long rows along memory without virtual lanes (scan.c): lanes go across the rows of a tile, a few columns at
+ * a time.
  */
 /* Whether it is a scan of rows of more than one pass. */
 bool weft_kernel_scans_long_rows(const weft_kernel *kernel);
