@@ -258,16 +258,18 @@ static bool packs(const struct grid *grid, const weft_gemm_side *side, const wef
 }
 
 /* Cycles for one term of all elements to copy an operand, or to wait for what is read in place in too many streams to
- * be fetched ahead of time. Numbers that are adjacent are copied as registers. */
+ * be fetched ahead of time. Numbers that are adjacent are copied as registers, which wait for what is not in L2. 512 x
+ * 1500 by 1500 x 17 f64, of which the larger one is read in place then, takes 0.6 of the time (Sapphire Rapids). */
 static double packing(const struct grid *grid, const weft_gemm_side *side, const weft_gemm_side *other, bool wide)
 {
     const double in_registers = 0.25, one_by_one = 1;
-    double count = (double)side->count, bytes = count * (double)side->terms->count * (double)side->size;
-    bool is_far = bytes > (double)grid->machine->cache_bytes[1] / 2;
+    double count = (double)side->count, size = (double)side->size;
+    bool is_far = count * (double)side->terms->count * size > (double)grid->machine->cache_bytes[1] / 2;
     if (!packs(grid, side, other, wide)) return !wide && is_far ? count * in_registers : 0;
     bool in_squares = !side->complex || (grid->kernel->is_complex && side->size == sizeof(float));
     bool transposed = side->terms->stride == 1 && in_squares && grid->kernel->tile != NULL;
-    return count * (side->lines->stride == 1 || transposed ? in_registers : one_by_one);
+    if (side->lines->stride != 1 && !transposed) return count * one_by_one;
+    return count * (is_far ? size / sizeof(double) : in_registers);
 }
 
 /* Cycles for one term with the kernel's vectors along the rows of C, or along its columns: two registers of products
