@@ -78,15 +78,16 @@ static bool is_one_tile(const weft_gemm_block *block, bool left)
     return side->count <= panel_count(side, most_width(block, left));
 }
 
-/* Bytes of an operand that are packed at once. The left one stays in L2, the right one in
+/* Bytes of an operand that are packed, or read in place, at once. The left one stays in L2, the right one in
  * L3, of which each core has as much as that at least. Where one is short both stay in L2; the
  * other one comes in pieces, small ones where it is the left one, since each of these is used a few times only, and
- * panel by panel where one tile reads it. */
-static int64_t limit(const weft_gemm_block *block, bool left)
+ * where one tile reads it panel by panel if it is packed, or else all of it. */
+static int64_t limit(const weft_gemm_block *block, bool left, bool packs)
 {
-    if (is_short(block, true)) return !left && is_one_tile(block, true) ? 0 : block->cache_bytes / 4;
+    const int64_t once = packs ? 0 : INT64_MAX;
+    if (is_short(block, true)) return !left && is_one_tile(block, true) ? once : block->cache_bytes / 4;
     if (is_short(block, false))
-        return !left ? block->cache_bytes / 4 : is_one_tile(block, false) ? 0 : block->cache_bytes / 8;
+        return !left ? block->cache_bytes / 4 : is_one_tile(block, false) ? once : block->cache_bytes / 8;
     int64_t parts = block->kernel->parts > 0 ? block->kernel->parts : 2;
     return left ? block->cache_bytes / parts : block->cache_bytes * 4;
 }
@@ -181,15 +182,16 @@ static struct part plan(const weft_gemm_block *block, bool left, char *memory)
 {
     const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
     bool wide = left == block->kernel->by_columns;
+    bool packs = weft_gemm_packs(block->kernel, side, other, block->terms, wide, block->cache_bytes);
     int64_t width = panel_width(block, left, wide);
-    int64_t panels = most_panels(block, side, width, limit(block, left));
+    int64_t panels = most_panels(block, side, width, limit(block, left, packs && side->panels == NULL));
     int64_t count = panels * panel_count(side, width);
     bool is_whole = count >= side->count && block->terms <= most_terms(block);
     return (struct part){.side = side,
                          .kept = is_whole && (left ? block->left_kept : block->right_kept),
                          .wide = wide,
                          .masked = block->kernel->masked,
-                         .packs = weft_gemm_packs(block->kernel, side, other, block->terms, wide, block->cache_bytes),
+                         .packs = packs,
                          .width = width,
                          .bytes = panel_bytes(block, width),
                          .count = count,
@@ -469,32 +471,45 @@ struct series {
     bool near;
 };
 
-/* Those of one column, from row `i` on, before `end`, whose panels of the left operand it reads in turn. */
-static struct series column_at(const weft_gemm_block *block, const struct part *left, int64_t i, int64_t end)
+/* One tile of each product. */
+static struct series repeated(const weft_gemm_block *block)
 {
-    int64_t rows = panel_count(left->side, left->width), size = weft_gemm_side_element(left->side);
-    if (end - i <= rows) return (struct series){.count = 1};
-    int64_t whole = packed_from(left) > i ? packed_from(left) - i : left->count - i;
-    int64_t count = least((end - i + rows - 1) / rows, whole / rows);
-    count = weft_gemm_axes_run(block->c_left, left->first + i, count * rows) / rows;
-    if (count < 1) return (struct series){.count = 1};
-    int64_t step = left->packs ? left->bytes : rows * left->side->lines->stride * size;
+    bool by_columns = block->kernel->by_columns;
+    return (struct series){.count = block->count,
+                           .wide_step = by_columns ? block->left_step : block->right_step,
+                           .narrow_step = by_columns ? block->right_step : block->left_step,
+                           .c_step = block->c_step};
+}
+
+/* Those of number `index` of one operand, which lies in C like this: one tile of each product, or those whose panels
+ * follow each other before `end`. */
+static struct series series_at(const weft_gemm_block *block, const struct part *part, const weft_gemm_axes *c,
+                               int64_t index, int64_t end)
+{
+    if (block->count > 1) return repeated(block);
+    int64_t lines = panel_count(part->side, part->width), size = weft_gemm_side_element(part->side);
+    if (end - index <= lines) return (struct series){.count = 1};
+    int64_t most = packed_from(part) > index ? packed_from(part) - index : part->count - index;
+    if (end < part->count) most = least(most, round_up(end - index, lines));
+    int64_t count = weft_gemm_axes_run(c, part->first + index, most) / lines;
+    if (count <= 1) return (struct series){.count = 1};
+    int64_t step = part->packs ? part->bytes : lines * part->side->lines->stride * size;
     return (struct series){.count = count,
-                           .wide_step = left->wide ? step : 0,
-                           .narrow_step = left->wide ? 0 : step,
-                           .c_step = rows * block->c_left->stride * block->c_element};
+                           .wide_step = part->wide ? step : 0,
+                           .narrow_step = part->wide ? 0 : step,
+                           .c_step = lines * c->stride * block->c_element};
 }
 
 /* While a part of the left operand is read in place, from L2 after the first column of tiles, the next part comes from
- * memory: each column of tiles asks for one register of a panel's. 64 x 147 x 12544 f32 takes 0.87 of the time, 18 x
- * 700 x 2500 0.88 (Sapphire Rapids). */
+ * memory: each column of tiles asks for one register of a panel's. Of one column, for the next panel. 64 x 147 x 12544
+ * f32 takes 0.87 of the time, 18 x 700 x 2500 0.88 (Sapphire Rapids). */
 static int64_t fetch_at(const weft_gemm_block *block, const struct part *left, int64_t column)
 {
     const weft_gemm_side *side = left->side;
-    bool is_last = left->first + left->count >= side->first + side->count;
-    if (!left->wide || left->packs || is_last) return 0;
+    bool is_one = is_one_tile(block, false), is_last = left->first + left->count >= side->first + side->count;
+    if (!left->wide || left->packs || (is_last && !is_one)) return 0;
     int64_t line = column % block->kernel->vectors * weft_gemm_lanes(block->kernel);
-    return (left->count * side->lines->stride + line) * (int64_t)side->size;
+    return ((is_one ? left->width : left->count) * side->lines->stride + line) * (int64_t)side->size;
 }
 
 /* Whether the wide operand is in L2 after the first of many columns of tiles, in lines so close to each other that
@@ -505,15 +520,6 @@ static bool is_near(const struct part *wide, const struct part *narrow)
     enum { NEAR = 2048, FEWEST_COLUMNS = 3 };
     int64_t distance = wide->packs ? 0 : llabs(wide->side->terms->stride) * weft_gemm_side_element(wide->side);
     return distance <= NEAR && narrow->count >= FEWEST_COLUMNS * panel_count(narrow->side, narrow->width);
-}
-
-/* One tile of each product. */
-static struct series repeated(const weft_gemm_block *block, const struct part *left)
-{
-    return (struct series){.count = block->count,
-                           .wide_step = left->wide ? block->left_step : block->right_step,
-                           .narrow_step = left->wide ? block->right_step : block->left_step,
-                           .c_step = block->c_step};
 }
 
 bool weft_gemm_block_repeats(const weft_gemm_block *block)
@@ -605,37 +611,109 @@ static int64_t tile_extent(const weft_gemm_block *block, const struct part *part
     return least(width, rest);
 }
 
+/* Whether tiles of a row follow each other, and not those of a column: all of these panels of the right operand are
+ * read beside one of the left one, which stays in L1. Then series are longer, and what each costs is spread: at least
+ * twice as long. Not where lines of a large C would be written in pieces. */
+static bool goes_across(const weft_gemm_block *block, const struct part *left, const struct part *right, int64_t terms)
+{
+    enum { NEAR = 12 << 10 };
+    int64_t rows = panel_count(left->side, left->width), columns = panel_count(right->side, right->width);
+    if (block->symmetric || 2 * left->count * columns > right->count * rows) return false;
+    if (left->count <= rows) return true;
+    bool is_near = left->wide && left->width * terms * weft_gemm_side_element(left->side) <= NEAR;
+    return is_near && (left->count * block->c_element <= WEFT_GEMM_FAR ||
+                       left->count * right->count * block->c_element <= block->cache_bytes / 2);
+}
+
+/* What tiles of a pair of parts have in common. */
+struct tiles {
+    const weft_gemm_block *block;
+    const struct part *left, *right;
+    int64_t terms;
+    bool add;
+    char *buffer;
+};
+
+/* A tile: its first row and column, how many it has, and the panels that it is the product of. */
+struct place {
+    int64_t i, rows, j, columns;
+    struct panel a, b;
+};
+
+/* Computes a tile, and those of the series that follow it. Returns how many they are. Inlined: a place in memory would
+ * be loaded as registers that waited until stores to it, and all before, were done. */
+static inline __attribute__((always_inline)) int64_t run_from(const struct tiles *t, const struct place *at,
+                                                              const struct series *series)
+{
+    const weft_gemm_block *block = t->block;
+    const weft_gemm_kernel *kernel = block->kernel;
+    const struct part *left = t->left, *right = t->right;
+    const struct tile tile = tile_at(block, left->first + at->i, at->rows, right->first + at->j, at->columns);
+    bool is_packed = left->packs && right->packs && !kernel->tile_is_faster;
+    if (kernel->tile == NULL || (is_packed && at->rows == panel_count(left->side, left->width) &&
+                                 at->columns == panel_count(right->side, right->width))) {
+        run_packed(block, &tile, at->a.data, at->b.data, t->terms, t->add, t->buffer);
+        return 1;
+    }
+    int64_t done = run_strided(block, &tile, left->wide ? &at->a : &at->b, left->wide ? &at->b : &at->a, series,
+                               t->terms, t->add, t->buffer);
+    return block->count > 1 ? 1 : done;
+}
+
+/* Column by column. */
+static void run_columns(const struct tiles *t)
+{
+    const weft_gemm_block *block = t->block;
+    const struct part *left = t->left, *right = t->right;
+    int64_t rows = panel_count(left->side, left->width);
+    bool near = is_near(left->wide ? left : right, left->wide ? right : left);
+    struct place at = {0};
+    for (int64_t y = 0; at.j < right->count; at.j += at.columns, y++) {
+        int64_t end = left->count, fetch = fetch_at(block, left, y);
+        at.columns = tile_extent(block, right, at.j);
+        at.b = panel_at(right, at.j, y);
+        if (block->symmetric) end = least(end, right->first + at.j + at.columns - left->first);
+        at.i = 0;
+        for (int64_t x = 0, done; at.i < end; at.i += at.rows + (done - 1) * rows, x += done) {
+            struct series series = series_at(block, left, block->c_left, at.i, end);
+            series.fetch = fetch;
+            series.near = fetch == 0 && near;
+            at.rows = tile_extent(block, left, at.i);
+            at.a = panel_at(left, at.i, x);
+            done = run_from(t, &at, &series);
+        }
+    }
+}
+
+/* Row by row. */
+static void run_across(const struct tiles *t)
+{
+    const weft_gemm_block *block = t->block;
+    const struct part *left = t->left, *right = t->right;
+    int64_t columns = panel_count(right->side, right->width);
+    bool near = is_near(left->wide ? left : right, left->wide ? right : left);
+    struct place at = {0};
+    for (int64_t x = 0; at.i < left->count; at.i += at.rows, x++) {
+        at.rows = tile_extent(block, left, at.i);
+        at.a = panel_at(left, at.i, x);
+        at.j = 0;
+        for (int64_t y = 0, done; at.j < right->count; at.j += at.columns + (done - 1) * columns, y += done) {
+            struct series series = series_at(block, right, block->c_right, at.j, right->count);
+            series.near = near;
+            at.columns = tile_extent(block, right, at.j);
+            at.b = panel_at(right, at.j, y);
+            done = run_from(t, &at, &series);
+        }
+    }
+}
+
 static void run_tiles(const weft_gemm_block *block, const struct part *left, const struct part *right, int64_t terms,
                       bool add)
 {
     _Alignas(WEFT_GEMM_ALIGNMENT) char buffer[WEFT_GEMM_TILE * sizeof(double)];
-    const weft_gemm_kernel *kernel = block->kernel;
-    int64_t rows = panel_count(left->side, left->width), columns = panel_count(right->side, right->width);
-    bool packed = left->packs && right->packs;
-    for (int64_t j = 0, y = 0, across; j < right->count; j += across, y++) {
-        struct panel b = panel_at(right, j, y);
-        across = tile_extent(block, right, j);
-        int64_t end = left->count;
-        if (block->symmetric) end = least(end, right->first + j + across - left->first);
-        for (int64_t i = 0, x = 0, along, done; i < end; i += along + (done - 1) * rows, x += done) {
-            struct panel a = panel_at(left, i, x);
-            along = tile_extent(block, left, i);
-            struct tile tile = tile_at(block, left->first + i, along, right->first + j, across);
-            bool whole = packed && !kernel->tile_is_faster && along == rows && across == columns;
-            if (whole || kernel->tile == NULL) {
-                run_packed(block, &tile, a.data, b.data, terms, add, buffer);
-                done = 1;
-                continue;
-            }
-            bool repeats = block->count > 1;
-            struct series series = repeats ? repeated(block, left) : column_at(block, left, i, end);
-            series.fetch = fetch_at(block, left, y);
-            series.near = series.fetch == 0 && is_near(left->wide ? left : right, left->wide ? right : left);
-            const struct panel *wide = left->wide ? &a : &b, *narrow = left->wide ? &b : &a;
-            done = run_strided(block, &tile, wide, narrow, &series, terms, add, buffer);
-            if (repeats) done = 1;
-        }
-    }
+    const struct tiles tiles = {block, left, right, terms, add, buffer};
+    if (goes_across(block, left, right, terms)) run_across(&tiles);
+    else run_columns(&tiles);
 }
 
 /* ---- all ---- */

@@ -426,6 +426,28 @@ static void test_same_bits_for_any_cache(void **state)
     }
 }
 
+/* An operand of one tile, or of a few panels with few terms, beside a long one: tiles follow each other along that one,
+ * in whole series and with a rest, in a C by rows or by columns. */
+static void test_rows_of_tiles(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{300, 17, 300}, {257, 40, 50}, {201, 48, 30},  {500, 32, 7},
+                                        {190, 100, 20}, {300, 70, 60}, {131, 113, 12}, {90, 5, 1031}};
+    weft_machine machine = *weft_machine_reference();
+    machine.fork_join_seconds = 0;
+    for (size_t i = 0; i < DTYPES * sizeof shapes / sizeof *shapes; i += sparsity)
+        for (int way = 0; way < 8; way++) {
+            const int64_t *shape = shapes[i / DTYPES], m = shape[way & 1], n = shape[!(way & 1)], k = shape[2];
+            struct product product = with_columns(row_major(dtypes[i % DTYPES], m, n, k), way & 2, way & 4);
+            check_bits(&machine, product);
+            if (way & 1) product.call.c_row = 1, product.call.c_column = m;
+            product_fill(&product);
+            product_run(&product, 1);
+            check_product(&product);
+            product_finish(&product);
+        }
+}
+
 /* ---- the borders of operands ---- */
 
 enum { BORDERED = 1 << 19 };
@@ -1211,6 +1233,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_any_number_of_threads),
         cmocka_unit_test(test_blocks_about_the_cache),
         cmocka_unit_test(test_same_bits_for_any_cache),
+        cmocka_unit_test(test_rows_of_tiles),
         cmocka_unit_test(test_no_access_beyond_operands),
         cmocka_unit_test(test_writes_only_elements),
         cmocka_unit_test(test_out_of_memory),
