@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
 #include <stdio.h>
+#include <string.h>
 
 enum { LANES = 8, COLUMNS = 4 }; /* of 64 bits, in a register of AVX-512; those that are read at once */
-enum { REGISTER_ROWS = 16 };     /* of a table of floats that registers hold */
+enum { REGISTER_ROWS = 16 };     /* the most of a table whose columns registers hold */
 
 static LLVMValueRef element_of(weft_emitter *e, const weft_table *table, size_t index)
 {
@@ -133,17 +134,42 @@ static bool transposes(const weft_emitter *e, const weft_table *table, uint32_t 
 /* Whether a column is a register, or two, of which an instruction takes lanes. */
 static bool permutes(const weft_emitter *e, const weft_table *table, uint32_t width)
 {
-    weft_isa level = table->dtype == WEFT_F32 ? WEFT_ISA_V3 : WEFT_ISA_V4;
-    return table->rows == REGISTER_ROWS && width > 1 && weft_emitter_has(e, level);
+    weft_isa level = table->dtype == WEFT_F32 || table->rows == LANES ? WEFT_ISA_V3 : WEFT_ISA_V4;
+    return table->rows >= LANES && table->rows <= REGISTER_ROWS && width > 1 && weft_emitter_has(e, level);
 }
 
-/* `count` rows of a column. */
+/* `count` rows of a column, after the last one the first again. */
 static LLVMValueRef column_of(weft_emitter *e, const weft_table *table, uint32_t column, uint32_t first, uint32_t count)
 {
     LLVMValueRef elements[REGISTER_ROWS];
     for (uint32_t i = 0; i < count; i++)
-        elements[i] = element_of(e, table, (size_t)(first + i) * table->columns + column);
+        elements[i] = element_of(e, table, (size_t)((first + i) % table->rows) * table->columns + column);
     return LLVMConstVector(elements, count);
+}
+
+/* The lower or the upper half of each row of a column of doubles. */
+static LLVMValueRef halves_of(weft_emitter *e, const weft_table *table, uint32_t column, bool upper)
+{
+    LLVMValueRef elements[LANES];
+    for (uint32_t i = 0; i < LANES; i++) {
+        uint64_t bits;
+        memcpy(&bits, &table->data[(size_t)i * table->columns + column], sizeof bits);
+        elements[i] = LLVMConstInt(e->i32, upper ? bits >> 32 : bits & UINT32_MAX, false);
+    }
+    return LLVMConstVector(elements, LANES);
+}
+
+/* Four of eight doubles, which are two registers of AVX2: a register of halves at a time. */
+static LLVMValueRef permute_doubles(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows)
+{
+    static const uint32_t both[LANES] = {0, 0, 2, 2, 4, 4, 6, 6}, joined[LANES] = {0, 9, 2, 11, 4, 13, 6, 15};
+    LLVMValueRef lanes = LLVMBuildBitCast(e->builder, rows, weft_vector_type(e->i32, LANES), ""), halves[2];
+    lanes = weft_lanes_shuffle(e, lanes, lanes, LANES, both);
+    for (uint32_t i = 0; i < 2; i++)
+        halves[i] = weft_intrinsic_call(e, "llvm.x86.avx2.permd", 0, NULL, 2,
+                                        (LLVMValueRef[]){halves_of(e, table, column, i == 1), lanes});
+    LLVMValueRef result = weft_lanes_shuffle(e, halves[0], halves[1], LANES, joined);
+    return LLVMBuildBitCast(e->builder, result, weft_vector_type(e->f64, LANES / 2), "");
 }
 
 /* Of as many lanes as fit a register; the lowest bits of rows count. Where it takes two registers of floats, the next
@@ -151,20 +177,23 @@ static LLVMValueRef column_of(weft_emitter *e, const weft_table *table, uint32_t
 static LLVMValueRef permute_piece(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows)
 {
     enum { HALF = REGISTER_ROWS / 2, TOP = 28 };
+    if (table->dtype == WEFT_F64 && !weft_emitter_has(e, WEFT_ISA_V4)) return permute_doubles(e, table, column, rows);
     LLVMValueRef lower = column_of(e, table, column, 0, HALF), upper = column_of(e, table, column, HALF, HALF);
-    LLVMValueRef both = column_of(e, table, column, 0, REGISTER_ROWS), halves[2];
+    if (table->dtype == WEFT_F64 && table->rows == HALF)
+        return weft_intrinsic_call(e, "llvm.x86.avx512.permvar.df.512", 0, NULL, 2, (LLVMValueRef[]){lower, rows});
     if (table->dtype == WEFT_F64)
         return weft_intrinsic_call(e, "llvm.x86.avx512.vpermi2var.pd.512", 0, NULL, 3,
                                    (LLVMValueRef[]){lower, rows, upper});
+    LLVMValueRef both = column_of(e, table, column, 0, REGISTER_ROWS);
     if (weft_emitter_has(e, WEFT_ISA_V4))
         return weft_intrinsic_call(e, "llvm.x86.avx512.permvar.sf.512", 0, NULL, 2, (LLVMValueRef[]){both, rows});
-    for (uint32_t i = 0; i < 2; i++)
-        halves[i] =
-            weft_intrinsic_call(e, "llvm.x86.avx2.permps", 0, NULL, 2, (LLVMValueRef[]){i == 0 ? lower : upper, rows});
+    lower = weft_intrinsic_call(e, "llvm.x86.avx2.permps", 0, NULL, 2, (LLVMValueRef[]){lower, rows});
+    if (table->rows == HALF) return lower;
+    upper = weft_intrinsic_call(e, "llvm.x86.avx2.permps", 0, NULL, 2, (LLVMValueRef[]){upper, rows});
     LLVMTypeRef type = LLVMTypeOf(rows);
     LLVMValueRef sign = LLVMBuildShl(e->builder, rows, weft_int_like(type, TOP), "");
     LLVMValueRef is_upper = LLVMBuildICmp(e->builder, LLVMIntSLT, sign, LLVMConstNull(type), "");
-    return LLVMBuildSelect(e->builder, is_upper, halves[1], halves[0], "");
+    return LLVMBuildSelect(e->builder, is_upper, upper, lower, "");
 }
 
 static LLVMValueRef permute_lanes(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows,

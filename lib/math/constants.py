@@ -7,14 +7,16 @@ first coefficient is fitted as (f(center + t) - f(center)) / t, so that the firs
 "of floats" are evaluated in floats: their coefficients are rounded, with nearly the least largest error that allows.
 """
 import os
+from math import nextafter
 import struct
 import sys
 
-from mpmath import mp, mpf, pi, cos, sin, tan, cosh, sinh, atan, asin, erf, erfc, exp, log, loggamma, digamma, sqrt, matrix, lu_solve, nint, ldexp, floor
+from mpmath import mp, mpf, e, pi, cos, sin, tan, cosh, sinh, tanh, atan, asin, erf, erfc, exp, log, loggamma, digamma, sqrt, matrix, lu_solve, nint, ldexp, floor
 
 mp.prec = 400
 SMALL = mpf(10) ** -40
 WIDE = mpf("0.102")
+ROWS_START = mpf(float.fromhex("0x1.625p-1"))
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -206,6 +208,63 @@ def single_row(f, middle, half, count):
     return row
 
 
+def weighted_row(f, middle, half, count):
+    """The same with coefficients whose error is nearly the least."""
+    center, start = single_row(f, middle, half, count)[:2]
+    start = mpf(start)
+
+    def slope(t):
+        t = t if abs(t) > SMALL else SMALL
+        return (f(center + t) - start) / t
+    return [center, float(start)] + rounded(slope, middle - half - center, middle + half - center, count,
+                                            lambda t: t / f(center + t))
+
+
+def inverse_row(logarithm, power, middle, places, nearest):
+    """A number c of a format next to 1 / middle whose logarithm is nearly a multiple of 2^-places, and minus that."""
+    start, unit = nint(ldexp(logarithm(middle), places)), mpf(2) ** -places
+    def row(i):
+        value = (start + i) * unit
+        return mpf(nearest(power(-value))), value
+    c, value = min(map(row, range(-256, 257)), key=lambda row: abs(logarithm(row[0]) + row[1]))
+    print("inverse of %.4f: %.6f, 2^%.1f" % (middle, c, float(log(abs(logarithm(c) + value), 2))))
+    return [float(c), float(value)]
+
+
+def inverse_rows(logarithm, power, places, nearest):
+    """For 8 rows by the significand from ROWS_START to twice that. Those next to 1 have c = 1."""
+    rows = []
+    for k in range(8):
+        middle = ROWS_START + (mpf(k) + mpf(1) / 2) / 16
+        middle = middle if middle < 1 else 2 * middle - 1
+        one = abs(middle - 1) < mpf(1) / 10
+        rows.append([1.0, 0.0] if one else inverse_row(logarithm, power, middle, places, nearest))
+    return rows
+
+
+def write_log_tables(out):
+    bases = [(log, exp), (lambda x: log(x, 2), lambda x: mpf(2) ** x), (lambda x: log(x, 10), lambda x: mpf(10) ** x)]
+    for name, nearest, places in (("single", single, (17, 16, 18)), ("double", double, (42, 41, 43))):
+        rows = [inverse_rows(*base, place, nearest) for base, place in zip(bases, places)]
+        out.table(name + "_inverse", [sum(row, []) for row in zip(*rows)], 8,
+                  "for 8 parts of the significands that log takes, and for bases e, 2 and 10: c near the inverse, -log(c)")
+
+
+def write_tanh_table(out):
+    rows = []
+    for k in range(8):
+        low, high = [(mpf(2) ** (i // 2) * (1 + mpf(i % 2) / 2) - 1) / mpf("1.6") for i in (k, k + 1)]
+        if k > 0:
+            center, start, *rest = weighted_row(tanh, (low + high) / 2, (high - low) / 2, 7)
+            rows.append([center, start, 0.0] + rest)
+        else:
+            one, *rest = rounded(lambda t: tanh(t) / t if t > SMALL else mpf(1), 0, high, 7,
+                                 lambda t: t / tanh(t) if t > SMALL else mpf(1))
+            rows.append([0.0, 0.0, one, 0.0] + rest)
+    out.table("tanh", rows[2:] + rows[:2], 8, "for x next to c: c, tanh(c), what is 1 for c = 0 alone, and (tanh(x) - "
+              "tanh(c)) / (x - c) less that; a row for each half octave of 1.6 x + 1")
+
+
 def pieces(value, widths):
     """`value` as a sum of doubles; the first ones cut to multiples of the given powers of two."""
     found = []
@@ -256,6 +315,30 @@ def write_exponential():
     fit(out, "single", "even", root(lambda r: (cosh(r) - 1) / r ** 2), SMALL, high ** 2, 3, lambda z: z,
         "(cosh(r) - 1) / r^2 over r^2, |r| <= log(3/2), of floats", rounded)
     fit(out, "double", "even", root(lambda r: (cosh(r) - 1) / r ** 2), SMALL, high ** 2, 6, lambda z: z, "The same")
+    out.write()
+
+
+def write_logarithm():
+    out = Writer("log_data.h", PROLOGUE)
+    low, high = mpf("-0.121"), mpf("0.1343")
+    for name, base in (("log", e), ("log2", mpf(2)), ("log10", mpf(10))):
+        def rest(r):
+            r = r if abs(r) > SMALL else SMALL
+            return (log(1 + r) - r) / r ** 2 / log(base)
+
+        def weight(r):
+            return abs(r ** 2 * log(base) / log(1 + r)) if abs(r) > SMALL else SMALL
+        what = "(log(1 + r) - r) / r^2, -0.121 <= r <= 0.1343" + (", over log(%d)" % base if base != e else "")
+        fit(out, "single", name, rest, low, high, 6, weight, what + ", of floats", rounded)
+        # Where a correction of log leaves nearly nothing, r^2 / 2 decides how it is rounded: it is no less than that.
+        first = mpf(nextafter(double(-1 / (2 * log(base))), -1.0))
+        def slope(r):
+            r = r if abs(r) > SMALL else SMALL
+            return (rest(r) - first) / r
+        values = [double(first)] + [double(c) for c in fitted(slope, low, high, 12, lambda r: r * weight(r))]
+        bits = error_bits(rest, values, low, high, weight)
+        print("double_%-17s %2d terms 2^%.1f" % (name, len(values), bits))
+        out.array("double_" + name, values, "The same: error 2^%.1f." % bits)
     out.write()
 
 
@@ -417,11 +500,14 @@ def write_tables():
         rows.append([double(inverse), double(head), double(value - head)])
     print("logarithm |r| <=", float(worst), "bound .0125")
     out.table("logarithm", rows, 128, "of [sqrt(1/2), sqrt(2)) by bits of the significand: c near 1 / m, -log(c) as a multiple of 2^-42 and the rest")
+    write_log_tables(out)
+    write_tanh_table(out)
     out.write()
 
 
 if __name__ == "__main__":
     write_exponential()
+    write_logarithm()
     write_circular()
     write_inverse()
     write_extended()

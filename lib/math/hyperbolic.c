@@ -4,29 +4,43 @@
 #include "lib/math/extended.h"
 
 typedef struct constants {
-    double small, most;   /* up to the one the polynomial, beyond the other tanh is 1 */
-    double tiny;          /* below it a function is a term or two of its series */
-    double large_sinh;    /* beyond it the smaller of two powers does not matter */
-    double most_sinh;     /* beyond it sinh and cosh are infinite */
-    double large;         /* beyond it a^2 + 1 is a^2 */
-    const double *series; /* (tanh(sqrt(z)) / sqrt(z) - 1) / z */
-    size_t count;
+    double most;       /* beyond it tanh is 1 */
+    double tiny;       /* below it a function is a term or two of its series */
+    double large_sinh; /* beyond it the smaller of two powers does not matter */
+    double most_sinh;  /* beyond it sinh and cosh are infinite */
+    double large;      /* beyond it a^2 + 1 is a^2 */
 } constants;
 
-/* (tanh(sqrt(z)) / sqrt(z) - 1) / z on [0, 0.9375^2]: error 2^-28.3. */
-static const double single_tanh[] = {-0x1.55554ap-2, 0x1.110e6p-3,  -0x1.b9ad0ap-5, 0x1.620ceap-6,
-                                     -0x1.0b59ap-7,  0x1.454f6ap-9, -0x1.b67952p-12};
+static const constants constants_of[MATH_FORMATS] = {
+    [MATH_F32] = {9.25, 0x1p-13, 86.0, 89.5, 0x1p13},
+    [MATH_F64] = {20.0, 0x1p-27, 707.0, 710.5, 0x1p28},
+};
 
-/* The same on [0, 0.55^2], error 2^-55.5. */
+/* ---- tanh ---- */
+
+/* Floats: a row of a table for each half of an octave of 1.6 a + 1. In the first one tanh(a) is a and a sum that is
+ * small. */
+static weft_inst_id single_tanh(const writer *w, weft_inst_id a)
+{
+    const weft_table_id table = WEFT_TABLE_tanh;
+    uint32_t last = weft_table_of(table)->columns - 1;
+    a = at_most(w, a, constants_of[MATH_F32].most);
+    weft_inst_id row = shift_right(w, as_integer(w, fma3(w, a, real(w, 1.6), real(w, 1.0))), w->format->fraction - 1);
+    weft_inst_id t = sub(w, a, look_up(w, table, 0, row)), start = look_up(w, table, 1, row);
+    start = fma3(w, t, look_up(w, table, 2, row), start);
+    weft_inst_id square = mul(w, t, t), sum = look_up(w, table, last, row);
+    for (uint32_t i = last - 1; i > 3; i -= 2) {
+        weft_inst_id odd = look_up(w, table, i, row);
+        sum = fma3(w, sum, square, fma3(w, odd, t, look_up(w, table, i - 1, row)));
+    }
+    return fma3(w, sum, t, start);
+}
+
+/* Doubles: (tanh(sqrt(z)) / sqrt(z) - 1) / z on [0, 0.55^2], error 2^-55.5. */
 static const double double_tanh[] = {-0x1.555555555549ep-2,  0x1.11111111029bap-3,  -0x1.ba1ba1ad73f5fp-5,
                                      0x1.664f45c33bbf2p-6,   -0x1.226ddd50c7a9ep-7, 0x1.d6c61eac68ap-9,
                                      -0x1.7cf3c6389acb7p-10, 0x1.2fa2b78aa2c5dp-11, -0x1.b90ad12048702p-13,
                                      0x1.ac03d34ff2a52p-15};
-
-static const constants constants_of[MATH_FORMATS] = {
-    [MATH_F32] = {0.9375, 9.5, 0x1p-13, 86.0, 89.5, 0x1p13, single_tanh, sizeof single_tanh / sizeof *single_tanh},
-    [MATH_F64] = {0.55, 20.0, 0x1p-27, 707.0, 710.5, 0x1p28, double_tanh, sizeof double_tanh / sizeof *double_tanh},
-};
 
 /*
  * For a >= 0: 1 - 1 / d, where d = (exp(2 a) + 1) / 2 and exp(2 a) = 2^n exp(2 u). With s = 2^(n - 1) that is
@@ -34,9 +48,9 @@ static const constants constants_of[MATH_FORMATS] = {
  */
 static weft_inst_id large_tanh(const writer *w, weft_inst_id a)
 {
-    const math_exp_constants *exp = &weft_math_exp_constants[w->number];
+    const math_exp_constants *exp = &weft_math_exp_constants[MATH_F64];
     weft_inst_id shifted;
-    a = at_most(w, a, constants_of[w->number].most);
+    a = at_most(w, a, constants_of[MATH_F64].most);
     weft_inst_id n = weft_math_round_scaled(w, a, 2.0 * exp->log2_e, w->format->bias - 1, &shifted);
     weft_inst_id u = fma3(w, n, real(w, -0.5 * exp->ln2), a);
     double doubled[MATH_MOST_EXP];
@@ -52,17 +66,16 @@ static weft_inst_id large_tanh(const writer *w, weft_inst_id a)
 /* a + a^3 p(a^2) */
 static weft_inst_id small_tanh(const writer *w, weft_inst_id a)
 {
-    const constants *c = &constants_of[w->number];
     weft_inst_id square = mul(w, a, a);
-    weft_inst_id p = polynomial(w, square, c->series, c->count);
+    weft_inst_id p = polynomial(w, square, double_tanh, sizeof double_tanh / sizeof *double_tanh);
     return fma3(w, mul(w, a, square), p, a);
 }
 
 weft_inst_id weft_math_tanh(const writer *w, const weft_inst_id *x)
 {
     weft_inst_id a = absolute(w, x[0]);
-    weft_inst_id small = less(w, a, real(w, constants_of[w->number].small));
-    weft_inst_id near = small_tanh(w, a);
+    if (w->number == MATH_F32) return with_sign(w, single_tanh(w, a), x[0]);
+    weft_inst_id small = less(w, a, real(w, 0.55)), near = small_tanh(w, a);
     return with_sign(w, choose(w, small, near, large_tanh(w, a)), x[0]);
 }
 

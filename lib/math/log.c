@@ -1,34 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log, log2, log10, log1p */
-#include "lib/math/lower.h"
-
-typedef struct constants {
-    double ln2_high, ln2_low; /* as of exp */
-    const double *series;     /* (log(1 + f) - f) / f^2 */
-    size_t count;
-} constants;
-
-/* (log(1 + f) - f) / f^2 on [sqrt(1/2) - 1, sqrt(2) - 1]: error 2^-27.8. */
-static const double single_log[] = {-0x1.fffff8p-2, 0x1.55555p-2,   -0x1.00043p-2, 0x1.99a3dap-3, -0x1.5425f2p-3,
-                                    0x1.22756p-3,   -0x1.0f46fap-3, 0x1.082c92p-3, -0x1.3794f8p-4};
-
-/* The same, error 2^-56.6. */
-static const double double_log[] = {
-    -0x1.0000000000003p-1, 0x1.5555555555521p-2,  -0x1.fffffffffdedep-3, 0x1.99999999a0dfap-3,  -0x1.55555556e24a7p-3,
-    0x1.2492492281972p-3,  -0x1.fffffef6fe6c4p-4, 0x1.c71c71c1a67dp-4,   -0x1.9999c8ee07304p-4, 0x1.745d4792ec754p-4,
-    -0x1.5550788a02a02p-4, 0x1.3b0aa10ca81dcp-4,  -0x1.24dbf23082a63p-4, 0x1.11d9987299bd4p-4,  -0x1.fb76baabb8408p-5,
-    0x1.cfaa7a676b4b5p-5,  -0x1.d124e50dd817ap-5, 0x1.0b55743120c41p-4,  -0x1.ebd0089183e32p-5, 0x1.accf2924f17bp-6};
-
-static const constants constants_of[MATH_FORMATS] = {
-    [MATH_F32] = {.ln2_high = 0x1.62e4p-1,
-                  .ln2_low = 0x1.7f7d1cp-20,
-                  .series = single_log,
-                  .count = sizeof single_log / sizeof *single_log},
-    [MATH_F64] = {.ln2_high = 0x1.62e42fefa38p-1,
-                  .ln2_low = 0x1.ef35793c7673p-45,
-                  .series = double_log,
-                  .count = sizeof double_log / sizeof *double_log},
-};
+#include "lib/math/extended.h"
+#include "lib/math/log_data.h"
 
 /* Whether x is anything but positive, normal and finite: a comparison of integers as if they had no sign. */
 static weft_inst_id is_unusual(const writer *w, weft_inst_id x)
@@ -40,33 +13,48 @@ static weft_inst_id is_unusual(const writer *w, weft_inst_id x)
     return less(w, integer(w, infinity - least - 1 + sign), moved);
 }
 
-/* The exponent of |x| in `moved`, as a number: integers of 64 bits are not converted by AVX2. */
-static weft_inst_id exponent_of(const writer *w, weft_inst_id moved, unsigned origin)
+enum { ORIGIN = 1 << 11 }; /* no exponent of a double is below it */
+
+/* The exponent of a double, in `moved`, as a number: integers of 64 bits are not converted by AVX2. */
+static weft_inst_id double_exponent(const writer *w, weft_inst_id moved)
 {
-    weft_inst_id place = integer(w, w->format->fraction);
-    if (w->number == MATH_F32) return given(w, WEFT_SCALAR_cast, WEFT_F32, binary(w, WEFT_SCALAR_sar, moved, place));
-    double unit = (double)((uint64_t)1 << w->format->fraction);
-    weft_inst_id exponent = binary(w, WEFT_SCALAR_shr, moved, place);
-    exponent = as_real(w, binary(w, WEFT_SCALAR_or, exponent, as_integer(w, real(w, unit))));
-    return sub(w, exponent, real(w, unit + origin));
+    weft_inst_id exponent = shift_right(w, moved, w->format->fraction);
+    exponent = as_real(w, binary(w, WEFT_SCALAR_or, exponent, as_integer(w, real(w, 0x1p52))));
+    return sub(w, exponent, real(w, 0x1p52 + ORIGIN));
 }
 
-math_split weft_math_split(const writer *w, weft_inst_id x)
+static weft_inst_id exponent_of(const writer *w, weft_inst_id moved)
+{
+    if (w->number == MATH_F64) return double_exponent(w, moved);
+    weft_inst_id place = integer(w, w->format->fraction);
+    return given(w, WEFT_SCALAR_cast, WEFT_F32, binary(w, WEFT_SCALAR_sar, moved, place));
+}
+
+weft_inst_id weft_math_exponent(const writer *w, const math_split *split)
+{
+    return exponent_of(w, split->beyond);
+}
+
+math_split weft_math_split(const writer *w, weft_inst_id x, uint64_t least)
 {
     const math_format *format = w->format;
-    unsigned fraction = format->fraction, origin = w->number == MATH_F32 ? 0 : 1 << 11; /* no exponent is below it */
-    uint64_t start = format->sqrt_half - ((uint64_t)origin << fraction);
+    unsigned fraction = format->fraction;
+    uint64_t origin = w->number == MATH_F32 ? 0 : ORIGIN, significand = ((uint64_t)1 << fraction) - 1;
+    uint64_t start = least - (origin << fraction);
     math_split split = {.unusual = is_unusual(w, x)};
-    weft_inst_id a = absolute(w, x), tiny = less(w, a, real(w, format->smallest_normal)), first = integer(w, start);
-    weft_inst_id lifted = mul(w, a, choose_real(w, tiny, (double)((uint64_t)1 << fraction), 1.0));
-    weft_inst_id later = integer(w, start + ((uint64_t)fraction << fraction));
-    later = choose(w, tiny, later, first);
-    weft_inst_id normal = rarely(w, split.unusual, lifted, x);
-    first = rarely(w, split.unusual, later, first);
-    weft_inst_id moved = sub(w, as_integer(w, normal), first);
-    split.k = exponent_of(w, moved, origin);
-    weft_inst_id bits = binary(w, WEFT_SCALAR_and, moved, integer(w, ((uint64_t)1 << fraction) - 1));
-    split.m = as_real(w, add(w, bits, integer(w, format->sqrt_half)));
+    weft_inst_id a = absolute(w, x), tiny = less(w, a, real(w, format->smallest_normal));
+    weft_inst_id lifted = as_integer(w, mul(w, a, real(w, (double)((uint64_t)1 << fraction))));
+    lifted = sub(w, lifted, integer(w, (uint64_t)fraction << fraction));
+    weft_inst_id bits = rarely(w, split.unusual, choose(w, tiny, lifted, as_integer(w, a)), as_integer(w, x));
+    weft_inst_id moved = split.beyond = sub(w, bits, integer(w, start));
+    if (w->number == MATH_F32) {
+        weft_inst_id exponent = mask(w, moved, UINT32_MAX - significand);
+        split.m = as_real(w, sub(w, bits, exponent));
+        split.scaled_k = given(w, WEFT_SCALAR_cast, WEFT_F32, exponent);
+    } else {
+        split.m = as_real(w, plus_bits(w, mask(w, moved, significand), least));
+        split.scaled_k = double_exponent(w, moved);
+    }
     return split;
 }
 
@@ -81,45 +69,89 @@ static weft_inst_id with_specials(const writer *w, weft_inst_id x, weft_inst_id 
     return rarely(w, unusual, result, usual);
 }
 
-/*
- * log(x) = k ln(2) + f + f^2 p, f = m - 1, p = p(f). The sum of k ln2_high (exact, larger than f or zero) and f is kept
- * together with its rounding error (Dekker's Fast2Sum), because for |k| = 1 it cancels.
- */
-static weft_inst_id natural(const writer *w, weft_inst_id f, weft_inst_id k, weft_inst_id p, weft_inst_id *out_low)
+/* Of the exponent of a split. */
+static double exponent_unit(const writer *w)
 {
-    const constants *c = &constants_of[w->number];
-    weft_inst_id high = fma3(w, k, real(w, c->ln2_high), f);
-    weft_inst_id taken = fma3(w, k, real(w, -c->ln2_high), high);
-    weft_inst_id error = sub(w, f, taken);
-    weft_inst_id low = fma3(w, k, real(w, c->ln2_low), error);
-    *out_low = fma3(w, p, mul(w, f, f), low);
-    return high;
+    return w->number == MATH_F32 ? 0x1p-23 : 1;
+}
+
+/* To a base: log(2), of which the first part times any exponent is exact, one over the logarithm of the base, and the
+ * series ((log(1 + r) - r) / log(base)) / r^2. */
+typedef struct base {
+    double two_high, two_low, scale_high, scale_low;
+    const double *terms;
+    size_t count;
+    uint32_t column; /* of the table of c, and of -log(c) after it */
+} base;
+
+/* Significands from 0x1.625p-1, where the table begins: rows with c = 1 reach as far as logarithms of size 1/8. */
+static math_split split_at_row(const writer *w, weft_inst_id x)
+{
+    return weft_math_split(w, x, w->format->one - ((uint64_t)0x9db << (w->format->fraction - 12)));
+}
+
+/*
+ * With c near 1 / m, r = c m - 1 is small, and log(x) is the sum of start = k log(2) - log(c) and log(1 + r). c is such
+ * that -log(c) is nearly a number of few bits, so that start is exact, except for two_low. Next to 1 it is zero, and r
+ * exact; elsewhere it is so much larger than r that roundings of what is added to it hardly matter.
+ */
+typedef struct reduced {
+    weft_inst_id start, r;
+} reduced;
+
+static reduced take_apart(const writer *w, const math_split *split, const base *b)
+{
+    weft_table_id table = w->number == MATH_F32 ? WEFT_TABLE_single_inverse : WEFT_TABLE_double_inverse;
+    weft_inst_id row = shift_right(w, split->beyond, w->format->fraction - 3);
+    weft_inst_id c = look_up(w, table, b->column, row), minus_log = look_up(w, table, b->column + 1, row);
+    reduced p = {.r = fma3(w, split->m, c, real(w, -1.0))};
+    p.start = fma3(w, split->scaled_k, real(w, b->two_high * exponent_unit(w)), minus_log);
+    return p;
+}
+
+/* `sum` and what of log(2) is not in `start`. */
+static weft_inst_id add_low(const writer *w, const math_split *split, const base *b, weft_inst_id sum)
+{
+    return fma3(w, split->scaled_k, real(w, b->two_low * exponent_unit(w)), sum);
 }
 
 /* The terms of f64 are so many that a processor runs out of other work while one waits for the next. */
-static weft_inst_id long_series(const writer *w, weft_inst_id f, const double *coefficients, size_t count)
+static weft_inst_id rest_of(const writer *w, weft_inst_id r, const base *b)
 {
-    return (w->number == MATH_F64 ? paired_polynomial : polynomial)(w, f, coefficients, count);
+    return (w->number == MATH_F64 ? paired_polynomial : polynomial)(w, r, b->terms, b->count);
 }
+
+static const base natural[MATH_FORMATS] = {
+    [MATH_F32] = {0x1.62e4p-1, 0x1.7f7d1cp-20, 1, 0, single_log, sizeof single_log / sizeof *single_log, 0},
+    [MATH_F64] = {0x1.62e42fefa38p-1, 0x1.ef35793c7673p-45, 1, 0, double_log, sizeof double_log / sizeof *double_log,
+                  0},
+};
 
 weft_inst_id weft_math_log(const writer *w, const weft_inst_id *x)
 {
-    const constants *c = &constants_of[w->number];
-    math_split split = weft_math_split(w, x[0]);
-    weft_inst_id f = sub(w, split.m, real(w, 1.0)), low;
-    weft_inst_id high = natural(w, f, split.k, long_series(w, f, c->series, c->count), &low);
-    return with_specials(w, x[0], split.unusual, add(w, high, low));
+    const base *b = &natural[w->number];
+    math_split split = split_at_row(w, x[0]);
+    reduced p = take_apart(w, &split, b);
+    weft_inst_id square = mul(w, p.r, p.r), rest = rest_of(w, p.r, b);
+    weft_inst_id sum = fma3(w, square, rest, add_low(w, &split, b, p.r));
+    return with_specials(w, x[0], split.unusual, add(w, p.start, sum));
 }
 
-/* With the correction there is no room for the errors that pairs of large terms add. */
+/* Next to 1 the correction counts in full: it is added to what is less than r. */
+static weft_inst_id corrected(const writer *w, weft_inst_id x, const math_split *split, weft_inst_id correction)
+{
+    const base *b = &natural[w->number];
+    reduced p = take_apart(w, split, b);
+    weft_inst_id square = mul(w, p.r, p.r), rest = rest_of(w, p.r, b);
+    weft_inst_id low = fma3(w, square, rest, add_low(w, split, b, correction));
+    return with_specials(w, x, split->unusual, add(w, p.start, add(w, p.r, low)));
+}
+
 weft_inst_id weft_math_log_corrected(const writer *w, weft_inst_id x, weft_inst_id more, weft_inst_id correction)
 {
-    const constants *c = &constants_of[w->number];
-    math_split split = weft_math_split(w, x);
-    weft_inst_id f = sub(w, split.m, real(w, 1.0)), p = long_series(w, f, c->series + 2, c->count - 2), low;
-    for (size_t i = 2; i > 0; i--) p = fma3(w, p, f, real(w, c->series[i - 1]));
-    weft_inst_id high = natural(w, f, add(w, split.k, more), p, &low);
-    return with_specials(w, x, split.unusual, add(w, high, add(w, low, correction)));
+    math_split split = split_at_row(w, x);
+    split.scaled_k = fma3(w, more, real(w, 1 / exponent_unit(w)), split.scaled_k);
+    return corrected(w, x, &split, correction);
 }
 
 /* 1 + x is rounded; what that lost, relative to the sum, is the correction. */
@@ -128,7 +160,8 @@ weft_inst_id weft_math_log1p(const writer *w, const weft_inst_id *x)
     weft_inst_id one = real(w, 1.0), y = add(w, x[0], one), part = sub(w, y, x[0]), other = sub(w, y, part);
     weft_inst_id lost = sub(w, x[0], other), lost_too = sub(w, one, part);
     weft_inst_id correction = quotient(w, add(w, lost, lost_too), y);
-    weft_inst_id result = weft_math_log_corrected(w, y, real(w, 0.0), correction);
+    math_split split = split_at_row(w, y);
+    weft_inst_id result = corrected(w, y, &split, correction);
     weft_inst_id tiny = less(w, absolute(w, x[0]), real(w, 0.25 * w->format->epsilon));
     return choose(w, tiny, x[0], result);
 }
@@ -151,14 +184,14 @@ typedef struct balanced {
 /* The difference of the bits is the binary logarithm of the ratio to 0.09, in steps of the last place. */
 static balanced balance(const writer *w, weft_inst_id top, weft_inst_id bottom)
 {
-    unsigned fraction = w->format->fraction, origin = w->number == MATH_F32 ? 0 : 1 << 11;
+    unsigned fraction = w->format->fraction, origin = w->number == MATH_F32 ? 0 : ORIGIN;
     uint64_t unit = (uint64_t)1 << fraction, half = unit / 2;
     weft_inst_id least = sub(w, as_integer(w, bottom), integer(w, half));
     weft_inst_id moved = sub(w, as_integer(w, top), least);
     weft_inst_id bits = binary(w, WEFT_SCALAR_and, moved, integer(w, unit - 1)), whole = sub(w, moved, bits);
     balanced parts = {.scaled = as_real(w, add(w, bits, least))};
     if (origin != 0) moved = add(w, moved, integer(w, origin * unit));
-    parts.k = exponent_of(w, moved, origin);
+    parts.k = exponent_of(w, moved);
     parts.power = as_real(w, sub(w, integer(w, w->format->one), whole));
     return parts;
 }
@@ -176,7 +209,7 @@ static weft_inst_id atanh_rest(const writer *w, weft_inst_id z)
  */
 weft_inst_id weft_math_half_log(const writer *w, const math_ratio *ratio)
 {
-    const constants *c = &constants_of[w->number];
+    const math_exp_constants *c = &weft_math_exp_constants[w->number];
     balanced parts = balance(w, ratio->top, ratio->bottom);
     weft_inst_id n = sub(w, parts.scaled, ratio->bottom), twice = add(w, ratio->bottom, ratio->bottom),
                  d = add(w, twice, n);
@@ -193,57 +226,21 @@ weft_inst_id weft_math_half_log(const writer *w, const math_ratio *ratio)
 
 /* ---- other bases ---- */
 
-/* (log2(1 + f) - f / log(2)) / f^2 on the same interval: error 2^-27.7. */
-static const double single_log2[] = {-0x1.71547p-1, 0x1.ec7092p-2,  -0x1.715afcp-2, 0x1.277fep-2,  -0x1.eaa43cp-3,
-                                     0x1.a2af4cp-3, -0x1.87c40cp-3, 0x1.7fd478p-3,  -0x1.c693c6p-4};
-
-/* The same, error 2^-56.8. */
-static const double double_log2[] = {
-    -0x1.71547652b8303p-1, 0x1.ec709dc3a03acp-2,  -0x1.71547652b69b8p-2, 0x1.2776c50eff529p-2,  -0x1.ec709dc5ef99cp-3,
-    0x1.a61762a47fc6ep-3,  -0x1.7154758f841cap-3, 0x1.484b13db3004fp-3,  -0x1.2776e7b5c9904p-3, 0x1.0c9aa6eee6c3bp-3,
-    -0x1.ec69859fd7a17p-4, 0x1.c68248d36dc8p-4,   -0x1.a682a07ce33aep-4, 0x1.8b154edce8439p-4,  -0x1.6e07b42164df9p-4,
-    0x1.4e712ee586ea8p-4,  -0x1.4fa33505e01b4p-4, 0x1.81ce5d3c5d7c1p-4,  -0x1.629b1b7b1168ep-4, 0x1.34dc0fd29327fp-5};
-
-/* (log10(1 + f) - f / log(10)) / f^2 on the same interval: error 2^-27.7. */
-static const double single_log10[] = {-0x1.bcb7aap-3, 0x1.287a7p-3, -0x1.bcbf46p-4, 0x1.63d076p-4, -0x1.276cb8p-4,
-                                      0x1.f84d36p-5,  -0x1.d75ap-5, 0x1.ccd9fap-5,  -0x1.10ecbep-5};
-
-/* The same, error 2^-55.8. */
-static const double double_log10[] = {
-    -0x1.bcb7b1526e513p-3, 0x1.287a7636f4331p-3,  -0x1.bcb7b1526c847p-4, 0x1.63c627752b5eep-4,  -0x1.287a76384d00ep-4,
-    0x1.fc3fa61179ec5p-5,  -0x1.bcb7b06c3fdefp-5, 0x1.8b4df2ef32081p-5,  -0x1.63c650915727ap-5, 0x1.436e7c5eb07adp-5,
-    -0x1.28763d0008b4p-5,  0x1.11a43f116f11ap-5,  -0x1.fcbf9c20a25fdp-6, 0x1.dbb9e4a25cac4p-6,  -0x1.b8c70690e10b4p-6,
-    0x1.92bc302984876p-6,  -0x1.9404e06a0427ap-6, 0x1.d06808c76ddadp-6,  -0x1.ab2eda9dd9a0bp-6, 0x1.74757e3be5681p-7};
-
-/* One over the logarithm of the base, and log(2) to the base, each as a sum. */
-typedef struct base {
-    double scale_high, scale_low;
-    double two_high, two_low; /* two_high times any exponent is exact */
-    const double *series;     /* as many terms as that of log */
-} base;
-
-/*
- * log(x) / log(base) = k log(2) / log(base) + f / log(base) + f^2 p(f). The sum of the first two is kept together with
- * its rounding error; the product is rounded before it is added, for the difference with `start` to be exact.
- */
 static weft_inst_id to_base(const writer *w, weft_inst_id x, const base *b)
 {
-    math_split split = weft_math_split(w, x);
-    weft_inst_id f = sub(w, split.m, real(w, 1.0)), scale = real(w, b->scale_high);
-    weft_inst_id p = long_series(w, f, b->series, constants_of[w->number].count);
-    weft_inst_id start = mul(w, split.k, real(w, b->two_high)), high = add(w, start, mul(w, f, scale));
-    weft_inst_id gap = sub(w, start, high), low = fma3(w, f, scale, gap);
-    if (b->two_low != 0) low = fma3(w, split.k, real(w, b->two_low), low);
-    low = fma3(w, f, real(w, b->scale_low), low);
-    low = fma3(w, mul(w, f, f), p, low);
-    return with_specials(w, x, split.unusual, add(w, high, low));
+    math_split split = split_at_row(w, x);
+    reduced p = take_apart(w, &split, b);
+    weft_inst_id slope = fma3(w, rest_of(w, p.r, b), p.r, real(w, b->scale_low)), low = mul(w, slope, p.r);
+    if (b->two_low != 0) low = add_low(w, &split, b, low);
+    return with_specials(w, x, split.unusual, add(w, p.start, fma3(w, p.r, real(w, b->scale_high), low)));
 }
 
 weft_inst_id weft_math_log2(const writer *w, const weft_inst_id *x)
 {
     static const base two[MATH_FORMATS] = {
-        [MATH_F32] = {0x1.715476p+0, 0x1.4ae0cp-26, 1.0, 0.0, single_log2},
-        [MATH_F64] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1.0, 0.0, double_log2},
+        [MATH_F32] = {1, 0, 0x1.715476p+0, 0x1.4ae0cp-26, single_log2, sizeof single_log2 / sizeof *single_log2, 2},
+        [MATH_F64] = {1, 0, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, double_log2,
+                      sizeof double_log2 / sizeof *double_log2, 2},
     };
     return to_base(w, x[0], &two[w->number]);
 }
@@ -251,9 +248,10 @@ weft_inst_id weft_math_log2(const writer *w, const weft_inst_id *x)
 weft_inst_id weft_math_log10(const writer *w, const weft_inst_id *x)
 {
     static const base ten[MATH_FORMATS] = {
-        [MATH_F32] = {0x1.bcb7b2p-2, -0x1.5b235ep-27, 0x1.344p-2, 0x1.3509f8p-18, single_log10},
-        [MATH_F64] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f8p-2, -0x1.80433b83b532ap-44,
-                      double_log10},
+        [MATH_F32] = {0x1.344p-2, 0x1.3509f8p-18, 0x1.bcb7b2p-2, -0x1.5b235ep-27, single_log10,
+                      sizeof single_log10 / sizeof *single_log10, 4},
+        [MATH_F64] = {0x1.34413509f8p-2, -0x1.80433b83b532ap-44, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57,
+                      double_log10, sizeof double_log10 / sizeof *double_log10, 4},
     };
     return to_base(w, x[0], &ten[w->number]);
 }

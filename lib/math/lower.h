@@ -73,13 +73,16 @@ typedef struct math_exp2_constants {
 extern const math_exp2_constants weft_math_exp2_constants[MATH_FORMATS];
 
 /* ---- of log.c ---- */
-/* |x| = 2^k * m, sqrt(1/2) <= m < sqrt(2), for finite x that is not zero; k as a float. `unusual` is whether x is
- * anything but positive, normal and finite, for `rarely`. */
+/* |x| = 2^k * m, where m is at least the number with the bits `least` and less than twice that, for finite x that is
+ * not zero. The bits of the fraction of `beyond` are how far m is from `least`; scaled_k is k, of floats 2^23 k.
+ * `unusual` is whether x is anything but positive, normal and finite, for `rarely`. */
 typedef struct math_split {
-    weft_inst_id m, k, unusual;
+    weft_inst_id m, beyond, scaled_k, unusual;
 } math_split;
 
-math_split weft_math_split(const writer *w, weft_inst_id x);
+math_split weft_math_split(const writer *w, weft_inst_id x, uint64_t least);
+/* k as a float. */
+weft_inst_id weft_math_exponent(const writer *w, const math_split *split);
 /* log(2^more * x * (1 + correction)) for positive finite x and a correction of a few units of the last place. */
 weft_inst_id weft_math_log_corrected(const writer *w, weft_inst_id x, weft_inst_id more, weft_inst_id correction);
 

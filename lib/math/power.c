@@ -202,8 +202,9 @@ static weft_inst_id of_negative(const writer *w, weft_inst_id x, weft_inst_id y,
 static weft_inst_id general_power(const writer *w, weft_inst_id x, weft_inst_id y)
 {
     const math_exp2_constants *c = &weft_math_exp2_constants[w->number];
-    math_split split = weft_math_split(w, x);
-    pair log2 = (w->number == MATH_F32 ? log2_of_f32 : log2_of_f64)(w, split.m, split.k);
+    math_split split = weft_math_split(w, x, w->format->sqrt_half);
+    weft_inst_id k = weft_math_exponent(w, &split);
+    pair log2 = (w->number == MATH_F32 ? log2_of_f32 : log2_of_f64)(w, split.m, k);
     pair usual = times_logarithm(w, log2, y);
     weft_inst_id within = less(w, absolute(w, usual.high), real(w, w->format->bias - 1.0));
     weft_inst_id rare = binary(w, WEFT_SCALAR_or, split.unusual, unary(w, WEFT_SCALAR_not, within));
