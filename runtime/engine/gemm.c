@@ -9,6 +9,7 @@
 #include "runtime/engine/gemm_matrices.h"
 #include "runtime/engine/gemm_mirror.h"
 #include "runtime/engine/gemm_panels.h"
+#include "runtime/engine/gemm_part.h"
 #include "runtime/engine/gemm_rows.h"
 #include "runtime/engine/gemm_transpose.h"
 

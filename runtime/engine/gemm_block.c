@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/engine/gemm_panels.h"
+#include "runtime/engine/gemm_part.h"
 #include "runtime/engine/gemm_rows.h"
 #include "runtime/engine/vector.h"
 
@@ -12,199 +13,6 @@
  * compute tiles in C itself where it lies as they want it, otherwise in a buffer. So each element is the same sum in
  * the same order, wherever it is and however A, B and C lie.
  */
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t round_up(int64_t value, int64_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
-
-/* ---- sizes ---- */
-
-static int64_t parts_of(const weft_gemm_block *block)
-{
-    return block->left.complex ? 2 : 1;
-}
-
-/* Numbers of a panel at most, or elements that are whole. */
-static int64_t most_width(const weft_gemm_block *block, bool left)
-{
-    const weft_gemm_kernel *kernel = block->kernel;
-    int64_t most = left ? kernel->rows : kernel->columns;
-    return kernel->is_complex && left == kernel->by_columns ? most / 2 : most;
-}
-
-/* Rows or columns of C that a panel has. */
-static int64_t panel_count(const weft_gemm_side *side, int64_t width)
-{
-    return side->form == WEFT_GEMM_DOUBLED ? width / 2 : width;
-}
-
-/* Terms of a block, in elements. */
-static int64_t most_terms(const weft_gemm_block *block)
-{
-    return least(block->terms, block->kernel->terms / parts_of(block));
-}
-
-static int64_t panel_bytes(const weft_gemm_block *block, int64_t width)
-{
-    return round_up(width * most_terms(block) * parts_of(block) * (int64_t)block->left.size, WEFT_GEMM_ALIGNMENT);
-}
-
-/* Panels that are packed at once. */
-static int64_t most_panels(const weft_gemm_block *block, const weft_gemm_side *side, int64_t width, int64_t bytes)
-{
-    int64_t all = round_up(side->count, panel_count(side, width)) / panel_count(side, width);
-    int64_t fit = bytes / panel_bytes(block, width);
-    return least(all, fit < 1 ? 1 : fit);
-}
-
-/* Whether all of an operand fits with as much of the other one into L2. */
-static bool is_short(const weft_gemm_block *block, bool left)
-{
-    const weft_gemm_side *side = left ? &block->left : &block->right;
-    int64_t width = most_width(block, left), count = panel_count(side, width);
-    return round_up(side->count, count) / count * panel_bytes(block, width) <= block->cache_bytes / 4;
-}
-
-/* Whether an operand is no longer than a tile. */
-static bool is_one_tile(const weft_gemm_block *block, bool left)
-{
-    const weft_gemm_side *side = left ? &block->left : &block->right;
-    return side->count <= panel_count(side, most_width(block, left));
-}
-
-/* Bytes of an operand that are packed, or read in place, at once. The left one stays in L2, the right one in
- * L3, of which each core has as much as that at least. Where one is short both stay in L2; the
- * other one comes in pieces, small ones where it is the left one, since each of these is used a few times only, and
- * where one tile reads it panel by panel if it is packed, or else all of it. */
-static int64_t limit(const weft_gemm_block *block, bool left, bool packs)
-{
-    const int64_t once = packs ? 0 : INT64_MAX;
-    if (is_short(block, true)) return !left && is_one_tile(block, true) ? once : block->cache_bytes / 4;
-    if (is_short(block, false))
-        return !left ? block->cache_bytes / 4 : is_one_tile(block, false) ? once : block->cache_bytes / 8;
-    int64_t parts = block->kernel->parts > 0 ? block->kernel->parts : 2;
-    return left ? block->cache_bytes / parts : block->cache_bytes * 4;
-}
-
-/* The number of rows or columns of the other operand from which packing this one pays: each number is copied once, and
- * then read from fewer pages and cache sets for every vector. An operand across the vectors with adjacent terms is read
- * in a few streams, any other one a cache line for each term, of which it takes a part only. Lines whose distance is a
- * multiple of 512 bytes share few sets of L1, at a multiple of 4 KB of all caches; at more than 4 KB
- * each needs a TLB entry of its own. Tiles of complex numbers have more rows than a set has ways, and multiply faster
- * where rows are adjacent; 1024^3 f64, whose rows share sets, takes 0.94 of the time packed (Sapphire Rapids). Measured
- * on Zen 3, and on Sapphire Rapids for kernels that ask for what they read ahead of time, for which all of this matters
- * less. Where the other operand is packed anyway (`beside`) fewer uses are enough: with both packed, kernel->large
- * runs. */
-static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide,
-                                  bool beside)
-{
-    enum { PAGE = 4096, FEW_SETS = 512 };
-    int64_t element = weft_gemm_side_element(side), distance = llabs(side->terms->stride) * element;
-    bool is_page = distance != 0 && distance % PAGE == 0, shares_a_set = side->lines->stride * element % PAGE == 0;
-    if (!wide && kernel->ahead && side->lines->stride == 1 && terms < kernel->terms) return INT64_MAX;
-    if (!wide && side->terms->stride == 1)
-        return !kernel->ahead ? 256 : kernel->is_complex ? (shares_a_set ? 128 : 400) : shares_a_set ? 1024 : 1536;
-    if (wide && kernel->ahead && side->lines->stride == 1) {
-        if (beside) return is_page ? 32 : distance > PAGE ? 80 : 192;
-        return is_page ? 128 : distance > PAGE ? 160 : 600;
-    }
-    if (side->lines->stride != 1 || is_page) return 0;
-    if (!wide) return 80;
-    return (distance != 0 && distance % FEW_SETS == 0) || distance > PAGE ? 64 : 192;
-}
-
-/* Whether lines of an operand along the vectors that is read ahead of time are so far apart, and so many, that packing
- * it pays from fewer uses on: it is then read from memory in long runs. 64 x 256 x 3136 f32 takes 0.88 of the time, 64
- * x 768 x 2304 0.86, but 64 x 64 x 12544 1.2 (Sapphire Rapids). */
-static bool is_worth_gathering(const weft_gemm_side *side, int64_t terms, int64_t uses, int64_t cache_bytes)
-{
-    enum { FAR = 8192, FEWEST_USES = 24, FEWEST_TERMS = 192 };
-    int64_t size = weft_gemm_side_element(side);
-    return side->lines->stride == 1 && llabs(side->terms->stride) * size > FAR && uses >= FEWEST_USES &&
-           terms >= FEWEST_TERMS && side->count * terms * size > cache_bytes;
-}
-
-bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, const weft_gemm_side *other,
-                     int64_t terms, bool wide, int64_t cache_bytes)
-{
-    enum { LEAST = 32 }; /* fewer uses pay in no case, if the kernel asks ahead of time */
-    int64_t size = weft_gemm_side_element(side), uses = other->count;
-    if (kernel->tile == NULL || kernel->packs || side->panels != NULL || side->float16 != NULL) return true;
-    if (weft_gemm_side_is_joined(side) || (side->complex && !kernel->is_complex)) return true;
-    bool beside = wide && kernel->large != NULL && uses >= LEAST &&
-                  weft_gemm_packs(kernel, other, side, terms, false, cache_bytes);
-    if (uses >= uses_worth_packing(kernel, side, terms, wide, beside)) return true;
-    if (wide && kernel->ahead) return is_worth_gathering(side, terms, uses, cache_bytes);
-    bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > WEFT_GEMM_FAR;
-    if (!is_far || side->count * terms * size <= cache_bytes / 2 || uses < kernel->far) return false;
-    return cache_bytes / 4 / least(terms, kernel->terms) >= kernel->run;
-}
-
-/* Rows or columns [first, first + count) of a matrix, and the terms from `term` on. */
-struct part {
-    const weft_gemm_side *side;
-    bool wide, packs, masked, kept;
-    int64_t width; /* of a panel, in numbers */
-    int64_t bytes; /* of a packed panel */
-    int64_t first, count, term;
-    char *memory;
-};
-
-/* Whether so many numbers along the vectors are one register more than a tile has: two and two are computed faster
- * than three and one, whose sums wait for the ones before. */
-static bool is_one_more(const weft_gemm_kernel *kernel, int64_t count)
-{
-    int64_t lanes = weft_gemm_lanes(kernel), most = weft_gemm_vector(kernel);
-    return kernel->vectors > 2 && count > most && count <= most + lanes;
-}
-
-/* Numbers of a panel. Across the vectors all are about as high as the first, instead of as high as can be with a rest:
- * a tile of few rows takes as long as one of four, since each sum waits for the one before. */
-static int64_t panel_width(const weft_gemm_block *block, bool left, bool wide)
-{
-    const weft_gemm_kernel *kernel = block->kernel;
-    const weft_gemm_side *side = left ? &block->left : &block->right;
-    int64_t most = most_width(block, left);
-    if (!kernel->tile_is_faster || side->form == WEFT_GEMM_DOUBLED || side->panels != NULL) return most;
-    if (wide) return is_one_more(kernel, side->count) ? most - weft_gemm_lanes(kernel) : most;
-    int64_t tiles = round_up(side->count, most) / most;
-    return round_up(side->count, tiles) / tiles;
-}
-
-/* As much of an operand as is packed, or read, at once. */
-static struct part plan(const weft_gemm_block *block, bool left, char *memory)
-{
-    const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
-    bool wide = left == block->kernel->by_columns;
-    bool packs = weft_gemm_packs(block->kernel, side, other, block->terms, wide, block->cache_bytes);
-    int64_t width = panel_width(block, left, wide);
-    int64_t panels = most_panels(block, side, width, limit(block, left, packs && side->panels == NULL));
-    int64_t count = panels * panel_count(side, width);
-    bool is_whole = count >= side->count && block->terms <= most_terms(block);
-    return (struct part){.side = side,
-                         .kept = is_whole && (left ? block->left_kept : block->right_kept),
-                         .wide = wide,
-                         .masked = block->kernel->masked,
-                         .packs = packs,
-                         .width = width,
-                         .bytes = panel_bytes(block, width),
-                         .count = count,
-                         .memory = memory};
-}
-
-/* The bytes to pack an operand. If it is read in place, those of a panel that does not fill a kernel's vectors. */
-static int64_t part_bytes(const struct part *part)
-{
-    if (part->side->panels != NULL) return 0;
-    if (!part->packs) return part->wide && !part->masked ? part->bytes : 0;
-    return part->count / panel_count(part->side, part->width) * part->bytes + WEFT_GEMM_READ_AHEAD;
-}
 
 /* ---- few rows ---- */
 
@@ -227,7 +35,7 @@ static void run_rows(const weft_gemm_block *block, char *sums)
                               .row_count = rows->count,
                               .column_count = matrix->count,
                               .terms = block->terms,
-                              .block = block->kernel->terms / parts_of(block),
+                              .block = block->kernel->terms / weft_gemm_parts(block),
                               .is_complex = rows->complex,
                               .row_stride = rows->lines->stride,
                               .row_term_stride = rows->terms->stride,
@@ -260,18 +68,18 @@ static void run_lines(const weft_gemm_block *block, char *packed)
 static size_t rows_bytes(const weft_gemm_block *block, int64_t rows, int64_t columns)
 {
     enum { VECTORS = WEFT_GEMM_ALIGNMENT / 2 };
-    int64_t sums = rows * round_up(columns * parts_of(block), VECTORS);
-    return (size_t)least(sums, WEFT_GEMM_ROWS_SUMS) * block->left.size;
+    int64_t sums = rows * weft_gemm_round_up(columns * weft_gemm_parts(block), VECTORS);
+    return (size_t)weft_gemm_least(sums, WEFT_GEMM_ROWS_SUMS) * block->left.size;
 }
 
 size_t weft_gemm_block_bytes(const weft_gemm_block *block)
 {
     if (block->in_lines)
-        return (size_t)(WEFT_GEMM_LINES_ROWS * least(block->terms, WEFT_GEMM_LINES_TERMS)) * block->left.size;
+        return (size_t)(WEFT_GEMM_LINES_ROWS * weft_gemm_least(block->terms, WEFT_GEMM_LINES_TERMS)) * block->left.size;
     if (block->few_left) return rows_bytes(block, block->left.count, block->right.count);
     if (block->few_right) return rows_bytes(block, block->right.count, block->left.count);
-    struct part left = plan(block, true, NULL), right = plan(block, false, NULL);
-    return (size_t)(part_bytes(&left) + part_bytes(&right));
+    weft_gemm_part left = weft_gemm_part_plan(block, true, NULL), right = weft_gemm_part_plan(block, false, NULL);
+    return (size_t)(weft_gemm_part_bytes(&left) + weft_gemm_part_bytes(&right));
 }
 
 /* ---- panels ---- */
@@ -282,20 +90,20 @@ struct panel {
     int64_t stride, term_stride;
 };
 
-static const char *element_at(const struct part *part, int64_t index)
+static const char *element_at(const weft_gemm_part *part, int64_t index)
 {
     return weft_gemm_side_at(part->side, part->first + index, part->term);
 }
 
 /* The first row or column that is packed. What does not fill the vectors of a kernel always is, unless it takes masks.
  */
-static int64_t packed_from(const struct part *part)
+static int64_t packed_from(const weft_gemm_part *part)
 {
     if (part->packs) return 0;
     return part->wide && !part->masked ? part->count / part->width * part->width : part->count;
 }
 
-static void pack(const struct part *part, int64_t terms)
+static void pack(const weft_gemm_part *part, int64_t terms)
 {
     int64_t from = packed_from(part);
     if (from < part->count && part->side->panels == NULL && !part->kept)
@@ -304,7 +112,7 @@ static void pack(const struct part *part, int64_t terms)
 }
 
 /* Panel number `panel`, which begins with row or column `index`. */
-static struct panel panel_at(const struct part *part, int64_t index, int64_t panel)
+static struct panel panel_at(const weft_gemm_part *part, int64_t index, int64_t panel)
 {
     int64_t parts = part->side->complex ? 2 : 1, number = part->side->form == WEFT_GEMM_WHOLE ? 2 : 1;
     if (part->packs) return (struct panel){part->memory + panel * part->bytes, number, number * part->width};
@@ -483,14 +291,14 @@ static struct series repeated(const weft_gemm_block *block)
 
 /* Those of number `index` of one operand, which lies in C like this: one tile of each product, or those whose panels
  * follow each other before `end`. */
-static struct series series_at(const weft_gemm_block *block, const struct part *part, const weft_gemm_axes *c,
+static struct series series_at(const weft_gemm_block *block, const weft_gemm_part *part, const weft_gemm_axes *c,
                                int64_t index, int64_t end)
 {
     if (block->count > 1) return repeated(block);
-    int64_t lines = panel_count(part->side, part->width), size = weft_gemm_side_element(part->side);
+    int64_t lines = weft_gemm_panel_lines(part->side, part->width), size = weft_gemm_side_element(part->side);
     if (end - index <= lines) return (struct series){.count = 1};
     int64_t most = packed_from(part) > index ? packed_from(part) - index : part->count - index;
-    if (end < part->count) most = least(most, round_up(end - index, lines));
+    if (end < part->count) most = weft_gemm_least(most, weft_gemm_round_up(end - index, lines));
     int64_t count = weft_gemm_axes_run(c, part->first + index, most) / lines;
     if (count <= 1) return (struct series){.count = 1};
     int64_t step = part->packs ? part->bytes : lines * part->side->lines->stride * size;
@@ -503,10 +311,10 @@ static struct series series_at(const weft_gemm_block *block, const struct part *
 /* While a part of the left operand is read in place, from L2 after the first column of tiles, the next part comes from
  * memory: each column of tiles asks for one register of a panel's. Of one column, for the next panel. 64 x 147 x 12544
  * f32 takes 0.87 of the time, 18 x 700 x 2500 0.88 (Sapphire Rapids). */
-static int64_t fetch_at(const weft_gemm_block *block, const struct part *left, int64_t column)
+static int64_t fetch_at(const weft_gemm_block *block, const weft_gemm_part *left, int64_t column)
 {
     const weft_gemm_side *side = left->side;
-    bool is_one = is_one_tile(block, false), is_last = left->first + left->count >= side->first + side->count;
+    bool is_one = weft_gemm_is_one_tile(block, false), is_last = left->first + left->count >= side->first + side->count;
     if (!left->wide || left->packs || (is_last && !is_one)) return 0;
     int64_t line = column % block->kernel->vectors * weft_gemm_lanes(block->kernel);
     return ((is_one ? left->width : left->count) * side->lines->stride + line) * (int64_t)side->size;
@@ -515,11 +323,11 @@ static int64_t fetch_at(const weft_gemm_block *block, const struct part *left, i
 /* Whether the wide operand is in L2 after the first of many columns of tiles, in lines so close to each other that
  * the processor finds the next ones by itself: asking for them would take as many instructions as they save time.
  * 256^3 takes 0.96 of the time (Sapphire Rapids). */
-static bool is_near(const struct part *wide, const struct part *narrow)
+static bool is_near(const weft_gemm_part *wide, const weft_gemm_part *narrow)
 {
     enum { NEAR = 2048, FEWEST_COLUMNS = 3 };
     int64_t distance = wide->packs ? 0 : llabs(wide->side->terms->stride) * weft_gemm_side_element(wide->side);
-    return distance <= NEAR && narrow->count >= FEWEST_COLUMNS * panel_count(narrow->side, narrow->width);
+    return distance <= NEAR && narrow->count >= FEWEST_COLUMNS * weft_gemm_panel_lines(narrow->side, narrow->width);
 }
 
 bool weft_gemm_block_repeats(const weft_gemm_block *block)
@@ -528,9 +336,10 @@ bool weft_gemm_block_repeats(const weft_gemm_block *block)
     const weft_gemm_axes *along = kernel->by_columns ? block->c_left : block->c_right;
     if (kernel->tile == NULL || !kernel->masked || block->symmetric || block->few_left || block->few_right)
         return false;
-    if (block->c_left->rank + block->c_right->rank > 0 || along->stride != 1 || block->terms > most_terms(block))
+    if (block->c_left->rank + block->c_right->rank > 0 || along->stride != 1 ||
+        block->terms > weft_gemm_block_terms(block))
         return false;
-    return !plan(block, true, NULL).packs && !plan(block, false, NULL).packs;
+    return !weft_gemm_part_plan(block, true, NULL).packs && !weft_gemm_part_plan(block, false, NULL).packs;
 }
 
 /* Through `buffer` where the kernel cannot write the tile as it lies. Returns how many tiles of the series are done. */
@@ -539,8 +348,8 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
                            char *buffer)
 {
     const weft_gemm_kernel *kernel = block->kernel;
-    int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel), parts = parts_of(block);
-    int64_t along = tile->along * parts, whole = round_up(along, weft_gemm_lanes(kernel));
+    int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel), parts = weft_gemm_parts(block);
+    int64_t along = tile->along * parts, whole = weft_gemm_round_up(along, weft_gemm_lanes(kernel));
     bool direct = (kernel->masked || along == whole) && tile->along_stride == parts * size && !tile->is_split;
     int64_t count = direct ? series->count : 1;
     if (!direct && add) move_tile(block, tile, buffer, FETCH);
@@ -571,7 +380,7 @@ static void run_packed(const weft_gemm_block *block, const struct tile *tile, co
                        int64_t terms, bool add, char *buffer)
 {
     const weft_gemm_kernel *kernel = block->kernel;
-    int64_t parts = parts_of(block), element = parts * (int64_t)block->left.size;
+    int64_t parts = weft_gemm_parts(block), element = parts * (int64_t)block->left.size;
     int64_t vector = weft_gemm_vector(kernel);
     int64_t vectors = kernel->by_columns ? kernel->columns : kernel->rows;
     bool whole = tile->along * parts == vector && tile->across == vectors;
@@ -603,21 +412,23 @@ static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows
 }
 
 /* Rows or columns of the tile that begins with number `index`. */
-static int64_t tile_extent(const weft_gemm_block *block, const struct part *part, int64_t index)
+static int64_t tile_extent(const weft_gemm_block *block, const weft_gemm_part *part, int64_t index)
 {
-    int64_t width = panel_count(part->side, part->width), rest = part->count - index;
+    int64_t width = weft_gemm_panel_lines(part->side, part->width), rest = part->count - index;
     bool in_place = part->wide && !part->packs && width == weft_gemm_vector(block->kernel);
-    if (in_place && is_one_more(block->kernel, rest)) return width - weft_gemm_lanes(block->kernel);
-    return least(width, rest);
+    if (in_place && weft_gemm_is_one_more(block->kernel, rest)) return width - weft_gemm_lanes(block->kernel);
+    return weft_gemm_least(width, rest);
 }
 
 /* Whether tiles of a row follow each other, and not those of a column: all of these panels of the right operand are
  * read beside one of the left one, which stays in L1. Then series are longer, and what each costs is spread: at least
  * twice as long. Not where lines of a large C would be written in pieces. */
-static bool goes_across(const weft_gemm_block *block, const struct part *left, const struct part *right, int64_t terms)
+static bool goes_across(const weft_gemm_block *block, const weft_gemm_part *left, const weft_gemm_part *right,
+                        int64_t terms)
 {
     enum { NEAR = 12 << 10 };
-    int64_t rows = panel_count(left->side, left->width), columns = panel_count(right->side, right->width);
+    int64_t rows = weft_gemm_panel_lines(left->side, left->width),
+            columns = weft_gemm_panel_lines(right->side, right->width);
     if (block->symmetric || 2 * left->count * columns > right->count * rows) return false;
     if (left->count <= rows) return true;
     bool is_near = left->wide && left->width * terms * weft_gemm_side_element(left->side) <= NEAR;
@@ -628,7 +439,7 @@ static bool goes_across(const weft_gemm_block *block, const struct part *left, c
 /* What tiles of a pair of parts have in common. */
 struct tiles {
     const weft_gemm_block *block;
-    const struct part *left, *right;
+    const weft_gemm_part *left, *right;
     int64_t terms;
     bool add;
     char *buffer;
@@ -647,11 +458,11 @@ static inline __attribute__((always_inline)) int64_t run_from(const struct tiles
 {
     const weft_gemm_block *block = t->block;
     const weft_gemm_kernel *kernel = block->kernel;
-    const struct part *left = t->left, *right = t->right;
+    const weft_gemm_part *left = t->left, *right = t->right;
     const struct tile tile = tile_at(block, left->first + at->i, at->rows, right->first + at->j, at->columns);
     bool is_packed = left->packs && right->packs && !kernel->tile_is_faster;
-    if (kernel->tile == NULL || (is_packed && at->rows == panel_count(left->side, left->width) &&
-                                 at->columns == panel_count(right->side, right->width))) {
+    if (kernel->tile == NULL || (is_packed && at->rows == weft_gemm_panel_lines(left->side, left->width) &&
+                                 at->columns == weft_gemm_panel_lines(right->side, right->width))) {
         run_packed(block, &tile, at->a.data, at->b.data, t->terms, t->add, t->buffer);
         return 1;
     }
@@ -664,15 +475,15 @@ static inline __attribute__((always_inline)) int64_t run_from(const struct tiles
 static void run_columns(const struct tiles *t)
 {
     const weft_gemm_block *block = t->block;
-    const struct part *left = t->left, *right = t->right;
-    int64_t rows = panel_count(left->side, left->width);
+    const weft_gemm_part *left = t->left, *right = t->right;
+    int64_t rows = weft_gemm_panel_lines(left->side, left->width);
     bool near = is_near(left->wide ? left : right, left->wide ? right : left);
     struct place at = {0};
     for (int64_t y = 0; at.j < right->count; at.j += at.columns, y++) {
         int64_t end = left->count, fetch = fetch_at(block, left, y);
         at.columns = tile_extent(block, right, at.j);
         at.b = panel_at(right, at.j, y);
-        if (block->symmetric) end = least(end, right->first + at.j + at.columns - left->first);
+        if (block->symmetric) end = weft_gemm_least(end, right->first + at.j + at.columns - left->first);
         at.i = 0;
         for (int64_t x = 0, done; at.i < end; at.i += at.rows + (done - 1) * rows, x += done) {
             struct series series = series_at(block, left, block->c_left, at.i, end);
@@ -689,8 +500,8 @@ static void run_columns(const struct tiles *t)
 static void run_across(const struct tiles *t)
 {
     const weft_gemm_block *block = t->block;
-    const struct part *left = t->left, *right = t->right;
-    int64_t columns = panel_count(right->side, right->width);
+    const weft_gemm_part *left = t->left, *right = t->right;
+    int64_t columns = weft_gemm_panel_lines(right->side, right->width);
     bool near = is_near(left->wide ? left : right, left->wide ? right : left);
     struct place at = {0};
     for (int64_t x = 0; at.i < left->count; at.i += at.rows, x++) {
@@ -707,8 +518,8 @@ static void run_across(const struct tiles *t)
     }
 }
 
-static void run_tiles(const weft_gemm_block *block, const struct part *left, const struct part *right, int64_t terms,
-                      bool add)
+static void run_tiles(const weft_gemm_block *block, const weft_gemm_part *left, const weft_gemm_part *right,
+                      int64_t terms, bool add)
 {
     _Alignas(WEFT_GEMM_ALIGNMENT) char buffer[WEFT_GEMM_TILE * sizeof(double)];
     const struct tiles tiles = {block, left, right, terms, add, buffer};
@@ -719,12 +530,12 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
 /* ---- all ---- */
 
 /* The next rows or columns, or what is left of them. */
-static struct part part_of(const weft_gemm_block *block, const struct part *whole, int64_t first, int64_t term)
+static weft_gemm_part part_of(const weft_gemm_block *block, const weft_gemm_part *whole, int64_t first, int64_t term)
 {
-    struct part part = *whole;
+    weft_gemm_part part = *whole;
     const weft_gemm_side *side = part.side;
     part.first = side->first + first;
-    part.count = least(whole->count, side->count - first);
+    part.count = weft_gemm_least(whole->count, side->count - first);
     part.term = term;
     if (side->panels != NULL) {
         const weft_gemm_panels panels =
@@ -736,15 +547,15 @@ static struct part part_of(const weft_gemm_block *block, const struct part *whol
 }
 
 /* Of each block of terms the left operand is packed once, and the right one a piece at a time. */
-static void run_short(const weft_gemm_block *block, const struct part *lefts, const struct part *rights)
+static void run_short(const weft_gemm_block *block, const weft_gemm_part *lefts, const weft_gemm_part *rights)
 {
-    int64_t most = most_terms(block);
+    int64_t most = weft_gemm_block_terms(block);
     for (int64_t t = 0; t < block->terms; t += most) {
-        int64_t terms = least(most, block->terms - t);
-        struct part left = part_of(block, lefts, 0, t);
+        int64_t terms = weft_gemm_least(most, block->terms - t);
+        weft_gemm_part left = part_of(block, lefts, 0, t);
         pack(&left, terms);
         for (int64_t j = 0; j < block->right.count; j += rights->count) {
-            struct part right = part_of(block, rights, j, t);
+            weft_gemm_part right = part_of(block, rights, j, t);
             pack(&right, terms);
             run_tiles(block, &left, &right, terms, t > 0);
         }
@@ -752,16 +563,16 @@ static void run_short(const weft_gemm_block *block, const struct part *lefts, co
 }
 
 /* Of each block of terms much of the right operand is packed, and the left one a piece at a time. */
-static void run_long(const weft_gemm_block *block, const struct part *lefts, const struct part *rights)
+static void run_long(const weft_gemm_block *block, const weft_gemm_part *lefts, const weft_gemm_part *rights)
 {
-    int64_t most = most_terms(block);
+    int64_t most = weft_gemm_block_terms(block);
     for (int64_t j = 0; j < block->right.count; j += rights->count)
         for (int64_t t = 0; t < block->terms; t += most) {
-            int64_t terms = least(most, block->terms - t);
-            struct part right = part_of(block, rights, j, t);
+            int64_t terms = weft_gemm_least(most, block->terms - t);
+            weft_gemm_part right = part_of(block, rights, j, t);
             pack(&right, terms);
             for (int64_t i = 0; i < block->left.count; i += lefts->count) {
-                struct part left = part_of(block, lefts, i, t);
+                weft_gemm_part left = part_of(block, lefts, i, t);
                 pack(&left, terms);
                 run_tiles(block, &left, &right, terms, t > 0);
             }
@@ -774,7 +585,8 @@ void weft_gemm_block_run(const weft_gemm_block *block, char *memory)
         (block->in_lines ? run_lines : run_rows)(block, memory);
         return;
     }
-    struct part left = plan(block, true, memory), right = plan(block, false, memory + part_bytes(&left));
-    if (is_short(block, true)) run_short(block, &left, &right);
+    weft_gemm_part left = weft_gemm_part_plan(block, true, memory),
+                   right = weft_gemm_part_plan(block, false, memory + weft_gemm_part_bytes(&left));
+    if (weft_gemm_is_short(block, true)) run_short(block, &left, &right);
     else run_long(block, &left, &right);
 }

@@ -37,11 +37,6 @@ typedef struct weft_gemm_numbers {
     bool (*repeats)(const weft_gemm_block *block); /* whether `run` takes several products; NULL: it never does */
 } weft_gemm_numbers;
 
-/* Whether an operand of so many terms is copied before it is read: `wide` is the one along the kernel's vectors,
- * `other` what it is multiplied with, `cache_bytes` those of the second level. */
-bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, const weft_gemm_side *other,
-                     int64_t terms, bool wide, int64_t cache_bytes);
-
 /* Where C has row `i` of the left operand by column `j` of the right one. */
 char *weft_gemm_block_element(const weft_gemm_block *block, int64_t i, int64_t j);
 
