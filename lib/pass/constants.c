@@ -147,8 +147,14 @@ static double compute_f64(weft_op_id op, double a, double b)
 /* Modulo 2^64. */
 static weft_tensor compute_integer(const weft_rewrite_site *site, weft_op_id op, uint64_t a, uint64_t b)
 {
-    if (op == WEFT_OP_div) return weft_site_leave();
-    return low_bits(site, (int64_t)(op == WEFT_OP_add ? a + b : op == WEFT_OP_sub ? a - b : a * b));
+    switch (op) {
+    case WEFT_OP_add: return low_bits(site, (int64_t)(a + b));
+    case WEFT_OP_sub: return low_bits(site, (int64_t)(a - b));
+    case WEFT_OP_mul: return low_bits(site, (int64_t)(a * b));
+    case WEFT_OP_and: return low_bits(site, (int64_t)(a & b));
+    case WEFT_OP_or: return low_bits(site, (int64_t)(a | b));
+    default: return weft_site_leave(); /* div */
+    }
 }
 
 weft_tensor weft_constant_compute(const weft_rewrite_site *site)

@@ -316,6 +316,8 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_le, weft_constant_compare},
     {WEFT_OP_gt, weft_constant_compare},
     {WEFT_OP_ge, weft_constant_compare},
+    {WEFT_OP_and, weft_constant_compute},
+    {WEFT_OP_or, weft_constant_compute},
     {WEFT_OP_and, same_twice},
     {WEFT_OP_and, decide},
     {WEFT_OP_or, same_twice},
