@@ -192,9 +192,9 @@ static bool has_no_result(const verifier *v, uint32_t accumulator)
 {
     const weft_stage *stage = v->kernel->stages;
     while (accumulator >= stage->accumulator_first + stage->accumulator_count) stage++;
+    if (stage->range_count == 0) return false;
     const weft_range *last = &stage->ranges[stage->range_count - 1];
-    return stage->range_count > 0 && last->scans &&
-           weft_expr_divisor(v->kernel->exprs, last->extent) % last->virtual_lanes != 0;
+    return last->scans && weft_expr_divisor(v->kernel->exprs, last->extent) % last->virtual_lanes != 0;
 }
 
 static weft_status *verify_accumulator_result(const verifier *v)
