@@ -21,8 +21,17 @@ static LLVMValueRef call_same(weft_emitter *e, const char *name, unsigned count,
     return weft_intrinsic_call(e, name, 1, &type, count, args);
 }
 
+static LLVMValueRef emit_neg(weft_emitter *e, weft_dtype dtype, LLVMValueRef value)
+{
+    enum { SIGN = 0x8000 };
+    if (is_short(dtype)) return LLVMBuildXor(e->builder, value, weft_int_like(LLVMTypeOf(value), SIGN), "");
+    return (is_float(dtype) ? LLVMBuildFNeg : LLVMBuildNeg)(e->builder, value, "");
+}
+
 static LLVMValueRef emit_abs(weft_emitter *e, weft_dtype dtype, LLVMValueRef value)
 {
+    enum { ALL_BUT_SIGN = 0x7fff };
+    if (is_short(dtype)) return LLVMBuildAnd(e->builder, value, weft_int_like(LLVMTypeOf(value), ALL_BUT_SIGN), "");
     if (is_float(dtype)) return call_same(e, "llvm.fabs", 1, &value);
     if (!is_signed(dtype)) return value;
     LLVMValueRef args[2] = {value, LLVMConstInt(e->i1, 0, false)};
@@ -178,13 +187,14 @@ static bool is_complex(weft_dtype dtype)
     return kind_of(dtype) == WEFT_KIND_COMPLEX;
 }
 
-/* 16-bit floats are only cast from and to f32, selected and bitcast, complex numbers only taken apart and put together;
- * legalize_float16.c and complex.c lower the rest. */
+/* 16-bit floats are only cast from and to f32, selected, bitcast and given another sign, complex numbers only taken
+ * apart and put together; legalize_float16.c and complex.c lower the rest. */
 static bool is_lowered(const weft_inst *inst, weft_dtype from)
 {
     if (inst->op == WEFT_SCALAR_real || inst->op == WEFT_SCALAR_imag || inst->op == WEFT_SCALAR_complex) return true;
     if (is_complex(from) || is_complex(inst->dtype)) return false;
     if (weft_scalar_is_choice(inst->op) || inst->op == WEFT_SCALAR_bitcast) return true;
+    if (inst->op == WEFT_SCALAR_neg || inst->op == WEFT_SCALAR_abs) return true;
     if (inst->op != WEFT_SCALAR_cast) return !is_short(from) && !is_short(inst->dtype);
     return (!is_short(from) || inst->dtype == WEFT_F32) && (!is_short(inst->dtype) || from == WEFT_F32);
 }
@@ -195,7 +205,7 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     LLVMBuilderRef builder = e->builder;
     bool real = is_float(from);
     switch (inst->op) {
-    case WEFT_SCALAR_neg: return (real ? LLVMBuildFNeg : LLVMBuildNeg)(builder, args[0], "");
+    case WEFT_SCALAR_neg: return emit_neg(e, from, args[0]);
     case WEFT_SCALAR_abs: return emit_abs(e, from, args[0]);
     case WEFT_SCALAR_sqrt: return call_same(e, "llvm.sqrt", 1, args);
     case WEFT_SCALAR_round: return call_same(e, "llvm.roundeven", 1, args);

@@ -6,8 +6,9 @@
  * maintains  the state; every operation's result is rounded to its dtype once more, to nearest even
  * breaks     the numbering of instructions
  *
- * Afterwards 16-bit floats are loaded, stored, selected, constant, reinterpreted, and cast from and to f32: nothing
- * else. Sums and products keep f32 in their accumulators from the start (weft_accumulator_dtype).
+ * Afterwards 16-bit floats are loaded, stored, selected, constant, reinterpreted, given another sign by neg and abs,
+ * and cast from and to f32: nothing else. Sums and products keep f32 in their accumulators from the start
+ * (weft_accumulator_dtype).
  */
 #include "lib/loop/inst.h"
 #include "lib/math/math.h"
@@ -73,24 +74,45 @@ static weft_inst_id widen_source(weft_inst_list *list, weft_inst_id x, weft_dtyp
     return round_to_odd(list, from == WEFT_I64 ? wide_integer(list, x) : cast(list, x, WEFT_F64));
 }
 
+static bool changes_sign(const weft_inst *inst)
+{
+    return inst->op == WEFT_SCALAR_neg || inst->op == WEFT_SCALAR_abs;
+}
+
+/* A 16-bit float as f32: what has another sign from the operand, which others may read as f32 too. */
+static weft_inst_id widen(weft_inst_list *list, weft_inst_id a)
+{
+    const weft_inst inst = list->items[a];
+    if (!changes_sign(&inst)) return cast(list, a, WEFT_F32);
+    weft_inst_id operand = widen(list, inst.args[0]);
+    return weft_inst_list_apply(list, inst.op, 1, &operand);
+}
+
 static weft_inst_id legalize_cast(weft_inst_list *list, const weft_inst *inst, weft_dtype from)
 {
     weft_inst_id x = inst->args[0];
     if (from == inst->dtype) return x;
     if (weft_dtype_is_float16(inst->dtype) && from != WEFT_F32) x = widen_source(list, x, from, inst->dtype);
-    else if (weft_dtype_is_float16(from)) x = cast(list, x, WEFT_F32);
+    else if (weft_dtype_is_float16(from)) x = widen(list, x);
     return list->failed || list->items[x].dtype == inst->dtype ? x : cast(list, x, inst->dtype);
+}
+
+/* What does no arithmetic. */
+static bool moves(const weft_inst *inst)
+{
+    return inst->arg_count == 0 || weft_scalar_is_choice(inst->op) || inst->op == WEFT_SCALAR_bitcast ||
+           changes_sign(inst);
 }
 
 static weft_status *legalize(weft_inst_list *list, const weft_inst *inst, weft_inst_id *out_id)
 {
-    if (inst->arg_count == 0 || weft_scalar_is_choice(inst->op) || inst->op == WEFT_SCALAR_bitcast) return NULL;
+    if (moves(inst)) return NULL;
     weft_dtype from = list->items[inst->args[inst->arg_count - 1]].dtype;
     if (inst->op == WEFT_SCALAR_cast && (weft_dtype_is_float16(from) || weft_dtype_is_float16(inst->dtype))) {
         *out_id = legalize_cast(list, inst, from);
     } else if (inst->op != WEFT_SCALAR_cast && weft_dtype_is_float16(from)) {
         weft_inst wide = *inst;
-        for (uint32_t i = 0; i < wide.arg_count; i++) wide.args[i] = cast(list, inst->args[i], WEFT_F32);
+        for (uint32_t i = 0; i < wide.arg_count; i++) wide.args[i] = widen(list, inst->args[i]);
         if (weft_dtype_is_float16(inst->dtype)) wide.dtype = WEFT_F32;
         *out_id = weft_inst_list_add(list, &wide);
         if (weft_dtype_is_float16(inst->dtype)) *out_id = cast(list, *out_id, inst->dtype);
