@@ -36,7 +36,6 @@ static void init_space(variant_builder *builder)
     builder->space = (weft_space){.graph = builder->graph,
                                   .exprs = builder->exprs,
                                   .arena = builder->arena,
-                                  .threads = builder->fusion->space->threads,
                                   .fixed = builder->fixed,
                                   .equal = builder->fusion->space->equal};
 }
@@ -91,7 +90,7 @@ static weft_status *plan_kernel(variant_builder *builder, uint32_t n)
         if (base->copies) base->source = weft_builder_memory(builder, node->inputs[0]);
         return lower_part(builder, n, WEFT_LOWER_UPDATE, target);
     }
-    if (node->op->op_class == WEFT_CLASS_SCAN && weft_scan_chunk(&builder->space, node) != 0) {
+    if (node->op->op_class == WEFT_CLASS_SCAN && weft_scan_chunk(builder->fusion, node) != 0) {
         weft_dtype dtypes[WEFT_MAX_COMPONENTS];
         WEFT_TRY(lower_part(builder, n, WEFT_LOWER_TOTALS, target + 1));
         uint32_t width = weft_reduction_components(builder->graph, n, dtypes);

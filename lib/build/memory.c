@@ -231,9 +231,10 @@ static weft_status *place_totals(variant_builder *builder, uint32_t n)
 {
     const weft_node *node = weft_graph_node(builder->graph, n);
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
-    if (weft_scan_chunk(&builder->space, node) == 0) return NULL;
+    int64_t size = weft_scan_chunk(builder->fusion, node);
+    if (size == 0) return NULL;
     uint32_t width = weft_reduction_components(builder->graph, n, dtypes);
-    weft_expr totals = weft_scan_totals(&builder->space, node);
+    weft_expr totals = weft_scan_totals(&builder->space, node, size);
     for (uint32_t i = 0; i < 2 * width; i++)
         WEFT_TRY(place_temporary(builder, (weft_value){n, 0}, (weft_shape){0, NULL}, dtypes[i % width], totals));
     return NULL;

@@ -90,7 +90,7 @@ static bool takes_stages(const weft_fusion *fusion, uint32_t root)
     if (fusion->roles[root] != WEFT_ROLE_KERNEL) return false;
     weft_reduction reduction = {.chunk = 0};
     const weft_node *node = weft_graph_node(fusion->compiled->graph, root);
-    if (node->op->op_class == WEFT_CLASS_SCAN) return weft_scan_chunk(fusion->space, node) == 0;
+    if (node->op->op_class == WEFT_CLASS_SCAN) return weft_scan_chunk(fusion, node) == 0;
     if (weft_fusion_is_reduction(node)) weft_reduction_fill(fusion->compiled->graph, root, &reduction);
     return reduction.chunk == 0;
 }

@@ -199,7 +199,7 @@ static void plan_scan(lowerer *low, const weft_point *point, bool but_last, scan
     *s = (scan_plan){.stage = {.node = low->root}, .axis = (size_t)node->attrs[0].integer};
     weft_scan_fill(low->graph, node, &s->stage.reduction);
     s->width = weft_reduction_components(low->graph, low->root, s->dtypes);
-    s->size = weft_scan_chunk(&low->space, node);
+    s->size = weft_scan_chunk(low->fusion, node);
     s->variable = s->step = low->variables[s->axis];
     low->outer = all_axes(low) & ~(UINT64_C(1) << s->axis);
     low->outer_fixed = true;
@@ -428,7 +428,6 @@ static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, weft_val
     low->space = (weft_space){.graph = low->graph,
                               .exprs = low->exprs,
                               .arena = &low->arena,
-                              .threads = lowering->fusion->space->threads,
                               .fixed = lowering->fixed,
                               .equal = lowering->fusion->space->equal};
     return NULL;

@@ -55,11 +55,11 @@ weft_status *weft_lower_copy(weft_lowering *lowering, uint32_t source, uint32_t 
 uint32_t weft_reduction_components(const weft_graph *graph, uint32_t node, weft_dtype *out_dtypes);
 /*
  * Elements of the chunks that a scan is cut into, so that threads compute it; 0: it is one chunk. No bit depends on it:
- * chunks are blocks of the scan's order.
+ * chunks are blocks of the scan's order. By the sizes that the fusion plan knows: its kernel takes stages by it.
  */
-int64_t weft_scan_chunk(weft_space *space, const weft_node *scan);
-/* Number of chunks of a scan that is cut, for all rows, but the last of each. */
-weft_expr weft_scan_totals(weft_space *space, const weft_node *scan);
+int64_t weft_scan_chunk(const weft_fusion *fusion, const weft_node *scan);
+/* Number of chunks of a scan that is cut into those of `size`, for all rows, except the last of each. */
+weft_expr weft_scan_totals(weft_space *space, const weft_node *scan, int64_t size);
 /* Number of chunks of a long reduction, over the extents of `space`. */
 weft_expr weft_reduction_chunks(weft_space *space, uint32_t node, const weft_reduction *reduction);
 #endif

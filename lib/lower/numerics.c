@@ -180,8 +180,9 @@ void weft_scan_fill(const weft_graph *graph, const weft_node *scan, weft_reducti
     *out_order = order;
 }
 
-int64_t weft_scan_chunk(weft_space *space, const weft_node *scan)
+int64_t weft_scan_chunk(const weft_fusion *fusion, const weft_node *scan)
 {
+    weft_space *space = fusion->space;
     weft_reduction order;
     weft_scan_fill(space->graph, scan, &order);
     weft_shape shape = scan->types[0].shape;
@@ -197,11 +198,10 @@ int64_t weft_scan_chunk(weft_space *space, const weft_node *scan)
     return space->threads > 1 && rows < space->threads && least > 0 && most >= FEWEST_CHUNKS * size ? size : 0;
 }
 
-weft_expr weft_scan_totals(weft_space *space, const weft_node *scan)
+weft_expr weft_scan_totals(weft_space *space, const weft_node *scan, int64_t size)
 {
     weft_expr_context *x = space->exprs;
     weft_expr count = weft_expr_constant(x, 1);
-    int64_t size = weft_scan_chunk(space, scan);
     weft_shape shape = scan->types[0].shape;
     for (size_t i = 0; i < shape.rank; i++) {
         weft_expr extent = weft_space_extent(space, shape.extents[i]);

@@ -74,6 +74,13 @@ static weft_tensor counted(weft_tensor x, int64_t axis, bool reverse, bool exclu
     return weft_cast(weft_cumsum(weft_cast(weft_mul(x, 1000), WEFT_I32), axis, reverse, exclusive), WEFT_F32);
 }
 
+/* Of what a row is read for before it is scanned. */
+static weft_tensor below_most(weft_tensor x, int64_t axis, bool reverse, bool exclusive)
+{
+    weft_tensor most = weft_reduce_max(x, WEFT_INTS(axis), true);
+    return weft_cumsum(weft_sub(x, most), axis, reverse, exclusive);
+}
+
 /* How x, of `numbers`, is scanned and lies. */
 typedef struct sample {
     scan function;
@@ -148,7 +155,7 @@ static void compare_forms(sample s)
 static void bits_are_those_of_the_order(void **state)
 {
     (void)state;
-    static const scan functions[] = {sum, product, maximum, halves, complex_sum, counted, permuted};
+    static const scan functions[] = {sum, product, maximum, halves, complex_sum, counted, permuted, below_most};
     static const struct {
         int64_t shape[2], axis;
     } places[] = {{{1, MOST}, 1}, {{2, 140003}, 1}, {{9, 20001}, 1}, {{300, 37}, 1},
