@@ -39,6 +39,17 @@ static bool lies_in_order(weft_tensor x)
     return weft_tensor_node(x)->op->op_class != WEFT_CLASS_MOVEMENT;
 }
 
+/* Whether elements are of memory, or an op of such: what takes longer is stored where two kernels read it. */
+static bool is_light(weft_tensor x)
+{
+    const weft_node *node = weft_tensor_node(x);
+    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) return true;
+    size_t i = 0;
+    while (i < node->input_count && weft_tensor_node(weft_tensor_operand(x, i))->op->op_class != WEFT_CLASS_ELEMENTWISE)
+        i++;
+    return i == node->input_count;
+}
+
 static bool find_columns(const weft_rewrite_site *site, columns *out_columns)
 {
     weft_tensor x = site->inputs.items[0];
@@ -54,7 +65,7 @@ static bool find_columns(const weft_rewrite_site *site, columns *out_columns)
     while (c.joined * c.width < JOINED_WIDTH) c.joined *= 2;
     if (weft_tensor_is_op(x, WEFT_OP_cast)) c.x = weft_tensor_operand(x, 0);
     *out_columns = c;
-    return c.rows >= LONG * c.joined && lies_in_order(x);
+    return c.rows >= LONG * c.joined && lies_in_order(x) && (c.rows % c.joined == 0 || is_light(c.x));
 }
 
 static weft_tensor reshaped(weft_tensor x, weft_shape shape)
