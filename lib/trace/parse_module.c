@@ -60,7 +60,7 @@ static weft_status *parse_guard(weft_parser *p)
     weft_attr message = {0};
     WEFT_TRY(weft_parser_take_extent(p, &a));
     bool at_most = weft_lexer_accept(&p->lexer, "<");
-    WEFT_TRY(weft_lexer_expect(&p->lexer, "="));
+    if (!weft_lexer_accept(&p->lexer, "=")) return weft_lexer_unexpected(&p->lexer, at_most ? "'='" : "'=' or '<='");
     WEFT_TRY(weft_parser_take_extent(p, &b));
     bool has_condition = weft_lexer_accept(&p->lexer, "if");
     if (has_condition) WEFT_TRY(weft_parser_take_extent(p, &when));

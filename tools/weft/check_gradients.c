@@ -322,8 +322,8 @@ static weft_status *check_module(const weft_arguments *arguments, const weft_plu
     if (status == NULL) status = weft_plugins_register(plugins, check.setting.executor);
     if (status == NULL) status = run_module(arguments, module, shapes, &check);
     if (status == NULL && check.wrong > 0)
-        *out_verdict = weft_status_create(NULL, WEFT_DATA_ERROR, NULL, "%zu of %zu derivative%s wrong", check.wrong,
-                                          check.pairs, check.wrong == 1 ? " is" : "s are");
+        *out_verdict = weft_status_create(NULL, WEFT_DATA_ERROR, NULL, "%zu of %zu derivative%s %s wrong", check.wrong,
+                                          check.pairs, check.pairs == 1 ? "" : "s", check.wrong == 1 ? "is" : "are");
     for (size_t i = 0; i < check.input_count; i++) free(check.inputs[i].point);
     free(check.inputs);
     free(check.drawn);

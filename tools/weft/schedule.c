@@ -8,7 +8,7 @@
 #include "../output.h"
 #include "file.h"
 
-static weft_status *read_file(const char *path, weft_schedules *schedules)
+static weft_status *read_file(const char *path, bool to_write, weft_schedules *schedules)
 {
     char *text;
     size_t length;
@@ -16,21 +16,26 @@ static weft_status *read_file(const char *path, weft_schedules *schedules)
     WEFT_TRY(weft_file_read(path, &text, &length));
     weft_status *status = weft_schedules_parse(schedules, weft_file_name(path), text, length, &foreign);
     free(text);
+    if (status == NULL && foreign && to_write)
+        return weft_misuse(
+            "--tune would replace the schedules in %s, which are for another machine or another version of "
+            "weft: name another file",
+            weft_file_name(path));
     if (status == NULL && foreign)
         fprintf(stderr, "%s: its schedules are for another machine or another version of weft, and are not used\n",
                 weft_file_name(path));
     return status;
 }
 
-weft_status *weft_schedule_load(const weft_arguments *arguments, bool optional, weft_schedules **out_schedules)
+weft_status *weft_schedule_load(const weft_arguments *arguments, bool to_write, weft_schedules **out_schedules)
 {
     const char *path = weft_arguments_text(arguments, "--schedules", NULL);
     weft_schedules *schedules;
     *out_schedules = NULL;
     if (path == NULL && weft_arguments_find(arguments, "--schedule") == NULL) return NULL;
     WEFT_TRY(weft_schedules_create(NULL, &schedules));
-    bool is_read = path != NULL && !(optional && access(path, F_OK) != 0);
-    weft_status *status = is_read ? read_file(path, schedules) : NULL;
+    bool is_read = path != NULL && !(to_write && access(path, F_OK) != 0);
+    weft_status *status = is_read ? read_file(path, to_write, schedules) : NULL;
     if (status == NULL) *out_schedules = schedules;
     else weft_schedules_destroy(schedules);
     return status;

@@ -16,8 +16,8 @@
     }
 
 /* Those of --schedules; NULL without it and --schedule. A file for another machine or version gives none, which a note
- * says. `optional`: it may be that there is no such file yet. */
-weft_status *weft_schedule_load(const weft_arguments *arguments, bool optional,
+ * says. `to_write`: that file is written later; it may be that there is none yet, and one for others is refused. */
+weft_status *weft_schedule_load(const weft_arguments *arguments, bool to_write,
                                 weft_schedules **out_schedules) WEFT_MUST_USE;
 /* Adds those of --schedule, for kernels of the program. */
 weft_status *weft_schedule_add_given(const weft_arguments *arguments, const weft_program *program,
