@@ -11,8 +11,8 @@
 /*
  * Two executors run the program in turns: one with the schedules of the rules, one in which every kernel has the next
  * of its other candidates, as long as it has some. A profile tells what each kernel takes in both, so that one round
- * tries a candidate of every kernel. At the end the best ones of all run together, beside the rules, and those that are
- * still faster are kept.
+ * tries a candidate of every kernel. At the end the best ones of all run together, beside the rules, several times, and
+ * those that are faster each time are kept.
  */
 
 enum { RULED, TRIED, SIDES };
@@ -22,6 +22,8 @@ enum { LEAST_RUNS = 4, MOST_RUNS = 20 };
 #define ROUND_NS 100000000
 /* What a schedule has to gain to take the place of another: less is noise. */
 #define LEAST_GAIN 0.97
+/* Rounds in which a schedule has to gain that much. On a busy machine one in ten does by chance in one of them. */
+enum { CONFIRMATIONS = 3 };
 #define DEFAULT_SECONDS 10
 
 typedef struct tuned_kernel {
@@ -133,10 +135,9 @@ static weft_status *compare_outputs(const tuning *t)
     return NULL;
 }
 
-/* Runs both sides in turns: each kernel's least times. The first run of each, which compiles, does not count. */
+/* Runs both sides in turns: each kernel's least times. The first run of each, which may compile, does not count. */
 static weft_status *run_round(tuning *t)
 {
-    weft_executor_clear(t->sides[TRIED].executor);
     WEFT_TRY(run_side(t, RULED));
     WEFT_TRY(run_side(t, TRIED));
     WEFT_TRY(compare_outputs(t));
@@ -185,20 +186,37 @@ static weft_status *try_candidates(tuning *t, int64_t deadline)
 {
     WEFT_TRY(run_side(t, RULED));
     for (uint32_t number = 1; weft_clock_now() < deadline && use_candidates(t, number); number++) {
+        weft_executor_clear(t->sides[TRIED].executor);
         WEFT_TRY(run_round(t));
         take_best(t);
     }
     return NULL;
 }
 
-/* The best ones together, once more; what they gain then is kept. */
+/* The best ones together, again and again: one that once gains too little was noise, and is dropped. */
+static weft_status *confirm_best(tuning *t)
+{
+    bool any = true;
+    for (uint32_t i = 0; i < t->count; i++) t->list[i]->used = t->list[i]->best;
+    weft_executor_clear(t->sides[TRIED].executor);
+    for (int round = 0; round < CONFIRMATIONS && any; round++) {
+        WEFT_TRY(run_round(t));
+        any = false;
+        for (uint32_t i = 0; i < t->count; i++) {
+            tuned_kernel *kernel = t->list[i];
+            if (ratio_of(kernel) >= LEAST_GAIN) kernel->best = 0;
+            any |= kernel->best != 0;
+        }
+    }
+    return NULL;
+}
+
 static weft_status *keep_best(tuning *t, weft_schedules *schedules)
 {
-    for (uint32_t i = 0; i < t->count; i++) t->list[i]->used = t->list[i]->best;
-    WEFT_TRY(run_round(t));
+    WEFT_TRY(confirm_best(t));
     for (uint32_t i = 0; i < t->count; i++) {
         const tuned_kernel *kernel = t->list[i];
-        bool better = kernel->best != 0 && ratio_of(kernel) < LEAST_GAIN;
+        bool better = kernel->best != 0;
         if (kernel->least[RULED] < INFINITY) {
             t->report.ruled_ns += kernel->least[RULED];
             t->report.best_ns += kernel->least[better ? TRIED : RULED];
