@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "lib/loop/inst.h"
+#include "lib/loop/table.h"
 
 /*
  * What a scheduled kernel takes, from its text alone. Instructions are counted where code generation leaves them: at
@@ -26,6 +27,7 @@
 #define DIVISION 4.0
 #define CONVERSION 1.0
 #define LANE 1.0     /* an element that is loaded, stored or looked up alone */
+#define HELD_ROWS 16 /* the most of a table that registers hold: a lookup in it is one instruction */
 #define SHUFFLES 2.0 /* of a vector that is transposed with others */
 #define MASK 2.0     /* a condition on lanes, without mask registers */
 #define LATENCY 4.0
@@ -169,10 +171,15 @@ static position place(const model *m, const weft_inst *inst, const position *pos
     return p;
 }
 
+static uint32_t width_of(const model *m)
+{
+    return m->lanes != NULL ? m->lanes->width : 1;
+}
+
 /* Registers of a vector of the dtype, one at least. */
 static double registers_of(const model *m, weft_dtype dtype)
 {
-    double bytes = (double)weft_dtype_size(dtype) * (m->lanes != NULL ? m->lanes->width : 1);
+    double bytes = (double)weft_dtype_size(dtype) * width_of(m);
     return bytes < m->machine->vector_bytes ? 1 : bytes / m->machine->vector_bytes;
 }
 
@@ -197,6 +204,12 @@ static bool is_masked(const model *m, uint32_t count, const weft_expr *predicate
     return false;
 }
 
+static double lookup_cycles(const model *m, const weft_inst *inst)
+{
+    bool held = weft_table_of(inst->buffer)->rows <= HELD_ROWS;
+    return held ? PLAIN * registers_of(m, inst->dtype) : LANE * width_of(m);
+}
+
 static double op_cycles(const model *m, const weft_inst *inst)
 {
     double registers = registers_of(m, inst->dtype);
@@ -209,7 +222,7 @@ static double op_cycles(const model *m, const weft_inst *inst)
     case WEFT_SCALAR_div:
     case WEFT_SCALAR_sqrt: return DIVISION * registers * (double)weft_dtype_size(inst->dtype) / 4;
     case WEFT_SCALAR_cast: return CONVERSION * registers;
-    case WEFT_SCALAR_lookup: return LANE * (m->lanes != NULL ? m->lanes->width : 1);
+    case WEFT_SCALAR_lookup: return lookup_cycles(m, inst);
     default: return PLAIN * registers;
     }
 }
