@@ -4,7 +4,6 @@
 #include <string.h>
 
 enum { LANES = 8, COLUMNS = 4 }; /* of 64 bits, in a register of AVX-512; those that are read at once */
-enum { REGISTER_ROWS = 16 };     /* the most of a table whose columns registers hold */
 
 static LLVMValueRef element_of(weft_emitter *e, const weft_table *table, size_t index)
 {
@@ -135,13 +134,13 @@ static bool transposes(const weft_emitter *e, const weft_table *table, uint32_t 
 static bool permutes(const weft_emitter *e, const weft_table *table, uint32_t width)
 {
     weft_isa level = table->dtype == WEFT_F32 || table->rows == LANES ? WEFT_ISA_V3 : WEFT_ISA_V4;
-    return table->rows >= LANES && table->rows <= REGISTER_ROWS && width > 1 && weft_emitter_has(e, level);
+    return table->rows >= LANES && table->rows <= WEFT_TABLE_REGISTER_ROWS && width > 1 && weft_emitter_has(e, level);
 }
 
 /* `count` rows of a column, after the last one the first again. */
 static LLVMValueRef column_of(weft_emitter *e, const weft_table *table, uint32_t column, uint32_t first, uint32_t count)
 {
-    LLVMValueRef elements[REGISTER_ROWS];
+    LLVMValueRef elements[WEFT_TABLE_REGISTER_ROWS];
     for (uint32_t i = 0; i < count; i++)
         elements[i] = element_of(e, table, (size_t)((first + i) % table->rows) * table->columns + column);
     return LLVMConstVector(elements, count);
@@ -176,7 +175,7 @@ static LLVMValueRef permute_doubles(weft_emitter *e, const weft_table *table, ui
  * bit chooses. */
 static LLVMValueRef permute_piece(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows)
 {
-    enum { HALF = REGISTER_ROWS / 2, TOP = 28 };
+    enum { HALF = WEFT_TABLE_REGISTER_ROWS / 2, TOP = 28 };
     if (table->dtype == WEFT_F64 && !weft_emitter_has(e, WEFT_ISA_V4)) return permute_doubles(e, table, column, rows);
     LLVMValueRef lower = column_of(e, table, column, 0, HALF), upper = column_of(e, table, column, HALF, HALF);
     if (table->dtype == WEFT_F64 && table->rows == HALF)
@@ -184,7 +183,7 @@ static LLVMValueRef permute_piece(weft_emitter *e, const weft_table *table, uint
     if (table->dtype == WEFT_F64)
         return weft_intrinsic_call(e, "llvm.x86.avx512.vpermi2var.pd.512", 0, NULL, 3,
                                    (LLVMValueRef[]){lower, rows, upper});
-    LLVMValueRef both = column_of(e, table, column, 0, REGISTER_ROWS);
+    LLVMValueRef both = column_of(e, table, column, 0, WEFT_TABLE_REGISTER_ROWS);
     if (weft_emitter_has(e, WEFT_ISA_V4))
         return weft_intrinsic_call(e, "llvm.x86.avx512.permvar.sf.512", 0, NULL, 2, (LLVMValueRef[]){both, rows});
     lower = weft_intrinsic_call(e, "llvm.x86.avx2.permps", 0, NULL, 2, (LLVMValueRef[]){lower, rows});

@@ -17,6 +17,9 @@ typedef enum weft_table_id {
     WEFT_TABLE_COUNT
 } weft_table_id;
 
+/* The most rows of a table whose columns registers hold: a lookup there is an instruction. */
+enum { WEFT_TABLE_REGISTER_ROWS = 16 };
+
 typedef struct weft_table {
     const char *name;
     weft_dtype dtype;       /* of its elements: WEFT_F32 or WEFT_F64 */

@@ -27,7 +27,6 @@
 #define DIVISION 4.0
 #define CONVERSION 1.0
 #define LANE 1.0     /* an element that is loaded, stored or looked up alone */
-#define HELD_ROWS 16 /* the most of a table that registers hold: a lookup in it is one instruction */
 #define SHUFFLES 2.0 /* of a vector that is transposed with others */
 #define MASK 2.0     /* a condition on lanes, without mask registers */
 #define LATENCY 4.0
@@ -206,7 +205,7 @@ static bool is_masked(const model *m, uint32_t count, const weft_expr *predicate
 
 static double lookup_cycles(const model *m, const weft_inst *inst)
 {
-    bool held = weft_table_of(inst->buffer)->rows <= HELD_ROWS;
+    bool held = weft_table_of(inst->buffer)->rows <= WEFT_TABLE_REGISTER_ROWS;
     return held ? PLAIN * registers_of(m, inst->dtype) : LANE * width_of(m);
 }
 

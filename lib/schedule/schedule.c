@@ -421,7 +421,7 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
     if (done) return NULL;
     explain(c, "accesses walk along the last range, or their lines stay in the cache");
     uint32_t unroll;
-    WEFT_TRY(weft_unroll_choose(kernel, body.emitted, extent, width, &unroll));
+    WEFT_TRY(weft_unroll_choose(kernel, c->machine, body.emitted, extent, width, &unroll));
     unroll = wanted_or(c->wanted->unroll, unroll);
     WEFT_TRY(split_last(c, c->wanted->tile != 0 ? c->wanted->tile : tile));
     return bind_lanes(c, kernel->range_count - 1, width, unroll);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/schedule/unroll.h"
+#include "lib/loop/table.h"
 
 /* Instructions, without constants, up to which vectors are emitted eight, four or two times per round: more would
  * spill, one alone would wait for itself. Of 20 functions on Zen 3 two vectors of cbrt take 0.82 of the time of one,
@@ -7,6 +8,12 @@
 #define SMALL_BODY 6u
 #define MEDIUM_BODY 24u
 #define LARGE_BODY 110u
+/* With 32 registers, four vectors of up to so many instructions, and whose instructions times the longest row of those
+ * that need each other are at least so many: to keep values in memory takes less than to wait. Of 40 functions on Zen 5
+ * tan takes 0.91 of the time of two vectors, atan and sigmoid 0.87, pow 0.82; in f64 sin and tan 0.8, the mean is 0.92;
+ * those that look rows up in registers take 1.04. */
+#define OVERLAPPED_BODY 150u
+#define LEAST_WAITS 500u
 /* Of a vector of f32 with AVX-512. */
 #define LANES 16u
 
@@ -103,18 +110,31 @@ static weft_status *find_chain(weft_kernel *kernel, const weft_stage *stage, uin
     return NULL;
 }
 
-/* Vectors for each round of a kernel that does not fit in the registers anyway: more than one where most instructions
- * wait for others, so that these of several vectors overlap. Random normal numbers, 197 instructions, of which 99 in a
+/* Whether a table is in registers, which values then lack. */
+static bool holds_table(const weft_kernel *kernel, const weft_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[stage->inst_first + i];
+        if (inst->op == WEFT_SCALAR_lookup && weft_table_of(inst->buffer)->rows <= WEFT_TABLE_REGISTER_ROWS)
+            return true;
+    }
+    return false;
+}
+
+/* Without 32 registers, of what does not fit in them anyway: random normal numbers, 197 instructions, of which 99 in a
  * row, take 0.47 of the time with four vectors, pow in f64 (57 of 125) 0.68; exp of c64 (48 of 171) takes 0.83 with
  * two; lgamma (43 of 214) 1.04 and digamma (37 of 204) 1.16 (Zen 3). */
-weft_status *weft_unroll_choose(weft_kernel *kernel, uint32_t emitted, weft_expr extent, uint32_t width,
-                                uint32_t *out_unroll)
+weft_status *weft_unroll_choose(weft_kernel *kernel, const weft_machine *machine, uint32_t emitted, weft_expr extent,
+                                uint32_t width, uint32_t *out_unroll)
 {
+    bool is_many = machine->registers >= 32;
     *out_unroll = weft_unroll_for(kernel, emitted, extent, width);
-    if (emitted <= LARGE_BODY || kernel->stage_count > 1) return NULL;
-    uint32_t chain = 0;
+    if (emitted <= (is_many ? MEDIUM_BODY : LARGE_BODY) || kernel->stage_count > 1) return NULL;
+    uint32_t chain = 0, unroll = emitted <= LARGE_BODY ? 2 : 1;
     WEFT_TRY(find_chain(kernel, &kernel->stages[0], &chain));
-    uint32_t unroll = 5 * chain > 2 * emitted ? 4 : 4 * chain > emitted ? 2 : 1;
+    if (is_many && emitted <= OVERLAPPED_BODY)
+        unroll = chain * emitted >= LEAST_WAITS && !holds_table(kernel, &kernel->stages[0]) ? 4 : unroll;
+    else if (emitted > LARGE_BODY) unroll = 5 * chain > 2 * emitted ? 4 : 4 * chain > emitted ? 2 : 1;
     *out_unroll = weft_unroll_limit(kernel, unroll, extent, width);
     return NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef WEFT_LIB_SCHEDULE_UNROLL_H
 #define WEFT_LIB_SCHEDULE_UNROLL_H
 /* How many vectors a round of lanes has. */
+#include <weft/machine.h>
 #include "lib/loop/loop.h"
 
 /* Instructions of a stage whose lanes run along variable `lanes`, without constants. A mask for elements of one or two
@@ -18,6 +19,6 @@ uint32_t weft_unroll_limit(const weft_kernel *kernel, uint32_t unroll, weft_expr
 uint32_t weft_unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr extent, uint32_t width);
 /* Of a kernel whose largest stage emits so many instructions: more vectors than the registers hold where most wait for
  * others. */
-weft_status *weft_unroll_choose(weft_kernel *kernel, uint32_t emitted, weft_expr extent, uint32_t width,
-                                uint32_t *out_unroll) WEFT_MUST_USE;
+weft_status *weft_unroll_choose(weft_kernel *kernel, const weft_machine *machine, uint32_t emitted, weft_expr extent,
+                                uint32_t width, uint32_t *out_unroll) WEFT_MUST_USE;
 #endif
