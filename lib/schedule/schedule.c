@@ -313,20 +313,23 @@ static weft_status *bind_scans(const chooser *c, uint32_t width)
     return NULL;
 }
 
-/* Vectors for each round of reductions side by side. With AVX-512 the last one may be masked, which takes no longer. */
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Vectors for each round of reductions side by side. With AVX-512 the last one may be masked, which takes no longer,
+ * and four take in more of each row than what they lack of registers costs; eight where two more stages walk the rows.
+ */
 static uint32_t reduction_unroll(const chooser *c, uint32_t body, weft_expr extent, uint32_t width)
 {
     int64_t least, most;
     if (c->machine->vector_bytes < 64) return weft_unroll_for(c->kernel, body, extent, width);
     weft_expr_range(c->kernel->exprs, extent, &least, &most);
     uint32_t unroll = weft_unroll_of(body);
+    if (unroll > 1) unroll = c->kernel->stage_count > 2 ? 8 : larger(unroll, 4);
     while (unroll > 1 && (int64_t)width * unroll / 2 >= most) unroll /= 2;
     return unroll;
-}
-
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
 }
 
 /* The most elements of a tile that are rows of the innermost ranges; TILE where these are too long, or not known. */
