@@ -32,8 +32,8 @@ static inline __attribute__((always_inline)) const ELEMENT *NAME(row_at)(const E
 }
 
 /* What is known of a tile: its registers are whole, since a mask takes a port from multiplications; the wide operand is
- * near, and not asked for; terms of the narrow one are adjacent; or its rows are, and factors are operands in memory,
- * which takes fewer instructions. */
+ * near, and not asked for; terms of the narrow one are adjacent; or its rows are, and every second factor is an operand
+ * in memory, which takes fewer instructions; if all were, there would be more loads than multiplications. */
 enum { NAME(WHOLE) = 1, NAME(NEAR) = 2, NAME(TERMS) = 4, NAME(PACKED) = 8 };
 
 /* Inlined with constants, so that all sums are registers. */
@@ -69,12 +69,14 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
         UNROLL for (int i = 0; i < rows; i++)
         {
 #ifdef FMA_EACH
-            if (known & NAME(PACKED)) {
+            if (known & NAME(PACKED) && i % 2 == 0) {
                 UNROLL for (int v = 0; v < vectors; v++) FMA_EACH(sums[i][v], across[v], narrow, i);
                 continue;
             }
 #endif
-            const ELEMENT *factor = AHEAD > 0 ? NAME(row_at)(firsts, i, stride, three) : narrow + i * p->narrow_stride;
+            const ELEMENT *factor = known & NAME(PACKED) ? narrow + i
+                                    : AHEAD > 0          ? NAME(row_at)(firsts, i, stride, three)
+                                                         : narrow + i * p->narrow_stride;
             VECTOR splat = SPLAT(*factor);
             UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = FMA_VECTOR(splat, across[v], sums[i][v]);
         }
@@ -156,9 +158,10 @@ void FUNCTION(const weft_gemm_tile_call *p)
 
 #ifdef COMPLEX_FUNCTION
 /*
- * Re and im of the wide operand are parted, so that no product needs i times a register, and those of the narrow one
- * are operands in memory. Addresses of two registers would cost an instruction for each of these. One register alone,
- * of a second factor, is not parted. Inlined with constants; `stride` is that of rows.
+ * Re and im of the wide operand are parted, so that no product needs i times a register. Of the narrow one re is a
+ * register, and im an operand in memory: if both were, there would be more loads than multiplications. Addresses of two
+ * registers would cost an instruction for each of these. One register alone, of a second factor, is not parted. Inlined
+ * with constants; `stride` is that of rows.
  */
 static inline __attribute__((always_inline)) void
 NAME(complex_tile)(const weft_gemm_tile_call *p, int rows, int64_t stride, int vectors, bool wide_first, bool whole)
@@ -181,15 +184,17 @@ NAME(complex_tile)(const weft_gemm_tile_call *p, int rows, int64_t stride, int v
         UNROLL for (int i = 0; i < rows; i++)
         {
             const ELEMENT *factor = NAME(row_at)(narrow, i, stride, three);
-            FMA_EACH(re[i], x, factor, 0);
             if (vectors == 1) {
+                FMA_EACH(re[i], x, factor, 0);
                 FMA_EACH(re[i], y, factor, 1);
                 continue;
             }
+            VECTOR real = SPLAT(factor[0]);
+            re[i] = FMA_VECTOR(real, x, re[i]);
             if (wide_first) FMA_EACH(im[i], x, factor, 1);
-            else FMA_EACH(im[i], y, factor, 0);
+            else im[i] = FMA_VECTOR(real, y, im[i]);
             FNMA_EACH(re[i], y, factor, 1);
-            if (wide_first) FMA_EACH(im[i], y, factor, 0);
+            if (wide_first) im[i] = FMA_VECTOR(real, y, im[i]);
             else FMA_EACH(im[i], x, factor, 1);
         }
         UNROLL for (int k = 0; k < 3; k++) narrow[k] += p->narrow_term;
