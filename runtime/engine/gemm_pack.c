@@ -42,16 +42,18 @@ INLINE void gather(const weft_gemm_panel *p, size_t size, int64_t first, int64_t
 }
 
 /* Whole rows of panels, adjacent in memory: a few terms of all panels at a time, so that what is read lies in long
- * runs, and what is written in whole cache lines. */
+ * runs, and what is written in whole cache lines. The next terms are asked for meanwhile. */
 INLINE void copy_runs(const weft_gemm_panel *p, size_t bytes)
 {
-    enum { STEP = 8 };
+    enum { STEP = 8, LINE = 64 };
     for (int64_t begin = 0; begin < p->terms; begin += STEP) {
         int64_t end = begin + STEP < p->terms ? begin + STEP : p->terms;
         for (int64_t k = 0; k < p->panels; k++)
-            for (int64_t t = begin; t < end; t++)
-                memcpy(p->out + k * p->pitch + (size_t)t * bytes, p->data + t * p->term_stride + (size_t)k * bytes,
-                       bytes);
+            for (int64_t t = begin; t < end; t++) {
+                const char *from = p->data + t * p->term_stride + (size_t)k * bytes;
+                for (size_t i = 0; i < bytes; i += LINE) __builtin_prefetch(from + STEP * p->term_stride + i);
+                weft_copy_few(p->out + k * p->pitch + (size_t)t * bytes, from, bytes);
+            }
     }
 }
 
@@ -66,6 +68,7 @@ static void copy_whole(const weft_gemm_panel *p, size_t bytes)
     case 32: copy_runs(p, 32); break;
     case 36: copy_runs(p, 36); break;
     case 48: copy_runs(p, 48); break;
+    case 56: copy_runs(p, 56); break;
     case 64: copy_runs(p, 64); break;
     case 72: copy_runs(p, 72); break;
     case 112: copy_runs(p, 112); break;
@@ -79,7 +82,7 @@ static void copy_whole(const weft_gemm_panel *p, size_t bytes)
 static void copy_part(const weft_gemm_panel *p, size_t size)
 {
     for (int64_t t = 0; t < p->terms; t++)
-        memcpy(p->out + (size_t)(t * p->width) * size, p->data + t * p->term_stride, (size_t)p->count * size);
+        weft_copy_few(p->out + (size_t)(t * p->width) * size, p->data + t * p->term_stride, (size_t)p->count * size);
 }
 
 typedef uint16_t eight __attribute__((vector_size(16)));
