@@ -476,10 +476,6 @@ static void copy_lines_at(const weft_gemm_side *side, int64_t first, int64_t lin
         run = least(walk.length, lines - i);
         char *to = out + (size_t)i * size;
         const char *from = side->data + walk.offset * (int64_t)size;
-        if (side->runs != NULL) {
-            side->runs(&(weft_gemm_runs){from, offsets, terms, run, side->lines->stride, size, to, (int64_t)pitch});
-            continue;
-        }
         if (side->lines->stride != 1) {
             copy_even_at(to, pitch, from, offsets, terms, run);
             continue;
@@ -491,6 +487,28 @@ static void copy_lines_at(const weft_gemm_side *side, int64_t first, int64_t lin
         default: copy_at(to, pitch, from, offsets, terms, (size_t)run * size);
         }
     }
+}
+
+/* The same by registers. */
+static void copy_runs_at(const weft_gemm_side *side, int64_t first, int64_t lines, const ptrdiff_t *offsets,
+                         int64_t terms, char *out, size_t pitch)
+{
+    const int64_t size = (int64_t)copied_size(side);
+    weft_gemm_one_run runs[WEFT_GEMM_MOST_LINES];
+    int64_t count = 0;
+    weft_gemm_walk walk;
+    weft_gemm_walk_start(&walk, side->lines, first);
+    for (int64_t i = 0; i < lines; i += runs[count++].count, weft_gemm_walk_next(&walk))
+        runs[count] = (weft_gemm_one_run){walk.offset * size, least(walk.length, lines - i)};
+    side->runs(&(weft_gemm_runs){.from = side->data,
+                                 .offsets = offsets,
+                                 .terms = terms,
+                                 .runs = runs,
+                                 .count = count,
+                                 .stride = side->lines->stride,
+                                 .size = (size_t)size,
+                                 .out = out,
+                                 .pitch = (int64_t)pitch});
 }
 
 /* `count` rows or columns that are adjacent in each run, of real numbers: terms are found once for all panels, since
@@ -508,7 +526,8 @@ static void pack_adjacent(const weft_gemm_panel *panel, const weft_gemm_side *si
         char *out = panel->out + (size_t)t * pitch;
         found = find_offsets(&terms, &done, least(CHUNK, panel->terms - t), (ptrdiff_t)copied_size(side), offsets);
         for (int64_t i = 0; i < count; i += panel->width, out += panel->pitch)
-            copy_lines_at(side, first + i, least(panel->width, count - i), offsets, found, out, pitch);
+            (side->runs != NULL ? copy_runs_at : copy_lines_at)(side, first + i, least(panel->width, count - i),
+                                                                offsets, found, out, pitch);
     }
 }
 

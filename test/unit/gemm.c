@@ -934,20 +934,34 @@ static void test_joined_axes(void **state)
 
 /* ---- runs ---- */
 
-/* Of numbers that end where memory does, into the middle of rows. */
-static void check_runs(weft_gemm_runs_function *copy, const char *memory, int64_t count, int64_t stride, size_t size)
+/* Where number `i` of a row is, in bytes after its term: in runs of `each`, which go backwards. */
+static ptrdiff_t run_place(int64_t i, int64_t each, int64_t stride, int64_t number)
 {
-    enum { RUNS = 3, PITCH = 256, FIRST = 8 };
-    const int64_t number = (int64_t)size, bytes = count * number;
-    const char *from = memory + BORDERED - ((count - 1) * stride + 1) * number;
-    const ptrdiff_t offsets[RUNS] = {-number, 0, -3 * number};
-    char out[RUNS * PITCH];
+    enum { APART = 400 };
+    return -(i / each) * APART + i % each * stride * number;
+}
+
+/* Of numbers the first of which end where memory does, into the middle of rows. */
+static void check_runs(weft_gemm_runs_function *copy, const char *memory, int64_t count, int64_t each, int64_t stride,
+                       size_t size)
+{
+    enum { PLACES = 3, PITCH = 256, FIRST = 8, MOST = 120 };
+    const int64_t number = (int64_t)size, bytes = count * number, first = each < count ? each : count;
+    const char *from = memory + BORDERED - ((first - 1) * stride + 1) * number;
+    const ptrdiff_t offsets[PLACES] = {-number, 0, -3 * number};
+    weft_gemm_one_run runs[MOST];
+    int64_t run_count = 0;
+    for (int64_t i = 0; i < count; i += each)
+        runs[run_count++] =
+            (weft_gemm_one_run){run_place(i, each, stride, number), count - i < each ? count - i : each};
+    char out[PLACES * PITCH];
     memset(out, 0x5a, sizeof out);
-    copy(&(weft_gemm_runs){from, offsets, RUNS, count, stride, size, out + FIRST, PITCH});
-    for (int64_t t = 0; t < RUNS; t++)
+    copy(&(weft_gemm_runs){from, offsets, PLACES, runs, run_count, stride, size, out + FIRST, PITCH});
+    for (int64_t t = 0; t < PLACES; t++)
         for (int64_t i = -FIRST; i < PITCH - FIRST; i++) {
             bool is_number = i >= 0 && i < bytes;
-            char expected = is_number ? from[offsets[t] + i / number * stride * number + i % number] : 0x5a;
+            char expected =
+                is_number ? from[offsets[t] + run_place(i / number, each, stride, number) + i % number] : 0x5a;
             assert_int_equal(out[t * PITCH + FIRST + i], expected);
         }
 }
@@ -964,7 +978,7 @@ static void test_runs(void **state)
     for (size_t size = 2; size <= 16; size *= 2)
         for (int64_t count = 1; count * (int64_t)size <= MOST; count++)
             for (int64_t stride = 1; stride <= (size == sizeof(float) ? 2 : 1); stride++)
-                check_runs(copy, memory, count, stride, size);
+                for (int64_t each = 1; each <= count; each += 3) check_runs(copy, memory, count, each, stride, size);
     munmap(memory - page, BORDERED + 2 * page);
 }
 
