@@ -22,13 +22,13 @@ extern "C" {
  * weft_einsum_arrays is always GENERATED. The policy is for runtime "llvm"; others compute all by themselves.
  *
  * FAST is GENERATED, except that products of bf16 may be left to instructions of the processor for them, which take a
- * third to an eighth of the time. Terms are the same, but are added up in another order, in f32, and rounded to bf16
+ * half to an eighth of the time. Terms are the same, but are added up in another order, in f32, and rounded to bf16
  * at the end, so that they are about as exact; denormals, of bf16 and of sums, count as zero. Bits depend on what
  * the processor has, and on which products are left to it: large ones, as far as a variant knows their sizes. The bits
  * of these depend neither on layouts nor on threads. Such instructions are used where x86-64 has AMX for bf16 and the
- * system grants it (Linux), unless WEFT_ISA names a level; elsewhere, and in what is compiled ahead of time, products
- * of bf16 are those of GENERATED. The first program with such a product that is run asks Linux for them, which then
- * refuses alternate stacks of signals that have no room for the registers.
+ * system grants it (Linux), or has no AMX but AVX512_BF16, unless WEFT_ISA names a level; elsewhere, and in what is
+ * compiled ahead of time, products of bf16 are those of GENERATED. The first program with such a product that is run
+ * asks Linux for AMX, which then refuses alternate stacks of signals that have no room for the registers.
  */
 typedef enum weft_product_policy {
     WEFT_PRODUCTS_GENERATED,

@@ -8,13 +8,20 @@
 #include <unistd.h>
 #include "runtime/base/isa.h"
 
-/* Tiles, products of bf16 in them, and conversions to it. */
-static bool has_instructions(void)
+/* Tiles, and products of bf16 in them. */
+static bool has_tiles(void)
 {
-    const unsigned tiles = 1U << 22 | 1U << 24, conversions = 1U << 5;
-    unsigned a, b, c, d, e;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & tiles) != tiles) return false;
-    return __get_cpuid_count(7, 1, &e, &b, &c, &d) && (e & conversions) == conversions;
+    const unsigned tiles = 1U << 22 | 1U << 24;
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & tiles) == tiles;
+}
+
+/* Products of pairs of bf16, and conversions to it. */
+static bool has_pairs(void)
+{
+    const unsigned pairs = 1U << 5;
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & pairs) == pairs;
 }
 
 /* Whether the system saves their shapes and their contents; it has XGETBV where it saves the registers of v4. */
@@ -32,12 +39,16 @@ static bool is_permitted(void)
     return syscall(SYS_arch_prctl, REQUEST, CONTENTS) == 0;
 }
 
+static bool has_level(void)
+{
+    return weft_isa_level() == WEFT_ISA_V4 && !weft_isa_is_forced();
+}
+
 static bool acquired;
 
 static void acquire(void)
 {
-    acquired =
-        weft_isa_level() == WEFT_ISA_V4 && !weft_isa_is_forced() && has_instructions() && is_saved() && is_permitted();
+    acquired = has_level() && has_tiles() && has_pairs() && is_saved() && is_permitted();
 }
 
 bool weft_tiles_acquire(void)
@@ -46,8 +57,18 @@ bool weft_tiles_acquire(void)
     pthread_once(&once, acquire);
     return acquired;
 }
+
+bool weft_pairs_are_fast(void)
+{
+    return has_level() && has_pairs() && !has_tiles();
+}
 #else
 bool weft_tiles_acquire(void)
+{
+    return false;
+}
+
+bool weft_pairs_are_fast(void)
 {
     return false;
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_BASE_TILES_H
 #define WEFT_RUNTIME_BASE_TILES_H
-/* Registers of x86-64 that hold matrices (AMX). A system saves them only for processes that ask. */
+/* Instructions of x86-64 for products of bf16: of matrices in registers (AMX), which a system saves only for processes
+ * that ask, and of pairs of numbers in vectors (AVX512_BF16). */
 #include <stdbool.h>
 
 /* Whether all threads of this process may multiply tiles of bf16. The first call asks the system, which refuses where a
  * thread has an alternate stack for signals that is too short, and allows no such stack from then on. Never where
  * WEFT_ISA names a level. */
 bool weft_tiles_acquire(void);
+
+/* Whether this process may add up products of pairs of bf16 as fast as single ones of f32. Processors with tiles, used
+ * or not, take four times as long. Never where WEFT_ISA names a level. */
+bool weft_pairs_are_fast(void);
 #endif

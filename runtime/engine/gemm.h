@@ -29,8 +29,8 @@ extern const weft_gemm_engine weft_gemm_v3_engine_f16, weft_gemm_v3_engine_bf16,
 extern const weft_gemm_engine weft_gemm_v4_engine_f16, weft_gemm_v4_engine_bf16, weft_gemm_v4_engine_f32,
     weft_gemm_v4_engine_f64, weft_gemm_v4_engine_c64, weft_gemm_v4_engine_c128;
 
-/* By instructions beyond the levels, for processes that weft_tiles_acquire grants them. */
-extern const weft_gemm_engine weft_gemm_amx_engine_bf16;
+/* By instructions beyond the levels, for processes that weft_tiles_acquire, or weft_pairs_are_fast, grants them. */
+extern const weft_gemm_engine weft_gemm_amx_engine_bf16, weft_gemm_dot_engine_bf16;
 
 /* Of an ISA level; NULL for a dtype without products. Static. */
 const weft_gemm_engine *weft_gemm_engine_find(weft_isa level, weft_dtype dtype);

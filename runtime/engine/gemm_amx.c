@@ -1,125 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of bf16 in tiles of AMX: 16 rows by 32 terms times 32 terms by 16 columns in one instruction. It adds up in
- * f32, and takes denormals for zero. The terms of a product are cut into blocks, whose sums are added up in order, so
- * that each element is the same sum wherever it is and however A, B and C lie.
+ * f32, and takes denormals for zero.
  */
 #include <immintrin.h>
-#include <string.h>
 #include "runtime/engine/gemm.h"
-#include "runtime/engine/gemm_block.h"
-#include "runtime/engine/gemm_float16.h"
-#include "runtime/engine/gemm_panels.h"
+#include "runtime/engine/gemm_pairs.h"
 
-/* A tile is TILE_LINES rows of the left operand, in each TILE_TERMS terms; or columns of the right one, in each of its
- * 16 rows two terms of all columns. A panel is two tiles beside each other for each TILE_TERMS terms. */
-enum {
-    TILE_LINES = 16,
-    TILE_TERMS = 32,
-    TILE_ROW = 64, /* bytes */
-    TILE_BYTES = 1024,
-    LINES = 2 * TILE_LINES, /* of a panel */
-    STEP_BYTES = 2 * TILE_BYTES,
-    SUMS = LINES * LINES,
-};
-
-/* Terms that are added up in registers, so that two panels of them stay in L1; columns of the right operand, and terms,
- * that are packed at once, and stay in L2. */
-enum { TERMS = WEFT_GEMM_TERMS, COLUMNS = 512, PACKED_TERMS = 4 * TERMS };
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t count_of(int64_t extent, int64_t unit)
-{
-    return (extent + unit - 1) / unit;
-}
-
-/* ---- packing ---- */
-
-#define FIRST(n) ((1ULL << (n)) - 1)
-
-/* Of lines whose terms are adjacent: a tile of the left operand. */
-static void take_lines(const char *from, ptrdiff_t stride, int64_t lines, int64_t terms, char *tile)
-{
-    const __mmask32 first = (__mmask32)FIRST(terms);
-    for (int64_t i = 0; i < TILE_LINES; i++, from += stride, tile += TILE_ROW)
-        _mm512_store_si512(tile, _mm512_maskz_loadu_epi16(i < lines ? first : 0, from));
-}
-
-/* Of terms whose lines are adjacent: two tiles of the right operand. */
-static void take_pairs(const char *from, ptrdiff_t stride, int64_t lines, int64_t terms, char *tiles)
-{
-    static const uint16_t pairs[LINES] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
-                                          8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-    const __m512i low = _mm512_loadu_si512(pairs), high = _mm512_add_epi16(low, _mm512_set1_epi16(TILE_LINES));
-    const __mmask32 first = (__mmask32)FIRST(lines);
-    for (int64_t t = 0; t < TILE_TERMS; t += 2, from += 2 * stride, tiles += TILE_ROW) {
-        __m512i even = _mm512_maskz_loadu_epi16(t < terms ? first : 0, from);
-        __m512i odd = _mm512_maskz_loadu_epi16(t + 1 < terms ? first : 0, from + stride);
-        _mm512_store_si512(tiles, _mm512_permutex2var_epi16(even, low, odd));
-        _mm512_store_si512(tiles + TILE_BYTES, _mm512_permutex2var_epi16(even, high, odd));
-    }
-}
-
-/* A tile of one operand as one of the other: pairs of terms change places with lines. */
-static void turn(const char *from, char *to)
-{
-    static const ptrdiff_t offsets[TILE_LINES] = {0 * TILE_ROW,  1 * TILE_ROW,  2 * TILE_ROW,  3 * TILE_ROW,
-                                                  4 * TILE_ROW,  5 * TILE_ROW,  6 * TILE_ROW,  7 * TILE_ROW,
-                                                  8 * TILE_ROW,  9 * TILE_ROW,  10 * TILE_ROW, 11 * TILE_ROW,
-                                                  12 * TILE_ROW, 13 * TILE_ROW, 14 * TILE_ROW, 15 * TILE_ROW};
-    weft_gemm_transpose_v4_f32(from, offsets, TILE_LINES, TILE_LINES, to, TILE_LINES);
-}
-
-/* What is packed: lines and terms, from one to the next of which it is so many bytes. */
-typedef struct source {
-    const char *data;
-    ptrdiff_t line, term;
-    bool is_left;
-    int64_t count, terms;
-} source;
-
-/* Panels of lines whose terms are adjacent, the lines of a tile at a time. */
-static void pack_lines(const source *s, char *panels)
-{
-    _Alignas(TILE_ROW) char turned[TILE_BYTES];
-    int64_t steps = count_of(s->terms, TILE_TERMS);
-    for (int64_t line = 0; line < s->count; line += TILE_LINES) {
-        const char *from = s->data + line * s->line;
-        char *tile = panels + line / LINES * steps * STEP_BYTES + line % LINES * TILE_ROW;
-        for (int64_t term = 0; term < s->terms; term += TILE_TERMS, from += TILE_ROW, tile += STEP_BYTES) {
-            take_lines(from, s->line, least(TILE_LINES, s->count - line), least(TILE_TERMS, s->terms - term),
-                       s->is_left ? tile : turned);
-            if (!s->is_left) turn(turned, tile);
-        }
-    }
-}
-
-/* Panels of terms whose lines are adjacent, the terms of a tile at a time. */
-static void pack_terms(const source *s, char *panels)
-{
-    _Alignas(TILE_ROW) char turned[STEP_BYTES];
-    int64_t steps = count_of(s->terms, TILE_TERMS);
-    for (int64_t term = 0; term < s->terms; term += TILE_TERMS, panels += STEP_BYTES) {
-        const char *from = s->data + term * s->term;
-        char *tiles = panels;
-        for (int64_t line = 0; line < s->count; line += LINES, from += TILE_ROW, tiles += steps * STEP_BYTES) {
-            take_pairs(from, s->term, least(LINES, s->count - line), least(TILE_TERMS, s->terms - term),
-                       s->is_left ? turned : tiles);
-            for (int64_t i = 0; s->is_left && i < STEP_BYTES; i += TILE_BYTES) turn(turned + i, tiles + i);
-        }
-    }
-}
-
-static bool is_direct(const weft_gemm_side *side)
-{
-    return !weft_gemm_side_is_joined(side) && (side->terms->stride == 1 || side->lines->stride == 1);
-}
-
-/* ---- tiles ---- */
+enum { ROW = WEFT_PAIRS_TILE_ROW, BYTES = WEFT_PAIRS_TILE_BYTES, LINES = WEFT_PAIRS_TILE_LINES };
 
 /* Compilers do not know all that instructions for tiles read: what lies there, and elsewhere, is in memory then. */
 static inline void write_out(const void *memory)
@@ -136,235 +24,49 @@ static void configure(void)
         uint16_t row_bytes[NAMES];
         uint8_t rows[NAMES];
     } tiles = {.palette = 1};
-    for (int i = 0; i < TILES; i++) tiles.row_bytes[i] = TILE_ROW, tiles.rows[i] = TILE_LINES;
+    for (int i = 0; i < TILES; i++) tiles.row_bytes[i] = ROW, tiles.rows[i] = LINES;
     write_out(&tiles);
     _tile_loadconfig(&tiles);
 }
 
-/* sums[i, j] = the products of two panels: of one tile or two of each. */
-static __attribute__((noinline)) void multiply(const char *left, const char *right, int64_t steps, bool two_left,
-                                               bool two_right, float *sums)
+/* Of one tile or two of each panel. */
+static __attribute__((noinline)) void multiply(const char *left, const char *right, int64_t steps, int64_t rows,
+                                               int64_t columns, float *sums)
 {
-    enum { PITCH = LINES * sizeof(float) };
+    enum { WIDTH = WEFT_PAIRS_LINES, PITCH = WIDTH * sizeof(float) };
+    const bool two_left = rows > LINES, two_right = columns > LINES;
     write_out(left);
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (int64_t s = 0; s < steps; s++, left += STEP_BYTES, right += STEP_BYTES) {
-        _tile_loadd(4, left, TILE_ROW);
-        _tile_loadd(6, right, TILE_ROW);
+    for (int64_t s = 0; s < steps; s++, left += WEFT_PAIRS_STEP_BYTES, right += WEFT_PAIRS_STEP_BYTES) {
+        _tile_loadd(4, left, ROW);
+        _tile_loadd(6, right, ROW);
         _tile_dpbf16ps(0, 4, 6);
         if (two_right) {
-            _tile_loadd(7, right + TILE_BYTES, TILE_ROW);
+            _tile_loadd(7, right + BYTES, ROW);
             _tile_dpbf16ps(1, 4, 7);
         }
         if (!two_left) continue;
-        _tile_loadd(5, left + TILE_BYTES, TILE_ROW);
+        _tile_loadd(5, left + BYTES, ROW);
         _tile_dpbf16ps(2, 5, 6);
         if (two_right) _tile_dpbf16ps(3, 5, 7);
     }
     _tile_stored(0, sums, PITCH);
-    if (two_right) _tile_stored(1, sums + TILE_LINES, PITCH);
+    if (two_right) _tile_stored(1, sums + LINES, PITCH);
     if (!two_left) return;
-    _tile_stored(2, sums + TILE_LINES * LINES, PITCH);
-    if (two_right) _tile_stored(3, sums + TILE_LINES * LINES + TILE_LINES, PITCH);
-}
-
-/* ---- blocks ---- */
-
-/* A block, the part of it that is computed now, and its memory. */
-typedef struct work {
-    const weft_gemm_block *block;
-    int64_t column, columns, begin, end; /* columns, and terms, that are packed at once */
-    int64_t term, terms;                 /* of these, those that are added up now */
-    int64_t panels, most;                /* of columns, and terms, that are packed at most */
-    char *right, *left;                  /* panels of columns, and one of rows */
-    char *gathered;                      /* lines of a panel that lie anywhere */
-    float *sums;                         /* where there are more than TERMS terms: of all panels, */
-    int64_t row_sums;                    /* from one panel of rows to the next; 0: they are those of one */
-} work;
-
-/* Bytes of memory; `w` becomes the places in it, if there is any. Where one panel of rows reads columns, fewer are
- * packed, which are nearer. */
-static size_t plan(work *w, const weft_gemm_block *block, char *memory)
-{
-    int64_t row_panels = count_of(block->left.count, LINES);
-    bool is_packed = block->right.panels != NULL;
-    *w = (work){.block = block, .panels = count_of(least(block->right.count, COLUMNS), LINES)};
-    w->most = row_panels > 1 ? PACKED_TERMS : PACKED_TERMS / 2;
-    int64_t steps = count_of(least(block->terms, w->most), TILE_TERMS);
-    int64_t left = is_packed ? 0 : w->panels * steps * STEP_BYTES;
-    int64_t gathered = left + least(steps, TERMS / TILE_TERMS) * STEP_BYTES;
-    bool gathers = !is_direct(&block->left) || !(is_packed || is_direct(&block->right));
-    int64_t sums = gathered + (gathers ? steps * STEP_BYTES : 0);
-    if (memory != NULL) {
-        w->right = memory;
-        w->left = memory + left;
-        w->gathered = memory + gathered;
-        w->sums = (float *)(memory + sums);
-    }
-    if (block->terms <= TERMS) return (size_t)sums;
-    w->row_sums = block->terms > w->most ? w->panels * SUMS : 0;
-    return (size_t)sums + (size_t)(w->panels * SUMS + (row_panels - 1) * w->row_sums) * sizeof(float);
-}
-
-static size_t bytes(const weft_gemm_block *block)
-{
-    work w;
-    return plan(&w, block, NULL);
-}
-
-/* `count` rows or columns from `first` on, of the terms of `s`, into panels. */
-static void pack(const weft_gemm_side *side, int64_t first, int64_t term, source s, char *panels, char *gathered)
-{
-    enum { SIZE = sizeof(uint16_t) };
-    if (is_direct(side)) {
-        s.data = weft_gemm_side_at(side, first, term);
-        s.line = side->lines->stride * SIZE;
-        s.term = side->terms->stride * SIZE;
-        (side->terms->stride == 1 ? pack_lines : pack_terms)(&s, panels);
-        return;
-    }
-    weft_gemm_side narrow = *side;
-    narrow.float16 = NULL;
-    narrow.size = SIZE;
-    s.data = gathered;
-    s.term = LINES * SIZE;
-    for (int64_t end = first + s.count; first < end; first += LINES) {
-        s.count = least(LINES, end - first);
-        weft_gemm_pack(&narrow, first, s.count, term, s.terms, LINES, gathered, 0);
-        pack_terms(&s, panels);
-        panels += count_of(s.terms, TILE_TERMS) * STEP_BYTES;
-    }
-}
-
-/* Of an operand that never changes. */
-static void fill(const weft_gemm_side *side, int64_t term, int64_t terms, char *panels)
-{
-    _Alignas(TILE_ROW) char gathered[TERMS / TILE_TERMS * STEP_BYTES];
-    pack(side, 0, term, (source){.count = side->count, .terms = terms}, panels, gathered);
-}
-
-static void pack_columns(const work *w)
-{
-    const weft_gemm_side *side = &w->block->right;
-    const source s = {.count = w->columns, .terms = w->end - w->begin};
-    if (side->panels == NULL) pack(side, side->first + w->column, w->begin, s, w->right, w->gathered);
-}
-
-/* Where the first panel of columns has the terms that are added up now, and the bytes to the next one. */
-static const char *right_of(const work *w, int64_t *out_pitch)
-{
-    const weft_gemm_side *side = &w->block->right;
-    if (side->panels == NULL) {
-        *out_pitch = count_of(w->end - w->begin, TILE_TERMS) * STEP_BYTES;
-        return w->right + (w->term - w->begin) / TILE_TERMS * STEP_BYTES;
-    }
-    const weft_gemm_panels panels =
-        weft_gemm_panels_of(w->block->kernel, sizeof(uint16_t), side->panel_lines, w->block->terms);
-    *out_pitch = weft_gemm_panels_pitch(&panels, w->term);
-    return side->panels + weft_gemm_panels_at(&panels, side->first + w->column, w->term);
-}
-
-static void pack_row(const work *w, int64_t row)
-{
-    const weft_gemm_side *side = &w->block->left;
-    const source s = {.is_left = true, .count = least(LINES, side->count - row), .terms = w->terms};
-    pack(side, side->first + row, w->term, s, w->left, w->gathered);
-}
-
-/* Sums become numbers of bf16 by an instruction, wherever they go. */
-static void round_all(const float *from, char *to, int64_t count)
-{
-    enum { LANES = 16 };
-    for (int64_t i = 0; i < count; i += LANES) {
-        const __mmask16 first = (__mmask16)FIRST(least(LANES, count - i));
-        __m256i rounded = (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(first, from + i));
-        _mm256_mask_storeu_epi16(to + i * (int64_t)sizeof(uint16_t), first, rounded);
-    }
-}
-
-static const weft_float16 float16 = {.round = round_all};
-
-static bool has_adjacent_columns(const weft_gemm_block *block)
-{
-    return block->c_left->rank == 0 && block->c_right->rank == 0 && block->c_right->stride == 1;
-}
-
-static void round_tile(const weft_gemm_block *block, const weft_gemm_sums *sums)
-{
-    if (!has_adjacent_columns(block)) {
-        weft_gemm_float16_round(block, sums);
-        return;
-    }
-    const __mmask32 first = (__mmask32)FIRST(sums->right_count);
-    const float *from = sums->data;
-    char *to = weft_gemm_block_element(block, sums->left, sums->right);
-    for (int64_t i = 0; i < sums->left_count; i++, from += LINES, to += block->c_left->stride * block->c_element) {
-        __m512 low = _mm512_load_ps(from), high = _mm512_load_ps(from + TILE_LINES);
-        _mm512_mask_storeu_epi16(to, first, (__m512i)_mm512_cvtne2ps_pbh(high, low));
-    }
-}
-
-static void add(float *sums, const float *more)
-{
-    for (int i = 0; i < SUMS; i++) sums[i] += more[i];
-}
-
-/* The rows of one panel, from `row` on, by all columns. */
-static void run_row(const work *w, int64_t row)
-{
-    _Alignas(TILE_ROW) float buffer[SUMS];
-    const weft_gemm_block *block = w->block;
-    int64_t rows = least(LINES, block->left.count - row), steps = count_of(w->terms, TILE_TERMS);
-    bool is_first = w->term == 0, is_last = w->term + w->terms == block->terms;
-    int64_t pitch;
-    const char *right = right_of(w, &pitch);
-    for (int64_t y = 0; y * LINES < w->columns; y++) {
-        int64_t columns = least(LINES, w->columns - y * LINES);
-        float *sums = is_first && is_last ? buffer : w->sums + row / LINES * w->row_sums + y * SUMS;
-        multiply(w->left, right + y * pitch, steps, rows > TILE_LINES, columns > TILE_LINES, is_first ? sums : buffer);
-        if (!is_first) add(sums, buffer);
-        if (!is_last) continue;
-        round_tile(block, &(weft_gemm_sums){.data = sums,
-                                            .pitch = LINES,
-                                            .left = block->left.first + row,
-                                            .left_count = rows,
-                                            .right = block->right.first + w->column + y * LINES,
-                                            .right_count = columns});
-    }
-}
-
-/* All rows by the columns and terms that are packed at once. */
-static void run_columns(work *w)
-{
-    pack_columns(w);
-    for (int64_t row = 0; row < w->block->left.count; row += LINES)
-        for (int64_t term = w->begin; term < w->end; term += TERMS) {
-            w->term = term;
-            w->terms = least(TERMS, w->end - term);
-            pack_row(w, row);
-            run_row(w, row);
-        }
+    _tile_stored(2, sums + LINES * WIDTH, PITCH);
+    if (two_right) _tile_stored(3, sums + LINES * WIDTH + LINES, PITCH);
 }
 
 static void run(const weft_gemm_block *block, char *memory)
 {
-    work w;
-    plan(&w, block, memory);
     configure();
-    for (w.column = 0; w.column < block->right.count; w.column += COLUMNS) {
-        w.columns = least(COLUMNS, block->right.count - w.column);
-        for (w.begin = 0; w.begin < block->terms; w.begin += w.most) {
-            w.end = least(block->terms, w.begin + w.most);
-            run_columns(&w);
-        }
-    }
+    weft_gemm_pairs_run(block, memory, multiply);
     _tile_release();
 }
 
-static const weft_gemm_kernel kernel = {
-    .rows = LINES, .columns = LINES, .terms = TERMS, .step = TILE_TERMS, .speed = 8, .alone = PACKED_TERMS};
-static const weft_gemm_numbers numbers = {weft_gemm_pack_16, bytes, run, fill};
-const weft_gemm_engine weft_gemm_amx_engine_bf16 = {&kernel, &numbers, &float16};
+static const weft_gemm_kernel kernel = {WEFT_PAIRS_KERNEL, .speed = 8};
+static const weft_gemm_numbers numbers = {weft_gemm_pack_16, weft_gemm_pairs_bytes, run, weft_gemm_pairs_fill};
+const weft_gemm_engine weft_gemm_amx_engine_bf16 = {&kernel, &numbers, &weft_gemm_pairs_float16};

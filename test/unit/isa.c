@@ -91,12 +91,18 @@ static void test_levels(void **state)
     }
 }
 
-/* Products without tiles are those of the level. */
+/* Products without tiles, nor pairs, are those of the level. */
 static int has_no_tiles(const char *asked)
 {
     (void)asked;
     const weft_gemm_engine *engine = weft_gemm_engine_find_fast(weft_isa_level(), WEFT_BF16);
-    return !weft_tiles_acquire() && engine == weft_gemm_engine_find(weft_isa_level(), WEFT_BF16) ? FINE : FAILED;
+    bool is_of_level = engine == weft_gemm_engine_find(weft_isa_level(), WEFT_BF16);
+    return !weft_tiles_acquire() && is_of_level != weft_pairs_are_fast() ? FINE : FAILED;
+}
+
+static int has_no_pairs(const char *asked)
+{
+    return !weft_pairs_are_fast() ? has_no_tiles(asked) : FAILED;
 }
 
 /* The system refuses tiles to a process with a stack for signals that they would not fit on. */
@@ -113,7 +119,7 @@ static void test_tiles(void **state)
     assert_int_equal(child_of(has_short_stack, NULL), FINE);
     for (int i = 0; i < WEFT_ISA_COUNT; i++)
         if (weft_isa_includes((weft_isa)child_of(level, NULL), (weft_isa)i))
-            assert_int_equal(child_of(has_no_tiles, weft_isa_level_name((weft_isa)i)), FINE);
+            assert_int_equal(child_of(has_no_pairs, weft_isa_level_name((weft_isa)i)), FINE);
 }
 
 static void test_unknown_names(void **state)
