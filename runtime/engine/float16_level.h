@@ -111,5 +111,5 @@ static void round_all_bf16(const float *from, char *to, int64_t count)
     convert_all((const char *)from, sizeof(float), to, sizeof(uint16_t), count, round_bf16);
 }
 
-const weft_float16 LEVEL(weft_f16) = {widen_all_f16, round_all_f16};
-const weft_float16 LEVEL(weft_bf16) = {widen_all_bf16, round_all_bf16};
+const weft_float16 LEVEL(weft_f16) = {.widen = widen_all_f16, .round = round_all_f16};
+const weft_float16 LEVEL(weft_bf16) = {.widen = widen_all_bf16, .round = round_all_bf16};

@@ -233,6 +233,17 @@ static void transpose(const weft_gemm_panel *p, size_t size)
     }
 }
 
+/* Rows of panels that are adjacent in memory, a few terms of all panels at a time. */
+static void widen_runs(const weft_gemm_panel *p, const weft_float16 *float16)
+{
+    enum { STEP = 8, SIZE = 2 };
+    for (int64_t t = 0; t < p->terms; t += STEP)
+        for (int64_t k = 0; k < p->panels; k++)
+            float16->widen_rows(p->data + t * p->term_stride + k * p->width * SIZE, p->term_stride,
+                                (float *)(p->out + k * p->pitch) + t * p->width, p->width,
+                                p->terms - t < STEP ? p->terms - t : STEP, p->count);
+}
+
 INLINE void pack_real(const weft_gemm_panel *p, size_t size)
 {
     bool adjacent = p->stride == (ptrdiff_t)size;
@@ -398,10 +409,11 @@ static size_t copied_size(const weft_gemm_side *side)
     return is_parted(side) ? side->size : (size_t)weft_gemm_side_element(side);
 }
 
-static void clear_if_part(const weft_gemm_panel *p, const weft_gemm_side *side)
+/* Numbers of so many bytes. */
+static void clear_if_part(const weft_gemm_panel *p, const weft_gemm_side *side, size_t size)
 {
     bool whole = p->count * (side->form == WEFT_GEMM_DOUBLED ? 2 : 1) == p->width;
-    if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * (is_parted(side) ? 2 : 1)) * copied_size(side));
+    if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * (is_parted(side) ? 2 : 1)) * size);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -582,13 +594,27 @@ static void pack_joined(const weft_gemm_panel *panel, const weft_gemm_side *side
     }
 }
 
+/* Whether 16-bit floats are widened on their way into panels: those that are adjacent. */
+static bool is_widened_at_once(const weft_gemm_side *side)
+{
+    if (side->float16 == NULL || side->float16->widen_rows == NULL || weft_gemm_side_is_joined(side)) return false;
+    return side->lines->stride == 1 || side->terms->stride == 1;
+}
+
+static void widen_at_once(const weft_gemm_panel *p, const weft_gemm_side *side)
+{
+    if (side->lines->stride == 1) widen_runs(p, side->float16);
+    else transpose(p, sizeof(float));
+}
+
 void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, int64_t term, int64_t terms,
                     int64_t width, char *panels, int64_t pitch)
 {
     int64_t each = side->form == WEFT_GEMM_DOUBLED ? width / 2 : width, element = weft_gemm_side_element(side);
     bool joined = weft_gemm_side_is_joined(side);
-    /* 16-bit floats are copied into the last half of their panel, and widened there. */
-    int64_t half = side->float16 != NULL ? width * terms * element : 0;
+    /* Other 16-bit floats are copied into the last half of their panel, and widened there. */
+    bool at_once = is_widened_at_once(side);
+    int64_t half = side->float16 != NULL && !at_once ? width * terms * element : 0;
     bool transposed = joined && is_transposed(side);
     bool adjacent = joined && !transposed && (side->lines->stride == 1 || is_even(side)) && !is_parted(side);
     for (int64_t i = 0, together; i < count; i += together * each) {
@@ -605,9 +631,10 @@ void weft_gemm_pack(const weft_gemm_side *side, int64_t first, int64_t count, in
                              .term_stride = side->terms->stride * element,
                              .pitch = pitch,
                              .out = panel + half,
-                             .transpose = side->transpose};
-        clear_if_part(&p, side);
-        if (adjacent) pack_adjacent(&p, side, first + i, least(count - i, together * each), term);
+                             .transpose = at_once ? side->float16->transpose : side->transpose};
+        clear_if_part(&p, side, at_once ? sizeof(float) : copied_size(side));
+        if (at_once) widen_at_once(&p, side);
+        else if (adjacent) pack_adjacent(&p, side, first + i, least(count - i, together * each), term);
         else if (transposed) pack_transposed(&p, side, first + i, term);
         else if (joined) pack_joined(&p, side, first + i, term);
         else side->pack(&p, side->form);

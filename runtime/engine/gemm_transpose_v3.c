@@ -76,6 +76,7 @@ static inline __attribute__((always_inline)) void transpose_double(__m256d *v)
     v[3] = _mm256_permute2f128_pd(b, d, 0x31);
 }
 
+#define SOURCE any_float
 #define ELEMENT any_float
 #define NAME(x) x##_float
 #define FUNCTION weft_gemm_transpose_v3_f32
@@ -87,6 +88,7 @@ static inline __attribute__((always_inline)) void transpose_double(__m256d *v)
 #define TRANSPOSE transpose_float
 #include "runtime/engine/gemm_transpose_vector.h"
 
+#define SOURCE any_double
 #define ELEMENT any_double
 #define NAME(x) x##_double
 #define FUNCTION weft_gemm_transpose_v3_f64

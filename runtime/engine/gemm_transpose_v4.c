@@ -43,6 +43,15 @@ INLINE void transpose_double(__m512d *v)
     }
 }
 
+/* Numbers of 16 bits, at any address. */
+typedef uint16_t any_code __attribute__((aligned(1), may_alias));
+
+INLINE __m512 bf16_of(__m256i codes)
+{
+    return (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32(codes), 16);
+}
+
+#define SOURCE any_float
 #define ELEMENT any_float
 #define NAME(x) x##_float
 #define FUNCTION weft_gemm_transpose_v4_f32
@@ -54,6 +63,31 @@ INLINE void transpose_double(__m512d *v)
 #define TRANSPOSE transpose_float
 #include "runtime/engine/gemm_transpose_vector.h"
 
+#define SOURCE any_code
+#define ELEMENT any_float
+#define NAME(x) x##_bf16
+#define FUNCTION weft_gemm_transpose_v4_bf16
+#define VECTOR __m512
+#define LOAD(p) bf16_of(_mm256_loadu_si256((const __m256i_u *)(p)))
+#define LOAD_FIRST(p, n) bf16_of(_mm256_maskz_loadu_epi16((__mmask16)FIRST(n), p))
+#define STORE(p, v) _mm512_storeu_ps((float *)(p), v)
+#define STORE_FIRST(p, v, n) _mm512_mask_storeu_ps(p, (__mmask16)FIRST(n), v)
+#define TRANSPOSE transpose_float
+#include "runtime/engine/gemm_transpose_vector.h"
+
+#define SOURCE any_code
+#define ELEMENT any_float
+#define NAME(x) x##_f16
+#define FUNCTION weft_gemm_transpose_v4_f16
+#define VECTOR __m512
+#define LOAD(p) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i_u *)(p)))
+#define LOAD_FIRST(p, n) _mm512_cvtph_ps(_mm256_maskz_loadu_epi16((__mmask16)FIRST(n), p))
+#define STORE(p, v) _mm512_storeu_ps((float *)(p), v)
+#define STORE_FIRST(p, v, n) _mm512_mask_storeu_ps(p, (__mmask16)FIRST(n), v)
+#define TRANSPOSE transpose_float
+#include "runtime/engine/gemm_transpose_vector.h"
+
+#define SOURCE any_double
 #define ELEMENT any_double
 #define NAME(x) x##_double
 #define FUNCTION weft_gemm_transpose_v4_f64

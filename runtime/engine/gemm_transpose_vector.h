@@ -3,7 +3,7 @@
  * weft_gemm_transpose for one size of numbers and one ISA level: squares of as many registers as one has lanes.
  * Included once for each, after the macros below; it ends by undefining them.
  *
- *     ELEMENT, NAME(x)                where numbers lie; the name of a function
+ *     SOURCE, ELEMENT, NAME(x)        where numbers lie, and where they go; the name of a function
  *     FUNCTION, VECTOR                what is defined; a register of numbers
  *     LOAD, LOAD_FIRST(p, n)          from memory; the first n alone, others are zero
  *     STORE, STORE_FIRST(p, v, n)     to memory; the first n alone
@@ -18,7 +18,7 @@ NAME(move_square)(const char *from, const ptrdiff_t *offsets, int64_t lines, int
     VECTOR square[NAME(LANES)];
     UNROLL for (int64_t i = 0; i < NAME(LANES); i++)
     {
-        const ELEMENT *line = (const ELEMENT *)(from + offsets[i < lines ? i : lines - 1]);
+        const SOURCE *line = (const SOURCE *)(from + offsets[i < lines ? i : lines - 1]);
         square[i] = terms == NAME(LANES) ? LOAD(line) : LOAD_FIRST(line, terms);
     }
     TRANSPOSE(square);
@@ -37,13 +37,14 @@ void FUNCTION(const char *from, const ptrdiff_t *offsets, int64_t lines, int64_t
         const char *at = from;
         ELEMENT *column = (ELEMENT *)out + i;
         int64_t count = lines - i < NAME(LANES) ? lines - i : NAME(LANES), t = 0;
-        for (; count == NAME(LANES) && t + NAME(LANES) <= terms; t += NAME(LANES), at += sizeof(VECTOR))
+        for (; count == NAME(LANES) && t + NAME(LANES) <= terms; t += NAME(LANES), at += NAME(LANES) * sizeof(SOURCE))
             NAME(move_square)(at, offsets + i, NAME(LANES), NAME(LANES), column + t * width, width);
-        for (; t < terms; t += NAME(LANES), at += sizeof(VECTOR)) NAME(move_square)
+        for (; t < terms; t += NAME(LANES), at += NAME(LANES) * sizeof(SOURCE)) NAME(move_square)
         (at, offsets + i, count, terms - t < NAME(LANES) ? terms - t : NAME(LANES), column + t * width, width);
     }
 }
 
+#undef SOURCE
 #undef ELEMENT
 #undef NAME
 #undef FUNCTION
