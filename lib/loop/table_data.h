@@ -1149,4 +1149,26 @@ static const double tanh_table[8][10] = {
      -0x1.040ae8p-7, -0x1.44d84ep-5},
     {0x1.e28ap-2, 0x1.c1bb9cp-2, 0x0.0p+0, 0x1.9d3d8cp-1, -0x1.6afbe6p-2, -0x1.d04f2ap-4, 0x1.57f1c8p-3,
      -0x1.22ee5ap-6, -0x1.c77822p-5, 0x1.3c127cp-6}};
+
+/* for 8 parts of three octaves by exponent and significand: c near the inverse, c^(-1/3) */
+static const double single_cbrt_table[8][2] = {
+    {0x1.af2694p+124, 0x1.558eacp-42},
+    {0x1.47adecp+124, 0x1.764646p-42},
+    {0x1.0001ecp+124, 0x1.965ee6p-42},
+    {0x1.8618p+123, 0x1.bcee96p-42},
+    {0x1.2f6856p+123, 0x1.e3cf42p-42},
+    {0x1.d41a6p+122, 0x1.07c3aep-41},
+    {0x1.643192p+122, 0x1.20e9dep-41},
+    {0x1.1a7d08p+122, 0x1.382038p-41}};
+
+/* for 8 parts of three octaves by exponent and significand: c near the inverse, c^(-1/3) */
+static const double double_cbrt_table[8][2] = {
+    {0x1.af286bca1afa8p+1020, 0x1.ae5535cb14319p-341},
+    {0x1.47ae147ae1495p+1020, 0x1.d78e581a0c123p-341},
+    {0x1.0p+1020, 0x1.0p-340},
+    {0x1.861861861842dp+1019, 0x1.184a0aa581995p-340},
+    {0x1.2f684bda12eefp+1019, 0x1.30c7efbee12d6p-340},
+    {0x1.d41d41d41d112p+1018, 0x1.4c51d2c807f11p-340},
+    {0x1.642c8590b20cp+1018, 0x1.6c03d54c5185p-340},
+    {0x1.1a7b9611a7a02p+1018, 0x1.8941ad80a2c3fp-340}};
 #endif

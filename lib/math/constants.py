@@ -11,7 +11,7 @@ from math import nextafter
 import struct
 import sys
 
-from mpmath import mp, mpf, e, pi, cos, sin, tan, cosh, sinh, tanh, atan, asin, erf, erfc, exp, log, loggamma, digamma, sqrt, matrix, lu_solve, nint, ldexp, floor
+from mpmath import mp, mpf, e, pi, cos, sin, tan, cosh, sinh, tanh, atan, asin, erf, erfc, exp, log, loggamma, digamma, sqrt, cbrt, matrix, lu_solve, nint, ldexp, floor
 
 mp.prec = 400
 SMALL = mpf(10) ** -40
@@ -250,6 +250,27 @@ def write_log_tables(out):
                   "for 8 parts of the significands that log takes, and for bases e, 2 and 10: c near the inverse, -log(c)")
 
 
+def cbrt_row(lowest, k, nearest):
+    """A number c of a format near the inverse of the middle of the k-th of 8 parts of the three octaves from `lowest`
+    on, with 1 / c^(1/3) nearly a number too, and that."""
+    def place(i):
+        octave, part = divmod(3 * i, 8)
+        return mpf(2) ** octave * (1 + mpf(part) / 8)
+    middle = nearest(2 / (place(k) + place(k + 1)))
+    step = mpf(middle) * mpf(2) ** (-22 if nearest is single else -51)
+    centers = [mpf(nearest(mpf(middle) + i * step)) for i in range(-256, 257)]
+    def root(c):
+        return cbrt(lowest / c)
+    c = min(centers, key=lambda c: abs(root(c) / mpf(nearest(root(c))) - 1))
+    return [float(c / lowest), nearest(root(c))]
+
+
+def write_cbrt_tables(out):
+    for name, nearest, lowest in (("single", single, mpf(2) ** -125), ("double", double, mpf(2) ** -1021)):
+        out.table(name + "_cbrt", [cbrt_row(lowest, k, nearest) for k in range(8)], 8,
+                  "for 8 parts of three octaves by exponent and significand: c near the inverse, c^(-1/3)")
+
+
 def write_tanh_table(out):
     rows = []
     for k in range(8):
@@ -339,6 +360,19 @@ def write_logarithm():
         bits = error_bits(rest, values, low, high, weight)
         print("double_%-17s %2d terms 2^%.1f" % (name, len(values), bits))
         out.array("double_" + name, values, "The same: error 2^%.1f." % bits)
+    out.write()
+
+
+def write_root():
+    out = Writer("root_data.h", PROLOGUE)
+    low, high = mpf("-0.1582"), mpf("0.1582")
+
+    def rest(t):
+        t = t if abs(t) > SMALL else SMALL
+        return (cbrt(1 + t) - 1) / t
+    weight = lambda t: t / cbrt(1 + t)
+    fit(out, "single", "cbrt", rest, low, high, 6, weight, "((1 + t)^(1/3) - 1) / t, |t| <= 0.1582, of floats", rounded)
+    fit(out, "double", "cbrt", rest, low, high, 13, weight, "The same", fitted)
     out.write()
 
 
@@ -502,12 +536,14 @@ def write_tables():
     out.table("logarithm", rows, 128, "of [sqrt(1/2), sqrt(2)) by bits of the significand: c near 1 / m, -log(c) as a multiple of 2^-42 and the rest")
     write_log_tables(out)
     write_tanh_table(out)
+    write_cbrt_tables(out)
     out.write()
 
 
 if __name__ == "__main__":
     write_exponential()
     write_logarithm()
+    write_root()
     write_circular()
     write_inverse()
     write_extended()

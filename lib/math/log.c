@@ -3,14 +3,19 @@
 #include "lib/math/extended.h"
 #include "lib/math/log_data.h"
 
-/* Whether x is anything but positive, normal and finite: a comparison of integers as if they had no sign. */
-static weft_inst_id is_unusual(const writer *w, weft_inst_id x)
+weft_inst_id weft_math_is_outside(const writer *w, weft_inst_id x, uint64_t least)
 {
     const math_format *format = w->format;
-    uint64_t least = (uint64_t)1 << format->fraction, infinity = (2 * (uint64_t)format->bias + 1) << format->fraction;
+    uint64_t infinity = (2 * (uint64_t)format->bias + 1) << format->fraction;
     uint64_t sign = (uint64_t)1 << (8 * weft_dtype_size(format->real) - 1);
     weft_inst_id bits = as_integer(w, x), moved = add(w, bits, integer(w, sign - least));
     return less(w, integer(w, infinity - least - 1 + sign), moved);
+}
+
+/* Whether x is anything but positive, normal and finite. */
+static weft_inst_id is_unusual(const writer *w, weft_inst_id x)
+{
+    return weft_math_is_outside(w, x, (uint64_t)1 << w->format->fraction);
 }
 
 enum { ORIGIN = 1 << 11 }; /* no exponent of a double is below it */

@@ -80,6 +80,10 @@ typedef struct math_split {
     weft_inst_id m, beyond, scaled_k, unusual;
 } math_split;
 
+/* Whether x is anything but finite and positive, with the bits `least` or more: a comparison of integers as if they had
+ * no sign. */
+weft_inst_id weft_math_is_outside(const writer *w, weft_inst_id x, uint64_t least);
+
 math_split weft_math_split(const writer *w, weft_inst_id x, uint64_t least);
 /* k as a float. */
 weft_inst_id weft_math_exponent(const writer *w, const math_split *split);

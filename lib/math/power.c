@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pow, roots, remainder */
 #include <stdlib.h>
-#include "lib/math/lower.h"
+#include "lib/math/extended.h"
+#include "lib/math/root_data.h"
 #include "runtime/base/float_bits.h"
 
 /* ---- roots ---- */
+
+enum { LOWEST_EXPONENT = 2 }; /* as stored, of the three octaves that cbrt has tables for */
 
 /* 1 / sqrt(x), corrected by what 1 - x y^2 says, for which x y is taken with its rounding error. */
 weft_inst_id weft_math_rsqrt(const writer *w, const weft_inst_id *x)
@@ -17,53 +20,57 @@ weft_inst_id weft_math_rsqrt(const writer *w, const weft_inst_id *x)
     return choose(w, binary(w, WEFT_SCALAR_and, finite, positive), refined, y);
 }
 
+static const series cbrt_series[MATH_FORMATS] = WEFT_SERIES(cbrt);
+
 /*
- * x^(-1/3) to a tenth: the exponent and fraction of x, read as one integer, are nearly log2(x), of which the result has
- * minus a third. The bits are those of a number between 2^fraction and twice that, whose last place is one, so that the
- * third is rounded as they need it. The constant is that which leaves 1 - x r^3 within -0.1014 and 0.1026.
+ * A third of the exponent and fraction of x, which are read as one integer: the integer *out_power has n in the place
+ * of an exponent, where x = 2^(3 n) y and y is one of the three lowest octaves but for one, and *out_row the eighth of
+ * these octaves that y is in. The bits are those of a number between 2^fraction and twice that, whose last place is
+ * one, so that the third is rounded as they need it; y may lie next to its row then.
  */
-static weft_inst_id guess_inverse_cbrt(const writer *w, weft_inst_id x)
+static void divide_exponent(const writer *w, weft_inst_id x, weft_inst_id *out_power, weft_inst_id *out_row)
 {
     const math_format *format = w->format;
-    uint64_t bits = weft_dtype_size(format->real) * 8, kept = bits - format->fraction;
-    double unit = (double)((uint64_t)1 << format->fraction), octave = ldexp(1.0, (int)(format->fraction - kept));
-    double mirror = unit * 4 / 3 + octave * (format->bias * 4 / 3.0 - 0x1.1838p-4);
-    weft_inst_id logarithm = binary(w, WEFT_SCALAR_shr, as_integer(w, x), integer(w, kept));
+    unsigned fraction = format->fraction, kept = 8 * (unsigned)weft_dtype_size(format->real) - fraction;
+    double unit = (double)((uint64_t)1 << fraction), octave = ldexp(1.0, (int)(fraction - kept));
+    weft_inst_id logarithm = shift_right(w, as_integer(w, x), kept);
     logarithm = as_real(w, binary(w, WEFT_SCALAR_or, logarithm, as_integer(w, real(w, unit))));
-    weft_inst_id third = fma3(w, logarithm, real(w, -1.0 / 3.0), real(w, mirror));
-    return as_real(w, binary(w, WEFT_SCALAR_shl, as_integer(w, third), integer(w, kept)));
+    weft_inst_id third = fma3(w, logarithm, real(w, 1.0 / 3.0), real(w, (2 * unit - LOWEST_EXPONENT * octave) / 3));
+    third = as_integer(w, third);
+    *out_row = shift_right(w, third, fraction - kept - 3);
+    weft_inst_id shifted = shift_left(w, third, kept);
+    *out_power = sub(w, shifted, mask(w, shifted, ((uint64_t)1 << fraction) - 1));
 }
 
-/* ((1 - e)^(-1/3) - 1) / e on [-0.1014, 0.1026]: error 2^-18.4 of the root. */
-static const double inverse_cbrt[] = {0x1.555376p-2, 0x1.c9aaep-3, 0x1.667a08p-3};
-
-/* 1 - x z^3 */
-static weft_inst_id cubic_residual(const writer *w, weft_inst_id x, weft_inst_id z)
+/*
+ * x = 2^(3 n) y above the lowest octave: with c near 1 / y, t = c y - 1 is small, and the root is 2^n c^(-1/3) (1 +
+ * t)^(1/3), where c is such that c^(-1/3) is nearly a number.
+ */
+static weft_inst_id cbrt_of(const writer *w, weft_inst_id x)
 {
-    weft_inst_id product = mul(w, mul(w, x, z), z);
-    return fma3(w, negative_of(w, product), z, real(w, 1.0));
+    const series *s = &cbrt_series[w->number];
+    weft_table_id table = is_short(w) ? WEFT_TABLE_single_cbrt : WEFT_TABLE_double_cbrt;
+    weft_inst_id power, row;
+    divide_exponent(w, x, &power, &row);
+    weft_inst_id y = as_real(w, sub(w, sub(w, as_integer(w, x), power), add(w, power, power)));
+    weft_inst_id t = fma3(w, y, look_up(w, table, 0, row), real(w, -1.0));
+    weft_inst_id start = as_real(w, add(w, as_integer(w, look_up(w, table, 1, row)), power));
+    weft_inst_id growth = mul(w, t, (is_short(w) ? polynomial : paired_polynomial)(w, t, s->terms, s->count));
+    return fma3(w, start, growth, start);
 }
 
-/* z = x^(-1/3) from a guess, then y = x z^2 corrected by what x - y^3 says. */
+/* What is not above the lowest octave is lifted, and its root lowered; zero, infinity and NaN are their own roots. */
 weft_inst_id weft_math_cbrt(const writer *w, const weft_inst_id *operands)
 {
-    /* A third of the exponent that makes all numbers normal, and below `least` x - y^3 too. */
-    int lift = (int)(w->format->fraction + 3) / 3;
-    double least = ldexp(w->format->smallest_normal, 3 * lift);
-    weft_inst_id a = absolute(w, operands[0]), tiny = less(w, a, real(w, least));
-    weft_inst_id x = mul(w, a, choose_real(w, tiny, ldexp(1.0, 3 * lift), 1.0));
-    weft_inst_id z = guess_inverse_cbrt(w, x), e = cubic_residual(w, x, z);
-    weft_inst_id growth = polynomial(w, e, inverse_cbrt, sizeof inverse_cbrt / sizeof *inverse_cbrt);
-    z = fma3(w, mul(w, z, e), growth, z);
-    if (w->number == MATH_F64) {
-        e = cubic_residual(w, x, z);
-        z = fma3(w, mul(w, z, e), real(w, 1.0 / 3.0), z);
-    }
-    weft_inst_id y = mul(w, mul(w, x, z), z), square = mul(w, y, y), minus = negative_of(w, y);
-    weft_inst_id left = fma3(w, minus, product_error(w, square, y, y), fma3(w, minus, square, x));
-    weft_inst_id slope = mul(w, mul(w, z, z), real(w, 1.0 / 3.0));
-    y = mul(w, fma3(w, slope, left, y), choose_real(w, tiny, ldexp(1.0, -lift), 1.0));
-    return with_sign(w, choose(w, less(w, a, real(w, HUGE_VAL)), y, a), operands[0]);
+    const math_format *format = w->format;
+    unsigned fraction = format->fraction, lift = (fraction + 3) / 3;
+    uint64_t sign = (uint64_t)1 << (8 * weft_dtype_size(format->real) - 1);
+    weft_inst_id a = absolute(w, operands[0]), moved = plus_bits(w, as_integer(w, a), sign - 1);
+    weft_inst_id tiny = less(w, moved, integer(w, sign - 1 + ((uint64_t)LOWEST_EXPONENT << fraction)));
+    weft_inst_id lifted = cbrt_of(w, times(w, a, ldexp(1.0, 3 * (int)lift)));
+    lifted = as_real(w, sub(w, as_integer(w, lifted), integer(w, (uint64_t)lift << fraction)));
+    weft_inst_id root = rarely(w, tiny, lifted, cbrt_of(w, a));
+    return with_sign(w, choose(w, weft_math_is_outside(w, a, 1), a, root), operands[0]);
 }
 
 /* ---- pow: 2^(y log2|x|), where the logarithm is a sum high + low ---- */
@@ -77,11 +84,6 @@ static const double pow_series[] = {0x1.999999999999ap-3, 0x1.2492492491fadp-3, 
 /* Values of f32: log2(m) = s (C + D T + T^2 R(T)), where C = 2 / log(2) and D, nearly C / 3, are pairs: error
  * 2^-37.5. */
 static const double single_log2[] = {0x1.277768p-1, 0x1.a595dap-2, 0x1.5c6d4ap-2};
-
-/* A number in twice the precision. */
-typedef struct pair {
-    weft_inst_id high, low;
-} pair;
 
 static pair product(const writer *w, pair a, pair b)
 {
@@ -118,8 +120,8 @@ static pair log2_of_f64(const writer *w, weft_inst_id m, weft_inst_id k)
     pair square = product(w, s, s);
     weft_inst_id r = polynomial(w, square.high, pow_series, sizeof pow_series / sizeof *pow_series);
     pair third = constant_pair(w, 0x1.5555555555555p-2, 0x1.5555555555555p-56);
-    pair series = sum(w, third, product(w, square, (pair){r, zero}));
-    pair rest = product(w, s, product(w, square, series));
+    pair terms = sum(w, third, product(w, square, (pair){r, zero}));
+    pair rest = product(w, s, product(w, square, terms));
     pair log2 = product(w, sum(w, s, rest), constant_pair(w, 0x1.71547652b82fep+1, 0x1.777d0ffda0d24p-55));
     return sum(w, (pair){k, zero}, log2);
 }
