@@ -41,22 +41,23 @@ static weft_inst_id finish_atan(const writer *w, pair base, pair t)
 }
 
 /*
- * atan(a) = pi/2 + t + (atan(t) - t) for a > 1, where t = -1 / a. The first sum keeps what it loses. What the quotient
- * leaves of -1 is a times what t lacks, so -t times it goes to t, and 1 / (1 + t^2) of that to the angle: a constant is
- * near enough where t is large, and what a smaller t lacks is little beside the angle.
+ * atan(a) = pi/2 - t - (atan(t) - t) for a > 1, where t = 1 / a. The first difference keeps what it loses. What the
+ * quotient leaves of 1 is a times what t lacks, so t times it goes to t, and 1 / (1 + t^2) of that from the angle: a
+ * constant is near enough where t is large, and what a smaller t lacks is little beside the angle. No selection is in
+ * the way of the quotient, which all else waits for.
  */
 weft_inst_id weft_math_atan(const writer *w, const weft_inst_id *operands)
 {
     weft_inst_id x = operands[0], a = at_most(w, absolute(w, x), 0x1p70);
-    weft_inst_id one = real(w, 1.0), great = less(w, one, a);
-    weft_inst_id over = choose(w, great, minus(w, one), a), under = choose(w, great, a, one);
+    weft_inst_id great = less(w, real(w, 1.0), a), over = at_most(w, a, 1.0), under = at_least(w, a, 1.0);
     weft_inst_id t = quotient(w, over, under), left = subtract_product(w, t, under, over);
     pair half_pi = quarter_turns(w, 1);
-    weft_inst_id turned = add(w, half_pi.high, t);
+    weft_inst_id turned = sub(w, half_pi.high, t);
     weft_inst_id low = fma3(w, mul(w, left, t), real(w, -0.55), half_pi.low);
-    low = add(w, add(w, sub(w, half_pi.high, turned), t), low);
-    weft_inst_id z = mul(w, t, t), cube = mul(w, t, z);
-    weft_inst_id p = atan_rest(w, z), angle = fma3(w, cube, p, choose(w, great, low, t));
+    low = add(w, sub(w, sub(w, half_pi.high, turned), t), low);
+    weft_inst_id z = mul(w, t, t), cube = mul(w, t, z), p = atan_rest(w, z);
+    cube = choose(w, great, minus(w, cube), cube);
+    weft_inst_id angle = fma3(w, cube, p, choose(w, great, low, t));
     return one_nan(w, with_sign(w, choose(w, great, add(w, turned, angle), angle), x));
 }
 
