@@ -102,7 +102,7 @@ static weft_status *allocate_state(weft_emitter *e)
     const weft_kernel *kernel = e->kernel;
     sizes s = sizes_of(kernel);
     size_t values = (size_t)s.slots * WEFT_MAX_PARTS, carried = 2 + (1 + s.trees) * values + s.ranges;
-    size_t scopes = 9 + 3 * (size_t)s.ranges + s.levels;
+    size_t scopes = 10 + 3 * (size_t)s.ranges + s.levels;
     e->scopes = zeroed(e, scopes, sizeof *e->scopes);
     LLVMValueRef *phis = zeroed(e, 2 * scopes * carried, sizeof *phis);
     e->variables = zeroed(e, s.ranges + 1, sizeof *e->variables);

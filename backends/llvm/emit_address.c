@@ -37,7 +37,8 @@ typedef struct weft_access {
     bool is_store;
     LLVMValueRef instead;
     weft_condition condition;
-    LLVMValueRef first; /* pointer of part 0, when `step` is exact; of what lanes share, when they have no step */
+    LLVMValueRef offsets; /* of all lanes, in memory; NULL until they are used one by one */
+    LLVMValueRef first;   /* pointer of part 0, when `step` is exact; of what lanes share, when they have no step */
 } weft_access;
 
 LLVMValueRef weft_buffer_pointer(weft_emitter *e, uint32_t buffer)
@@ -128,14 +129,34 @@ static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer,
                                    : offset_pointer(e, access->type, out_pointers[i - 1], stride);
 }
 
+/* Offsets of lanes go through memory, which takes a store of each vector and a load of each lane: taking a register
+ * apart takes up to three instructions for each. All are stored before the first one is loaded. */
+static void store_offsets(weft_emitter *e, weft_access *access)
+{
+    access->offsets = weft_local_create(e, e->i64, (uint64_t)e->lane.width * e->lane.parts);
+    weft_scope_move(e, access->level);
+    for (uint32_t part = 0; part < e->lane.parts; part++) {
+        LLVMValueRef to = offset_pointer(e, e->i64, access->offsets, weft_int(e, (int64_t)part * e->lane.width));
+        LLVMBuildStore(e->builder, access->offset->parts[part], to);
+    }
+}
+
+static LLVMValueRef load_offset(weft_emitter *e, const weft_access *access, uint32_t part, uint32_t lane)
+{
+    LLVMValueRef number = weft_int(e, (int64_t)part * e->lane.width + lane);
+    return LLVMBuildLoad2(e->builder, e->i64, offset_pointer(e, e->i64, access->offsets, number), "");
+}
+
 /* The computed offset, added to the pointers. */
 static void add_offset(weft_emitter *e, weft_access *access, uint32_t part, uint32_t count, LLVMValueRef *pointers)
 {
     if (access->offset == NULL) return;
+    bool apart = access->offset->varying && e->lane.width > 1;
+    if (apart && access->offsets == NULL) store_offsets(e, access);
+    weft_scope_move(e, access->level);
     for (uint32_t i = 0; i < count; i++) {
-        LLVMValueRef value = access->offset->parts[access->offset->varying ? part : 0];
-        weft_scope_move(e, access->level);
-        if (access->offset->varying) value = weft_element(e, value, e->lane.width, i);
+        LLVMValueRef value =
+            apart ? load_offset(e, access, part, i) : access->offset->parts[access->offset->varying ? part : 0];
         pointers[i] = offset_pointer(e, access->type, pointers[i], value);
     }
 }
@@ -585,7 +606,18 @@ static void store_uniform(weft_emitter *e, weft_access *access, uint32_t buffer,
     aligned(LLVMBuildStore(e->builder, value, pointer), access->dtype);
 }
 
-void weft_store_emit(weft_emitter *e, const weft_store *store)
+/* Whether a run stores anything, where nothing else decides whether this store does; NULL where something else does. */
+static LLVMValueRef decision_of_run(weft_emitter *e, const weft_store *store)
+{
+    weft_condition condition;
+    uint32_t count = store->predicate_count;
+    if (weft_predicates_vary(e, count, store->predicates) || weft_predicates_level(e, count, store->predicates) != 0)
+        return NULL;
+    weft_condition_emit(e, 0, count, store->predicates, &condition);
+    return condition.scalar;
+}
+
+static void emit_store(weft_emitter *e, const weft_store *store, uint32_t predicate_count)
 {
     weft_dtype dtype = e->kernel->buffers[store->buffer].dtype;
     weft_emitted *value = &e->values[store->value];
@@ -595,8 +627,8 @@ void weft_store_emit(weft_emitter *e, const weft_store *store)
                           .index = store->index,
                           .offset = store->is_indirect ? &e->values[store->offset] : NULL};
     bool varying = value->varying || weft_index_varies(e, store->index) || offset_varies(&access) ||
-                   weft_predicates_vary(e, store->predicate_count, store->predicates);
-    access_start(e, &access, level, store->predicate_count, store->predicates, true);
+                   weft_predicates_vary(e, predicate_count, store->predicates);
+    access_start(e, &access, level, predicate_count, store->predicates, true);
     for (uint32_t part = 0; part < (varying ? e->lane.parts : 1); part++) {
         LLVMValueRef register_value = weft_value_part(e, value, part, varying);
         weft_scope_move(e, level);
@@ -605,4 +637,13 @@ void weft_store_emit(weft_emitter *e, const weft_store *store)
         else if (is_contiguous(e, &access)) store_contiguous(e, &access, store, part, stored);
         else store_elements(e, &access, store->buffer, part, stored);
     }
+}
+
+/* What is the same in all of a run is a branch, in place of a pointer to choose for each element. */
+void weft_store_emit(weft_emitter *e, const weft_store *store)
+{
+    LLVMValueRef decision = decision_of_run(e, store);
+    if (decision != NULL) weft_guard_open(e, decision, false);
+    emit_store(e, store, decision == NULL ? store->predicate_count : 0);
+    if (decision != NULL) weft_guard_close(e);
 }

@@ -179,22 +179,32 @@ static LLVMValueRef lowest_lane(weft_emitter *e, const weft_inst *inst, LLVMValu
     return first_lane(e, LLVMBuildBitCast(e->builder, bad, bits, ""), width);
 }
 
-/* Reports `bad` of one part: for lanes the one with the lowest position. */
-static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitted *scope, uint32_t part,
-                        LLVMValueRef bad, LLVMValueRef offending)
+static LLVMValueRef zero_where(weft_emitter *e, LLVMValueRef bad, LLVMValueRef value)
 {
+    return LLVMBuildSelect(e->builder, bad, LLVMConstNull(LLVMTypeOf(value)), value, "");
+}
+
+/* Reports `bad` of one part: for lanes the one with the lowest position. Where it is given, a value is zero in their
+ * place, in the branch that reports them alone. */
+static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitted *scope, uint32_t part,
+                        LLVMValueRef bad, LLVMValueRef offending, LLVMValueRef *value)
+{
+    weft_detour detour;
+    LLVMValueRef replaced = NULL;
     uint32_t width = scope->varying ? e->lane.width : 1;
     LLVMValueRef position =
         width == 1 ? weft_index_emit(e, inst->position, part) : weft_index_lanes(e, inst->position, part);
     weft_scope_move(e, scope->level);
-    weft_branch_open(e, scope->level, weft_any_lane(e, bad));
+    weft_detour_open(e, scope->level, weft_any_lane(e, bad), &detour);
+    if (value != NULL) replaced = zero_where(e, bad, *value);
     if (width > 1) {
         LLVMValueRef lane = lowest_lane(e, inst, bad, position, width);
         position = LLVMBuildExtractElement(e->builder, position, lane, "");
         offending = LLVMBuildExtractElement(e->builder, offending, lane, "");
     }
     call_report(e, position, LLVMBuildIntCast2(e->builder, offending, e->i64, true, ""), inst->number);
-    weft_branch_close(e, scope->level);
+    weft_detour_close(e, scope->level, &detour);
+    if (value != NULL) weft_detour_merge(e, &detour, 1, &replaced, value);
 }
 
 static bool is_never(LLVMValueRef condition)
@@ -202,9 +212,10 @@ static bool is_never(LLVMValueRef condition)
     return LLVMIsConstant(condition) && LLVMIsNull(condition);
 }
 
-/* Reports `bad`, one for each part, where the instruction's predicates hold and the lane is valid. */
+/* Reports `bad`, one for each part, where the instruction's predicates hold and the lane is valid. Values, if there are
+ * any, are zero where it is bad. */
 static void report_parts(weft_emitter *e, const weft_inst *inst, const weft_emitted *scope, LLVMValueRef *bad,
-                         LLVMValueRef *offending)
+                         LLVMValueRef *offending, LLVMValueRef *values)
 {
     weft_condition condition;
     weft_condition_emit(e, scope->level, inst->predicate_count, inst->predicates, &condition);
@@ -214,10 +225,13 @@ static void report_parts(weft_emitter *e, const weft_inst *inst, const weft_emit
         uint32_t width = scope->varying ? e->lane.width : 1;
         LLVMValueRef masks[3] = {scope->varying ? weft_lane_mask(e, part) : NULL, condition.masks[part],
                                  condition.scalar};
+        bool reports_all = masks[0] == NULL && masks[1] == NULL && masks[2] == NULL;
+        if (values != NULL && !reports_all) values[part] = zero_where(e, bad[part], values[part]);
         if (masks[2] != NULL) masks[2] = weft_splat(e, masks[2], width);
         for (int i = 0; i < 3; i++)
             if (masks[i] != NULL) bad[part] = LLVMBuildAnd(e->builder, bad[part], masks[i], "");
-        report_part(e, inst, scope, part, bad[part], offending[part]);
+        report_part(e, inst, scope, part, bad[part], offending[part],
+                    values != NULL && reports_all ? &values[part] : NULL);
     }
 }
 
@@ -231,11 +245,10 @@ static void emit_check(weft_emitter *e, const weft_inst *inst, weft_emitted *val
         LLVMValueRef limit = value->varying ? weft_splat(e, extent, e->lane.width) : extent;
         LLVMValueRef negative = LLVMBuildICmp(e->builder, LLVMIntSLT, o, none, "");
         LLVMValueRef wrapped = LLVMBuildAdd(e->builder, o, limit, "");
-        LLVMValueRef index = inst->op == WEFT_SCALAR_within ? o : LLVMBuildSelect(e->builder, negative, wrapped, o, "");
-        bad[part] = LLVMBuildICmp(e->builder, LLVMIntUGE, index, limit, "");
-        value->parts[part] = LLVMBuildSelect(e->builder, bad[part], none, index, "");
+        value->parts[part] = inst->op == WEFT_SCALAR_within ? o : LLVMBuildSelect(e->builder, negative, wrapped, o, "");
+        bad[part] = LLVMBuildICmp(e->builder, LLVMIntUGE, value->parts[part], limit, "");
     }
-    report_parts(e, inst, value, bad, given);
+    report_parts(e, inst, value, bad, given, value->parts);
 }
 
 static void emit_division(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
@@ -250,7 +263,7 @@ static void emit_division(weft_emitter *e, const weft_inst *inst, weft_emitted *
         bad[part] = LLVMBuildICmp(e->builder, LLVMIntEQ, b, LLVMConstNull(LLVMTypeOf(b)), "");
         if (!is_real) value->parts[part] = weft_floor_divide(e, inst->dtype, a, b);
     }
-    report_parts(e, inst, value, bad, divisors);
+    report_parts(e, inst, value, bad, divisors, NULL);
 }
 
 /* An operand of one part of `value`; a constant of fma may be taken from memory where it is used. */
