@@ -227,12 +227,13 @@ static weft_tensor swapped_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
  * such a dot, with lanes along the last axis of b, and in the order of the result if that is its last axis, too. That
  * beats a product and a copy of it where a costs little to copy beside the result, or beside reading it with a stride
  * for each column of b, or lies along that axis: 12^4 by 10 x 10 elements with 12 terms take 0.4 of the time,
- * cbae,ed->adbc of 8, 29, 85, 41, 18 0.65 (Sapphire Rapids).
+ * cbae,ed->adbc of 8, 29, 85, 41, 18 0.65 (Sapphire Rapids). A copy of a as long as that of the result pays where a
+ * whole vector is filled: efbad,cf->abcde of 24, 18, 18, 24, 12, 18 takes 0.82 of the time (Zen 5).
  */
 static bool wants_lanes_of_a(const context *c, weft_tensor dot, weft_ints order)
 {
     enum { LEAST_LANES = 8, MOST_TERMS = 24, LITTLE_BESIDE = 6 };
-    enum { LEAST_TERMS = 5, LEAST_COLUMNS = 16 };
+    enum { LEAST_TERMS = 5, LEAST_COLUMNS = 16, VECTOR = 16 };
     weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
     size_t batch = axes.batch_a.count, free_a = free_count(a, axes.batch_a, axes.contract_a);
@@ -245,7 +246,8 @@ static bool wants_lanes_of_a(const context *c, weft_tensor dot, weft_ints order)
     double lines = count_along(c, a, axes.batch_a) * count_free(c, a, axes.batch_a, axes.contract_a);
     double columns = count_free(c, b, axes.batch_b, axes.contract_b), terms = count_along(c, a, axes.contract_a);
     bool lies_along = innermost_axis(a) == (int64_t)last, is_little = terms * LITTLE_BESIDE <= columns;
-    is_little |= terms >= LEAST_TERMS && columns >= LEAST_COLUMNS && terms < columns;
+    bool is_less = terms < columns || (terms == columns && least >= VECTOR);
+    is_little |= terms >= LEAST_TERMS && columns >= LEAST_COLUMNS && is_less;
     return least >= LEAST_LANES && lines * columns >= WEFT_DOT_LARGE_RESULT && terms <= MOST_TERMS &&
            (lies_along || is_little);
 }

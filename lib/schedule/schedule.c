@@ -256,19 +256,34 @@ static int64_t reduction_tile(const chooser *c, uint32_t width, uint32_t unroll)
     return extent <= 2 * round ? extent : round;
 }
 
+/* Rows side by side whose lanes are one vector take two points of another range as well, before they are jammed: their
+ * sums are few, and wait for themselves, and each factor would be loaded for one multiplication. */
+static weft_status *jam_second_vector(const chooser *c, weft_jam rows, uint32_t width, uint32_t vectors)
+{
+    int64_t least, most;
+    const weft_range *lanes = &c->kernel->ranges[c->kernel->range_count - 1];
+    weft_expr_range(c->kernel->exprs, lanes->extent, &least, &most);
+    if (most > width) return NULL;
+    weft_jam second = weft_kernel_find_second_vector(c->kernel, rows, vectors);
+    if (second.rows == 1) return NULL;
+    return move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = second.range, .factor = second.rows});
+}
+
 /* Reductions: tiles, or rows side by side in place of all but two of its vectors; a quarter of the registers is for
  * what is loaded. */
 static weft_status *bind_reductions(const chooser *c, uint32_t width, uint32_t unroll)
 {
     weft_kernel *kernel = c->kernel;
     uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
-    weft_jam rows = weft_kernel_find_jam(kernel, c->machine->registers * 3 / 4 / vectors);
+    const uint32_t sums = c->machine->registers * 3 / 4;
+    weft_jam rows = weft_kernel_find_jam(kernel, sums / vectors);
     if (c->wanted->rows != 0 && rows.rows != 1) rows.rows = c->wanted->rows;
     int64_t chunk =
         rows.rows > 1 || c->wanted->form == WEFT_FORM_PLAIN ? 0 : weft_kernel_find_sweep(kernel, c->machine);
     explain(c, chunk != 0 ? "rows of what it reduces are far apart in memory"
                           : "reductions run side by side along the last range");
     if (chunk != 0) return move(c, (weft_move){.kind = WEFT_MOVE_SWEEP, .width = width, .factor = chunk});
+    if (rows.rows > 1) WEFT_TRY(jam_second_vector(c, rows, width, sums));
     if (rows.rows > 1) WEFT_TRY(jam(c, rows));
     else WEFT_TRY(split_last(c, reduction_tile(c, width, unroll)));
     return bind_lanes(c, kernel->range_count - 1, width, rows.rows > 1 ? vectors : unroll);

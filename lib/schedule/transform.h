@@ -54,6 +54,9 @@ typedef struct weft_jam {
 } weft_jam;
 /* `vectors` is how many accumulators the registers hold, of one vector each. */
 weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors);
+/* Where `rows` are computed together and lanes are one vector: two points of another range, which share what is the
+ * same for all lanes. */
+weft_jam weft_kernel_find_second_vector(const weft_kernel *kernel, weft_jam rows, uint32_t vectors);
 /* The same of rows that are scattered by positions they share, along the last range. */
 weft_jam weft_kernel_find_scattered_rows(const weft_kernel *kernel);
 /* The same of rows that are scanned along memory with an operation that takes long. */

@@ -355,6 +355,20 @@ weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors)
     return found;
 }
 
+weft_jam weft_kernel_find_second_vector(const weft_kernel *kernel, weft_jam rows, uint32_t vectors)
+{
+    weft_jam found = {kernel->range_count, 1};
+    weft_expr lanes = kernel->ranges[kernel->range_count - 1].variable;
+    if (2 * rows.rows * count_components(kernel) > vectors) return found;
+    for (uint32_t r = kernel->range_count - 1; r-- > 0 && found.rows == 1;) {
+        weft_expr variable = kernel->ranges[r].variable;
+        sharing s = find_sharing(kernel, variable, lanes);
+        if (r == rows.range || s.shared == 0 || s.again > 0 || weft_kernel_bounds_inner(kernel, variable)) continue;
+        found = (weft_jam){r, choose_rows(kernel, r, 2)};
+    }
+    return found;
+}
+
 weft_jam weft_kernel_find_scattered_rows(const weft_kernel *kernel)
 {
     enum { LEAST_POINTS = 8 }; /* which are left for threads */

@@ -64,6 +64,15 @@ static weft_tensor trace_outer_sums(weft_graph *graph)
     return weft_matmul(x, y);
 }
 
+/* Rows of one vector, of which two points of another range are computed together, one of them twice. */
+static weft_tensor trace_outer_product(weft_graph *graph)
+{
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(71, 6)),
+                y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(6, 51, 9));
+    weft_tensor product = weft_dot(x, y, (weft_dot_axes){.contract_a = WEFT_INTS(1), .contract_b = WEFT_INTS(0)});
+    return weft_permute(product, WEFT_INTS(1, 0, 2));
+}
+
 static weft_tensor trace_scatter(weft_graph *graph)
 {
     weft_tensor x = input(graph, "x", WEFT_F32, 20, 300), updates = input(graph, "y", WEFT_F32, 64, 300);
@@ -163,6 +172,7 @@ static const subject subjects[] = {
     {trace_rows, {{31, 1003}}, 1},
     {trace_complex, {{40, 50}}, 1},
     {trace_outer_sums, {{6, 5, 7}, {6, 7, 9}}, 2},
+    {trace_outer_product, {{71, 6}, {6, 51, 9}}, 2},
     {trace_scatter, {{20, 300}, {64, 300}}, 2},
     {trace_joined, {{33, 77}, {33, 91}}, 2},
     {trace_scan, {{70, 90}}, 0},
