@@ -76,9 +76,24 @@ static bool may_reach(const weft_emitter *e, weft_expr extent, uint32_t count)
     return most >= (int64_t)count;
 }
 
+/* Whether columns of arrays are stored in whole lines, of vectors of four bytes an element: of two halves the second
+ * one may come when others of its set have taken the place of the line. */
+static bool fills_lines(const weft_emitter *e, const weft_stage *stage, uint32_t width)
+{
+    enum { LINE = 64, MANY = 4 * MOST_ROWS };
+    int64_t least, most;
+    weft_expr_range(e->exprs, stage->ranges[stage->range_count - 2].extent, &least, &most);
+    bool fills = weft_emitter_has(e, WEFT_ISA_V4) && width == MOST_ROWS && (least >= MOST_ROWS || most >= MANY);
+    for (uint32_t i = 0; i < stage->store_count; i++) {
+        const weft_kernel_buffer *buffer = &e->kernel->buffers[stage->stores[i].buffer];
+        fills &= buffer->local == 0 && weft_dtype_size(buffer->dtype) * MOST_ROWS == LINE;
+    }
+    return fills;
+}
+
 static uint32_t rows_of(const weft_emitter *e, const weft_stage *stage, uint32_t width)
 {
-    uint32_t rows = smaller(width, FEW_ROWS);
+    uint32_t rows = fills_lines(e, stage, width) ? MOST_ROWS : smaller(width, FEW_ROWS);
     for (uint32_t i = 0; i < stage->store_count; i++) {
         uint32_t segment = segment_of(e->kernel->buffers[stage->stores[i].buffer].dtype, width);
         if (segment > rows) rows = segment;

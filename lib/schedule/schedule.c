@@ -394,6 +394,20 @@ static weft_status *bind_strips(const chooser *c, uint32_t across, uint32_t widt
     return bind_lanes(c, kernel->range_count - 1, width, unroll);
 }
 
+/* A transposing copy without a local buffer: a few lines at a time of many rows become as many runs of results. */
+static weft_status *bind_lines(const chooser *c, uint32_t across)
+{
+    enum { RUN = 256 };
+    weft_kernel *kernel = c->kernel;
+    uint32_t width = c->machine->line_bytes / (uint32_t)weft_dtype_size(kernel->insts[0].dtype);
+    explain(c, "it only transposes, in registers: whole lines are read and stored");
+    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_SPLIT, .range = across, .factor = width}));
+    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_SPLIT, .range = kernel->range_count - 2, .factor = RUN}));
+    for (int i = 0; i < 2; i++)
+        WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_SINK, .range = kernel->range_count - 1}));
+    return bind_lanes(c, kernel->range_count + 1, width, 1);
+}
+
 /* A tile of several ranges, or of two that a load transposes, if the template wants one, or leaves it to the rule. */
 static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body *body, bool *out_done)
 {
@@ -404,6 +418,8 @@ static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body
     bool transposes = across < last && (form == WEFT_FORM_ANY || form == WEFT_FORM_TRANSPOSED);
     const weft_tile_plan *tile = NULL;
     uint32_t unroll = weft_unroll_of(body->body);
+    *out_done = across < last && form == WEFT_FORM_ANY && weft_kernel_copies_lines(kernel, c->machine, across);
+    if (*out_done) return bind_lines(c, across);
     if (tiles) WEFT_TRY(weft_kernel_find_tile(kernel, c->machine, width, unroll, form == WEFT_FORM_TILED, &tile));
     *out_done = tile != NULL || transposes;
     if (*out_done)

@@ -523,6 +523,21 @@ static void test_transposed_registers(void **state)
     weft_kernel_destroy(kernel);
 }
 
+/* Of an array whole lines are stored, where registers hold as many vectors. */
+static void test_transposed_lines(void **state)
+{
+    (void)state;
+    char text[1024];
+    weft_bytes code;
+    write_transposition(text, sizeof text, "f32", 16, "64", "64", "");
+    weft_kernel *kernel = parse(&(example){.name = "transposition", .text = text});
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+    bool has_lines = strstr(code.data, "store <16 x float>") != NULL;
+    assert_int_equal(has_lines, weft_isa_includes(weft_isa_level(), WEFT_ISA_V4));
+    weft_bytes_finish(&code);
+    weft_kernel_destroy(kernel);
+}
+
 /* A reshape and a broadcast: aligned blocks of 64, blocks of 12, rows by the outer ranges; the odometer over three of
  * them. */
 static const char blocks_text[] = "kernel scheduled {\n"
@@ -1087,18 +1102,31 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tails),          cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_near_lanes),     cmocka_unit_test(test_near_vectors),
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_row_vectors),
-        cmocka_unit_test(test_bytes),          cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_transpositions), cmocka_unit_test(test_transposed_registers),
-        cmocka_unit_test(test_operations),     cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_sums_in_blocks), cmocka_unit_test(test_indices),
-        cmocka_unit_test(test_argmax),         cmocka_unit_test(test_scan),
-        cmocka_unit_test(test_softmax),        cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_missing_symbol),
-        cmocka_unit_test(test_no_contraction), cmocka_unit_test(test_short_floats),
-        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_group),
+        cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_near_lanes),
+        cmocka_unit_test(test_near_vectors),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_row_vectors),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_transpositions),
+        cmocka_unit_test(test_transposed_registers),
+        cmocka_unit_test(test_transposed_lines),
+        cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sums_in_blocks),
+        cmocka_unit_test(test_indices),
+        cmocka_unit_test(test_argmax),
+        cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_missing_symbol),
+        cmocka_unit_test(test_no_contraction),
+        cmocka_unit_test(test_short_floats),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_group),
         cmocka_unit_test(test_threads),
     };
     llvm = weft_llvm_query();
