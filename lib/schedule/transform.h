@@ -148,7 +148,7 @@ weft_tile_sides weft_kernel_long_tile(const weft_kernel *kernel, uint32_t across
  * that are transposed are so wide that this is faster than a tile, and L1 holds their lines meanwhile. */
 #define WEFT_STRIP 64
 bool weft_kernel_wants_strips(const weft_kernel *kernel, const weft_machine *machine, uint32_t across);
-/* Whether the kernel does nothing but copy elements of four or eight bytes, transposed, of which vectors as long as a
+/* Whether the kernel does nothing but copy elements of four bytes or more, transposed, of which vectors as long as a
  * cache line and as many of them are transposed in registers and stored in whole lines. */
 bool weft_kernel_copies_lines(const weft_kernel *kernel, const weft_machine *machine, uint32_t across);
 const char *weft_kernel_transpose_refusal(const weft_kernel *kernel, const weft_move *move);
