@@ -293,7 +293,12 @@ void weft_reduce_combine(weft_emitter *e, const weft_accumulator *accumulator, b
 /* Accumulator `number` of the stage; a component in a part, as it is carried. */
 const weft_accumulator *weft_reduce_accumulator(const weft_emitter *e, uint32_t number);
 LLVMValueRef *weft_reduce_carried(weft_emitter *e, uint32_t slot, uint32_t part);
-/* Whether nothing can change the accumulators any more, which are bools; NULL: that is never known. */
+/* Whether all accumulators of the stage are bools along lanes that some elements decide, whatever others are. */
+bool weft_reduce_decides(const weft_emitter *e);
+/* Whether there is one of these, which has taken in nothing yet: a loop that goes on only until it is decided need not
+ * carry it. */
+bool weft_reduce_is_undecided(weft_emitter *e);
+/* Whether nothing can change these accumulators any more. */
 LLVMValueRef weft_reduce_decided(weft_emitter *e);
 /* A copy of what is carried. */
 const LLVMValueRef *weft_reduce_copy(weft_emitter *e);

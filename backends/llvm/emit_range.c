@@ -140,13 +140,15 @@ static void mask_lanes(weft_emitter *e, const pass *p, LLVMValueRef first)
     e->lane.mask = weft_mask_below(e, e->lane.left);
 }
 
-/* Whether the loop may end once nothing can change what it reduces: not a short one, whose end then could not be
- * foreseen by the processor. */
-static bool may_end_early(const weft_emitter *e, const nest *n, const weft_range *range, const pass *p)
+/* Whether the loop ends once nothing can change what it reduces: not a short one, whose end then could not be foreseen
+ * by the processor. */
+static bool ends_early(const weft_emitter *e, const nest *n, const weft_range *range, const pass *p)
 {
     enum { ROUNDS = 8 };
     int64_t least, most;
-    if (n->stage == NULL || !range->reduce || p->in_memory || !weft_emitter_has(e, WEFT_ISA_V4)) return false;
+    if (p->once || n->stage == NULL || !range->reduce || p->in_memory || !weft_emitter_has(e, WEFT_ISA_V4))
+        return false;
+    if (!weft_reduce_decides(e)) return false;
     for (uint32_t i = 0; i < n->stage->inst_count; i++)
         if (weft_inst_has_effect(&e->kernel->insts[n->stage->inst_first + i])) return false;
     weft_expr_range(e->exprs, range->extent, &least, &most);
@@ -156,6 +158,7 @@ static bool may_end_early(const weft_emitter *e, const nest *n, const weft_range
 static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
 {
     const weft_range *range = &n->ranges[i];
+    bool early = ends_early(e, n, range, p), undecided = early && weft_reduce_is_undecided(e);
     if (p->in_memory) weft_reduce_keep(e, weft_int(e, 0));
     if (p->latest != NULL) open_latest(e, range->variable, p->start, p->latest);
     else if (p->once) weft_once_open(e, range->variable, p->start);
@@ -172,11 +175,12 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
         LLVMValueRef done = LLVMBuildSub(e->builder, first, p->start, "");
         e->reduction.row = LLVMBuildUDiv(e->builder, done, weft_int(e, range->width), "");
     }
+    if (undecided) weft_reduce_restart(e);
     emit_from(e, n, i + 1);
     e->reduction.row = NULL;
     e->lane = (weft_lane_state){.variable = WEFT_EXPR_NONE};
     if (p->once || p->latest != NULL) weft_once_close(e);
-    LLVMValueRef done = !p->once && may_end_early(e, n, range, p) ? weft_reduce_decided(e) : NULL;
+    LLVMValueRef done = early ? weft_reduce_decided(e) : NULL;
     if (!p->once) weft_count_close_unless(e, p->limit, weft_int(e, (int64_t)range->width * p->parts), done);
     if (p->in_memory) weft_reduce_fetch(e, weft_int(e, 0));
 }

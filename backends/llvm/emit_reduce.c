@@ -395,14 +395,32 @@ static bool is_truth(const weft_accumulator *accumulator, weft_scalar_op *out_op
     return is_plain && (*out_op == WEFT_SCALAR_and || *out_op == WEFT_SCALAR_or);
 }
 
+bool weft_reduce_decides(const weft_emitter *e)
+{
+    bool decides = e->reduction.along_lanes;
+    for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
+        const weft_accumulator *accumulator = weft_reduce_accumulator(e, a);
+        weft_scalar_op op;
+        decides &= is_truth(accumulator, &op) && accumulator->step.count == 0;
+    }
+    return decides;
+}
+
+bool weft_reduce_is_undecided(weft_emitter *e)
+{
+    LLVMValueRef init = weft_constant_emit(e, WEFT_BOOL, weft_reduce_accumulator(e, 0)->init[0]);
+    bool undecided = e->reduction.stage->accumulator_count == 1;
+    for (uint32_t part = 0; part < e->reduction.parts && undecided; part++)
+        undecided = *weft_reduce_carried(e, 0, part) == weft_splat(e, init, e->reduction.width);
+    return undecided;
+}
+
 LLVMValueRef weft_reduce_decided(weft_emitter *e)
 {
     LLVMValueRef decided = NULL;
     weft_scope_move(e, weft_scope_top(e));
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
-        const weft_accumulator *accumulator = weft_reduce_accumulator(e, a);
-        weft_scalar_op op;
-        if (!e->reduction.along_lanes || !is_truth(accumulator, &op) || accumulator->step.count != 0) return NULL;
+        weft_scalar_op op = weft_reduce_accumulator(e, a)->combine.insts[2].op;
         LLVMValueRef all = *weft_reduce_carried(e, a, 0);
         for (uint32_t part = 1; part < e->reduction.parts; part++)
             all = (op == WEFT_SCALAR_or ? LLVMBuildOr : LLVMBuildAnd)(e->builder, all, *weft_reduce_carried(e, a, part),

@@ -67,13 +67,14 @@ static int64_t row_bytes(const weft_kernel *kernel)
     return bytes;
 }
 
-/* Whether all that is reduced are sums of single values, for which one row is as fast as loads are. */
+/* Whether all that is reduced are sums of single values or bools, for which one row is as fast as loads are; bools of
+ * several rows would have to be decided before the loop could end. */
 static bool adds_up(const weft_kernel *kernel)
 {
     for (uint32_t i = 0; i < kernel->accumulator_count; i++) {
         const weft_accumulator *a = &kernel->accumulators[i];
-        if (a->step.count > 0 || a->width > 1 || a->combine.insts[a->combine.count - 1].op != WEFT_SCALAR_add)
-            return false;
+        bool sum = a->combine.insts[a->combine.count - 1].op == WEFT_SCALAR_add || a->dtypes[0] == WEFT_BOOL;
+        if (a->step.count > 0 || a->width > 1 || !sum) return false;
     }
     return true;
 }
