@@ -53,6 +53,14 @@ static bool is_known(lowerer *low, weft_extent extent, int64_t *out_value)
     return weft_expr_is_constant(low->exprs, weft_space_extent(&low->space, extent), out_value);
 }
 
+/* Whether the value is short rows of a concat: their elements are computed in different ways, and stored side by side
+ * (lib/schedule/interleave.c). */
+static bool is_stacked(const lowerer *low, weft_value value)
+{
+    const weft_node *node = weft_graph_node(low->graph, value.node);
+    return weft_op_id_of(node->op) == WEFT_OP_concat && weft_node_makes_rows(node);
+}
+
 axis_cut weft_lowerer_joined_axis(lowerer *low, weft_value value)
 {
     const weft_node *node = weft_graph_node(low->graph, value.node);
@@ -62,7 +70,8 @@ axis_cut weft_lowerer_joined_axis(lowerer *low, weft_value value)
     weft_shape in = weft_value_type(low->graph, node->inputs[0])->shape, out = node->types[value.output].shape;
     size_t i = in.rank;
     while (i > 0 && is_known(low, in.extents[i - 1], &known) && known == 1) i--;
-    if (i == 0 || out.rank == 0 || out.rank >= WEFT_MAX_RANK || is_known(low, in.extents[i - 1], &known)) return none;
+    if (i == 0 || out.rank == 0 || out.rank >= WEFT_MAX_RANK) return none;
+    if (is_known(low, in.extents[i - 1], &known) && !is_stacked(low, node->inputs[0])) return none;
     const axis_cut cut = {(uint32_t)out.rank - 1, in.extents[i - 1]};
     weft_expr joined = weft_space_extent(&low->space, cut.inner);
     weft_expr last = weft_space_extent(&low->space, out.extents[cut.axis]);

@@ -93,7 +93,7 @@ weft_point weft_lowerer_whole_point(lowerer *low, weft_value value);
 /* Looks for an axis of the root whose groups are an axis of what is read at this point: sets `wanted_cut`. */
 void weft_lowerer_find_cut(lowerer *low, const weft_point *point);
 /* Of a reshape: the cut of the last axis, if that joins an axis of unknown extent, with which its operand ends, to
- * others. Each lane would have to divide by that extent. */
+ * others, where each lane would have to divide by that extent, or one of rows of a concat. */
 axis_cut weft_lowerer_joined_axis(lowerer *low, weft_value value);
 
 /* The instruction that has the element; loads what has memory. */
