@@ -213,7 +213,7 @@ LLVMValueRef weft_bitcast_emit(weft_emitter *e, weft_dtype from, weft_dtype to, 
 /* ---- emit_extremum.c ---- */
 /* The greater or lesser of two floats, `b` if they are equal; NaN if either is. */
 LLVMValueRef weft_extremum_emit(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b);
-/* The same where neither is NaN. */
+/* The same where `a` is no NaN. */
 LLVMValueRef weft_extremum_of_numbers(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b);
 
 /* ---- emit_scalar.c ---- */

@@ -141,8 +141,8 @@ void weft_reduce_fetch(weft_emitter *e, LLVMValueRef group)
 
 /* ---- combining ---- */
 
-/* What an accumulator is combined with: that of other elements, or the next one, which may be known to be no NaN; if it
- * is, and the accumulator is an extremum, that is no NaN either. */
+/* What an accumulator is combined with: that of other elements, or the next one, which may be known to be no NaN; of an
+ * extremum the accumulator is known to be none. */
 typedef enum taken { OTHERS, NEXT, NEXT_NUMBER } taken;
 
 bool weft_reduce_is_extremum(const weft_accumulator *accumulator)
@@ -246,15 +246,15 @@ static bool asks_of_round(const weft_emitter *e, const weft_accumulator *accumul
 
 typedef LLVMValueRef components[WEFT_MAX_COMPONENTS];
 
-/* Whether there is a NaN among the elements of a round, or, of an extremum, the accumulators: two vectors are asked at
- * once. */
+/* Whether there is a NaN among the elements of a round; of an extremum, which takes in one as it comes, among the
+ * accumulators. Two vectors are asked at once. */
 static LLVMValueRef any_nan(weft_emitter *e, bool extremum, components *accumulators, components *elements,
                             uint32_t parts)
 {
+    components *asked = extremum ? accumulators : elements;
     LLVMValueRef any = NULL;
-    for (uint32_t part = 0; part < parts; part += extremum ? 1 : 2) {
-        LLVMValueRef one = elements[part][0], other = elements[part + 1 < parts ? part + 1 : part][0];
-        if (extremum) other = accumulators[part][0];
+    for (uint32_t part = 0; part < parts; part += 2) {
+        LLVMValueRef one = asked[part][0], other = asked[part + 1 < parts ? part + 1 : part][0];
         LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, one, other, "");
         any = any == NULL ? is_nan : LLVMBuildOr(e->builder, any, is_nan, "");
     }
