@@ -204,15 +204,15 @@ static int64_t saturating_product(int64_t a, int64_t b)
 }
 
 /* How many rows are taken at a time if they lie side by side, in what is read and in what is written: a line's worth of
- * them, if that has room in a cache of so many bytes; otherwise 1. */
-static int64_t rows_across(const weft_sorter *s, size_t cache_bytes)
+ * them; otherwise 1. */
+static int64_t rows_across(const weft_sorter *s)
 {
     const weft_sort_call *call = s->call;
     if (call->rank == 0 || call->in_step == 1 || call->out_step == 1) return 1;
     size_t inner = call->rank - 1;
     if (call->in_strides[inner] != 1 || call->out_strides[inner] != 1) return 1;
-    int64_t line = WEFT_SORT_LINE / (int64_t)s->map.size, count = call->rows[inner] < line ? call->rows[inner] : line;
-    return (size_t)call->length < cache_bytes / ((size_t)(count + 1) * weft_sorter_key_bytes[s->method]) ? count : 1;
+    int64_t line = WEFT_SORT_LINE / (int64_t)s->map.size;
+    return call->rows[inner] < line ? call->rows[inner] : line;
 }
 
 /* Whether rows follow each other in memory. */
@@ -283,11 +283,11 @@ static void choose_selection(weft_sorter *s)
     s->together = 1;
 }
 
-/* Rows that lie side by side. `cache_bytes`: for those that are sorted together. */
-static void choose_across(weft_sorter *s, size_t cache_bytes)
+/* Rows that lie side by side. */
+static void choose_across(weft_sorter *s)
 {
     bool has_vectors = s->method == WEFT_SORT_VECTORS_32 || s->method == WEFT_SORT_VECTORS_64;
-    int64_t across = rows_across(s, s->together > 1 ? SIZE_MAX : cache_bytes);
+    int64_t across = rows_across(s);
     s->is_across = across > 1;
     if (!s->is_across) return;
     s->together = across;
@@ -297,8 +297,8 @@ static void choose_across(weft_sorter *s, size_t cache_bytes)
     s->is_columns = has_vectors && s->vectors->across != NULL && s->call->length <= WEFT_KEY_TALL;
 }
 
-/* `cache_bytes`: for rows side by side. */
-static void choose_method(weft_sorter *s, size_t cache_bytes)
+/* `across`: long rows that lie side by side are taken together. */
+static void choose_method(weft_sorter *s, bool across)
 {
     const weft_sort_call *call = s->call;
     s->method = method_of(s);
@@ -329,7 +329,7 @@ static void choose_method(weft_sorter *s, size_t cache_bytes)
                    (s->vectors->sort_row32 != NULL || s->vectors->sort_row64 != NULL);
     s->is_packed = can_pack && s->room == call->length && (s->together > 1 || call->length >= PACKED_LEAST);
     if (s->room < call->length) return;
-    if (s->together == 1 || (s->vectors != NULL && s->vectors->across != NULL)) choose_across(s, cache_bytes);
+    if (s->together == 1 ? across : s->vectors->across != NULL) choose_across(s);
 }
 
 /* Of one part. */
@@ -370,6 +370,12 @@ static bool is_cut(const weft_sorter *s, const weft_pool *pool, bool tight)
            has_vectors && !s->is_across && s->room == s->call->length;
 }
 
+/* Not where there is little memory, or each of a few rows is cut for all threads. */
+static bool takes_across(const weft_sorter *s, const weft_pool *pool, bool tight)
+{
+    return !tight && (s->row_count >= (int64_t)weft_pool_size(pool) || s->call->length < CUT_LEAST);
+}
+
 static weft_sorter prepare(const weft_key_sort *keys, const weft_pool *pool, const weft_sort_call *call, bool tight)
 {
     weft_sorter s = {.call = call, .vectors = keys, .map = key_map_of(call->dtype, call->descending)};
@@ -379,7 +385,7 @@ static weft_sorter prepare(const weft_key_sort *keys, const weft_pool *pool, con
     if (saturating_product(s.row_count, call->length) < SERIAL_ELEMENTS) threads = 1;
     s.part_count = s.row_count < threads ? s.row_count : threads;
     s.wanted = call->wanted > 0 && call->wanted < call->length ? call->wanted : call->length;
-    choose_method(&s, tight ? 0 : weft_pool_machine(pool)->cache_bytes[1]);
+    choose_method(&s, takes_across(&s, pool, tight));
     s.is_cut = is_cut(&s, pool, tight);
     if (s.is_cut) s.part_count = 1;
     s.part_bytes = scratch_bytes(&s);

@@ -332,6 +332,31 @@ static void elements_in_groups(void **unused)
     weft_pool_destroy(pool);
 }
 
+/* Together, whatever their length; apart where there is little memory, or fewer of them than threads. */
+static void long_rows_side_by_side(void **unused)
+{
+    static const int64_t rows = 5, stride = 1;
+    (void)unused;
+    for (size_t threads = 1; threads <= 7; threads += 6) {
+        weft_pool *pool;
+        weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), threads, &pool));
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            check(pool, dtypes[d], rows, d == 3 ? 140001 : 10001, true, d % 2 != 0);
+        weft_sort_call call = {.dtype = WEFT_F32,
+                               .length = 140001,
+                               .rank = 1,
+                               .rows = &rows,
+                               .in_strides = &stride,
+                               .out_strides = &stride,
+                               .in_step = rows,
+                               .out_step = rows};
+        int64_t keys = call.length * (int64_t)sizeof(float);
+        if (threads == 1) assert_true(weft_sort_scratch(keys_of(&call), pool, &call, false) > rows * keys);
+        assert_true(weft_sort_scratch(keys_of(&call), pool, &call, true) < rows * keys);
+        weft_pool_destroy(pool);
+    }
+}
+
 static void no_rows(void **unused)
 {
     (void)unused;
@@ -452,6 +477,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(elements_of_few_values),
                                        cmocka_unit_test(elements_half_of_which_are_equal),
                                        cmocka_unit_test(elements_in_groups),
+                                       cmocka_unit_test(long_rows_side_by_side),
                                        cmocka_unit_test(no_rows),
                                        cmocka_unit_test(cancelled),
                                        cmocka_unit_test(scratch_that_cannot_be_counted)};
