@@ -77,6 +77,27 @@ static bool may_be_stage(const weft_fusion *fusion, uint32_t n, weft_reduction *
     return out_reduction->chunk == 0;
 }
 
+/* Whether a reduction runs across rows that lie pages apart, so that L2 holds only a few of them beside each other. A
+ * kernel that reads them again would do so from afar, in short runs. */
+static bool has_clashing_rows(const weft_fusion *fusion, uint32_t n, const weft_reduction *reduction)
+{
+    /* Bytes over which the sets of L2 repeat, and lines of one set. */
+    enum { PAGE = 1 << 12, PERIOD = 1 << 16, WAYS = 16 };
+    const weft_value operand = weft_graph_node(fusion->compiled->graph, n)->inputs[0];
+    const weft_type *type = weft_value_type(fusion->compiled->graph, operand);
+    int64_t rows, least, pitch = (int64_t)weft_dtype_size(type->dtype);
+    if (reduction->axis_count != 1 || reduction->lanes > 1) return false;
+    size_t axis = (size_t)reduction->axes[0];
+    for (size_t i = axis + 1; i < type->shape.rank; i++) {
+        int64_t extent;
+        weft_space_range(fusion->space, type->shape.extents[i], &least, &extent);
+        if (least != extent || __builtin_mul_overflow(pitch, extent, &pitch)) return false;
+    }
+    weft_space_range(fusion->space, type->shape.extents[axis], &least, &rows);
+    int64_t step = weft_expr_gcd(pitch, PERIOD);
+    return least == rows && step >= PAGE && rows > WAYS * (PERIOD / step);
+}
+
 bool weft_fusion_starts_row(const weft_fusion *fusion, uint32_t n)
 {
     weft_reduction reduction;
@@ -176,7 +197,8 @@ weft_role weft_fusion_role_of(const weft_fusion *fusion, uint32_t n, uint32_t ro
         weft_reduction reduction;
         bool fits = !shared && !fusion->indexed[n] && root != 0 && takes_stages(fusion, root - 1);
         if (fits && needs_registers(fusion, n)) fits = fusion->products_of[root - 1] == n + 1;
-        return fits && may_be_stage(fusion, n, &reduction) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
+        fits = fits && may_be_stage(fusion, n, &reduction) && !has_clashing_rows(fusion, n, &reduction);
+        return fits ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
     }
     if (is_repeated(fusion, n)) return WEFT_ROLE_KERNEL;
     if (is_second_product(fusion, n, root)) return WEFT_ROLE_KERNEL;
