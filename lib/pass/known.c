@@ -41,6 +41,27 @@ static weft_status *copy_interface(const weft_allocator *allocator, const weft_p
     return NULL;
 }
 
+/*
+ * Whether the exponent of a power is computed from extents: a constant takes another way, which rounds otherwise
+ * (lib/math/power.c). What a region is given may be computed from them.
+ */
+static weft_status *find_power(weft_graph *graph, bool is_region, bool *out_found)
+{
+    uint8_t *of_extents = weft_arena_allocate(&graph->arena, graph->node_count + 1);
+    if (of_extents == NULL) return weft_status_out_of_memory();
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const weft_node *node = weft_graph_node(graph, n);
+        weft_op_id id = weft_op_id_of(node->op);
+        of_extents[n] = id == WEFT_OP_extent || (id == WEFT_OP_input && is_region);
+        for (uint32_t i = 0; i < node->input_count; i++) of_extents[n] |= of_extents[node->inputs[i].node];
+        *out_found |= id == WEFT_OP_pow && of_extents[node->inputs[1].node];
+        for (size_t i = 0; i < node->op->attr_count; i++)
+            if (node->op->attrs[i].kind == WEFT_ATTR_REGION)
+                WEFT_TRY(find_power(node->attrs[i].region.graph, true, out_found));
+    }
+    return NULL;
+}
+
 static weft_status *put_number(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
 {
     int64_t least, most;
@@ -61,7 +82,9 @@ static weft_status *rewrite(const weft_allocator *allocator, const weft_program 
     weft_graph *graph = out_compiled->graph;
     size_t before = graph->node_count, count = out_compiled->output_count;
     weft_value *outputs = out_compiled->outputs;
-    WEFT_TRY(weft_rewrite_run(graph, count, outputs, put_number, (void *)(uintptr_t)expected));
+    bool has_power = false;
+    WEFT_TRY(find_power(graph, false, &has_power));
+    if (!has_power) WEFT_TRY(weft_rewrite_run(graph, count, outputs, put_number, (void *)(uintptr_t)expected));
     if (graph->node_count > before) WEFT_TRY(weft_pass_simplify(graph, &program->policy, count, outputs));
     WEFT_TRY(weft_canonicalize_dot_for(graph, &program->policy, expected, count, outputs));
     if (weft_status_code(weft_graph_error(graph)) == WEFT_OUT_OF_MEMORY) return weft_status_out_of_memory();

@@ -225,6 +225,39 @@ static void computes_bits_of_all(void **state)
     weft_executor_destroy(executor);
 }
 
+/* An exponent that is computed from an extent is not a constant in any variant. */
+static void raises_as_for_all(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 500 };
+    weft_graph *graph;
+    weft_program *program;
+    weft_executor *executor;
+    weft_array *x;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_extent n = weft_symbol(graph, "n", 1, 100);
+    weft_tensor a = weft_input(graph, "a", WEFT_F64, WEFT_SHAPE(n, COLUMNS));
+    weft_tensor exponent = weft_cast(weft_extent_tensor(graph, n), WEFT_F64);
+    weft_tensor y = weft_pow(a, weft_broadcast_like(exponent, a));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), NULL, &program));
+    weft_graph_destroy(graph);
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    weft_test_ok(weft_array_create(NULL, WEFT_F64, 2, (const int64_t[]){5, COLUMNS}, &x));
+    uint64_t seed = 1;
+    for (int64_t i = 0; i < 5 * COLUMNS; i++) ((double *)weft_array_data(x))[i] = 2 + weft_test_real(&seed);
+    weft_array *outputs[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++)
+        weft_test_ok(weft_executor_run(
+            executor, program,
+            &(weft_run){
+                .input_count = 1, .inputs = &x, .output_count = 1, .outputs = &outputs[i], .specialize = i == 1}));
+    weft_test_same_bits(outputs[0], outputs[1]);
+    for (int i = 0; i < 2; i++) weft_array_release(outputs[i]);
+    weft_array_release(x);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+}
+
 /* ---- memory ---- */
 
 static weft_status *build(const weft_allocator *allocator, void *context)
@@ -253,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has_kernels_of_known),
         cmocka_unit_test(computes_bits_of_all),
+        cmocka_unit_test(raises_as_for_all),
         cmocka_unit_test(runs_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
