@@ -234,16 +234,21 @@ static void move_part(const weft_gemm_block *block, const struct tile *tile, con
         for (int64_t half = 0; half < size; half += 8, part.c += 8, part.buffer += 8) copy_part(&part, 8);
 }
 
-/* Asks for what is going to be added to. */
+/* Asks for what is going to be added to. Processors may ignore that for a page they have not looked up lately, so the
+ * first number of each page is loaded. */
 static void fetch_part(const weft_gemm_block *block, const struct tile *tile)
 {
+    enum { LINE = 64, PAGE = 4096 };
     bool turns = is_transposed(block, tile);
     if (!turns && tile->along_stride != block->c_element) return;
     int64_t lines = turns ? tile->along : tile->across, stride = turns ? tile->along_stride : tile->across_stride;
     int64_t last = (turns ? tile->across : tile->along) * block->c_element - 1;
     const char *line = tile->c;
+    uintptr_t page = 0;
     for (int64_t i = 0; i < lines; i++, line += stride) {
-        __builtin_prefetch(line);
+        if ((uintptr_t)line / PAGE != page) (void)*(const volatile char *)line;
+        page = (uintptr_t)line / PAGE;
+        for (int64_t at = 0; at < last; at += LINE) __builtin_prefetch(line + at);
         __builtin_prefetch(line + last);
     }
 }
