@@ -86,7 +86,9 @@ typedef enum weft_panels { WEFT_PANELS_NONE, WEFT_PANELS_A, WEFT_PANELS_B } weft
  */
 typedef struct weft_gemm_call {
     size_t size;
-    weft_dtype dtype; /* f16, bf16, f32, f64, c64, c128: a driver multiplies all of them */
+    /* f16, bf16, f32, f64, c64, c128: a driver multiplies all of them. On the host u8, too, if the processor has
+     * instructions for that: C is i32 then. */
+    weft_dtype dtype;
     int64_t m, n, k;
     size_t batch_rank;
     const int64_t *batch;                       /* extents */

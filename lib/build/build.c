@@ -5,6 +5,8 @@
 #include "lib/lower/update_order.h"
 #include "lib/schedule/schedule.h"
 #include <string.h>
+#include "runtime/data/device.h"
+#include "runtime/engine/gemm.h"
 
 /*
  * A variant is built in attempts. Each fills in the fusion plan, gives memory to values, lowers every kernel and finds
@@ -331,8 +333,13 @@ static weft_status *fusion_init(const weft_build_request *request, basis by, wef
 {
     size_t threads = request->pool != NULL ? weft_pool_width(request->pool) : request->machine->threads;
     if (request->is_limited) threads = 1; /* what is cut takes memory */
-    return weft_fusion_init(fusion, request->allocator, by.compiled, request->program->policy.products,
-                            request->machine->vector_bytes, (int64_t)threads, by.fixed);
+    bool is_here = request->runtime != NULL && !weft_device_is_apart(request->runtime);
+    const weft_space space = {.vector_bytes = request->machine->vector_bytes,
+                              .multiplies_bytes =
+                                  is_here && weft_gemm_engine_find_here(request->level, WEFT_U8, false) != NULL,
+                              .threads = (int64_t)threads,
+                              .fixed = by.fixed};
+    return weft_fusion_init(fusion, request->allocator, by.compiled, request->program->policy.products, space);
 }
 
 static weft_status *fill_aliases(variant_builder *builder, const void *context)

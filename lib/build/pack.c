@@ -62,7 +62,7 @@ static void fill(void *context, void *memory)
 {
     const panel_source *source = context;
     /* The engine may be one for another processor. */
-    const weft_gemm_engine *packer = weft_gemm_engine_find(weft_isa_level(), source->call->dtype);
+    const weft_gemm_engine *packer = weft_gemm_engine_find_here(weft_isa_level(), source->call->dtype, false);
     weft_gemm_panels_fill(source->engine, packer, NULL, source->call, source->operand, source->data, memory);
 }
 
@@ -117,8 +117,8 @@ weft_status *weft_pack_add_buffer(variant_builder *builder, const weft_gemm_engi
 
 const weft_gemm_engine *weft_pack_find_engine(const weft_build_request *request, weft_dtype dtype)
 {
-    bool is_fast = request->program->policy.products == WEFT_PRODUCTS_FAST && request->runtime != NULL;
-    return (is_fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(request->level, dtype);
+    if (request->runtime == NULL) return weft_gemm_engine_find(request->level, dtype);
+    return weft_gemm_engine_find_here(request->level, dtype, request->program->policy.products == WEFT_PRODUCTS_FAST);
 }
 
 static bool is_constant(const variant_builder *builder, const weft_step *step, size_t operand)

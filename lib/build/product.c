@@ -2,6 +2,7 @@
 /* Products of the library: which axes they have, and what is copied for them. */
 #include "lib/build/builder.h"
 #include <string.h>
+#include "lib/lower/product.h"
 
 /* An axis of a product as A, B and C have it: extents that a guard makes equal may be different expressions. */
 typedef struct product_axis {
@@ -44,6 +45,11 @@ static void add_axis(weft_expr_context *x, axis_list *list, product_axis axis)
 static const weft_node *dot_of(const variant_builder *builder, const planned_step *step)
 {
     return weft_graph_node(builder->graph, weft_fusion_dot(builder->fusion, step->node));
+}
+
+static weft_value operand_of(const variant_builder *builder, const planned_step *step, size_t side)
+{
+    return weft_product_operand(builder->graph, dot_of(builder, step), side);
 }
 
 /* The axis of the dot that is axis `i` of what the step computes. */
@@ -261,7 +267,7 @@ static bool lies_across_result(variant_builder *builder, const planned_step *ste
 static bool is_worth_copying(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
     weft_expr_context *x = builder->exprs;
-    uint32_t copied = copied_node(builder, dot_of(builder, step)->inputs[side].node);
+    uint32_t copied = copied_node(builder, operand_of(builder, step, side).node);
     if (weft_role_has_memory(builder->fusion->roles[copied])) return false;
     if (lies_across_result(builder, step, p, side)) return true;
     if (has_one_contracted_axis(builder, step, side) && !is_cut_up(x, p, side)) return false;
@@ -287,9 +293,10 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
     weft_strides *views[2] = {&step->a, &step->b}, result;
     bool all_found = true;
     for (size_t side = 0; side < 2; side++) {
-        uint32_t operand = node->inputs[side].node;
-        bool found = weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
-                                    node->inputs[side], views[side]);
+        weft_value read = operand_of(builder, step, side);
+        uint32_t operand = read.node;
+        bool found = weft_view_find_from(&builder->space, builder->fusion, builder->memories, builder->first_memory,
+                                         node->inputs[side], read, views[side]);
         WEFT_TRY(weft_expr_context_take_error(builder->exprs));
         if (!found && weft_role_has_memory(builder->fusion->roles[operand])) return weft_status_out_of_memory();
         uint32_t copied = copied_node(builder, operand);
@@ -312,7 +319,7 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
     }
     for (size_t side = 0; side < 2; side++)
         if (is_worth_copying(builder, step, &p, side))
-            weft_fusion_materialize(builder->fusion, copied_node(builder, node->inputs[side].node));
+            weft_fusion_materialize(builder->fusion, copied_node(builder, operand_of(builder, step, side).node));
     return weft_expr_context_take_error(builder->exprs);
 }
 
@@ -352,7 +359,7 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
     product_axis n = take_axis(builder, &p.n, choose_axis(builder->exprs, &p.n, &p.k, 1), &p.batch);
     product_axis k = take_axis(builder, &p.k, p.k.count - 1, &p.batch);
     weft_gemm *gemm = &out_step->gemm;
-    gemm->dtype = dot_of(builder, planned)->types[0].dtype;
+    gemm->dtype = weft_value_type(builder->graph, operand_of(builder, planned, 0))->dtype;
     gemm->batch_rank = p.batch.count;
     WEFT_TRY(slots_of(builder, &p.batch, -1, &gemm->batch));
     WEFT_TRY(slots_of(builder, &p.batch, 0, &gemm->a_batch));

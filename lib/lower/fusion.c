@@ -13,9 +13,6 @@
 /* Rounds of assigning roles with weights that take into account what was materialized before. */
 #define MOST_ROUNDS 8
 
-static weft_status *init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
-                         weft_product_policy product_policy, weft_space space);
-
 static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t number, const weft_region *region)
 {
     weft_fusion *inner = weft_arena_allocate(&fusion->arena, sizeof *inner);
@@ -23,10 +20,11 @@ static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t numb
     if (inner == NULL || body == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_compiled_open(region, &fusion->arena, body));
     weft_space space = {.vector_bytes = fusion->space->vector_bytes,
+                        .multiplies_bytes = fusion->space->multiplies_bytes,
                         .threads = fusion->space->threads,
                         .fixed = fusion->space->fixed,
                         .equal = fusion->space->equal};
-    WEFT_TRY(init(inner, fusion->allocator, body, fusion->product_policy, space));
+    WEFT_TRY(weft_fusion_init(inner, fusion->allocator, body, fusion->product_policy, space));
     inner->node = node;
     inner->region = number;
     inner->next = fusion->regions;
@@ -77,8 +75,8 @@ static weft_status *make_space(weft_fusion *fusion, weft_space space)
 }
 
 /* `space`: what it has of vectors, fixed symbols and, of a region, equal ones. */
-static weft_status *init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
-                         weft_product_policy product_policy, weft_space space)
+weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
+                              weft_product_policy product_policy, weft_space space)
 {
     size_t count = compiled->graph->node_count + 1;
     *fusion = (weft_fusion){.allocator = allocator, .compiled = compiled, .product_policy = product_policy};
@@ -113,14 +111,6 @@ static weft_status *init(weft_fusion *fusion, const weft_allocator *allocator, c
     if (status == NULL) find_readers(fusion);
     if (status != NULL) weft_fusion_finish(fusion);
     return status;
-}
-
-weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
-                              weft_product_policy product_policy, int64_t vector_bytes, int64_t threads,
-                              weft_fixed fixed)
-{
-    return init(fusion, allocator, compiled, product_policy,
-                (weft_space){.vector_bytes = vector_bytes, .threads = threads, .fixed = fixed});
 }
 
 void weft_fusion_finish(weft_fusion *fusion)
@@ -225,7 +215,7 @@ static double repetitions(const weft_fusion *fusion, const weft_node *node, uint
 }
 
 /* Tells the operands of a node which root reads them, how often that computes each of their elements (a stage does
- * once), and along which axes it does so anew for each term of a reduction. */
+ * once, and the library), and along which axes it does so anew for each term of a reduction. */
 static void pass_root(weft_fusion *fusion, uint32_t n, bool own, bool shared, uint8_t *seen_by_many)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -238,7 +228,7 @@ static void pass_root(weft_fusion *fusion, uint32_t n, bool own, bool shared, ui
         if (shared || (*known != 0 && *known != root)) seen_by_many[operand] = 1;
         *known = root;
         if ((i == 0 && weft_fusion_is_gather(node)) || (!own && fusion->indexed[n])) fusion->indexed[operand] = 1;
-        double times = base * repetitions(fusion, node, i);
+        double times = fusion->roles[n] == WEFT_ROLE_GEMM ? 1 : base * repetitions(fusion, node, i);
         if (times > fusion->recompute_count[operand]) fusion->recompute_count[operand] = times;
         fusion->inner[operand] |= weft_inner_axes(graph, node, i, own ? 0 : fusion->inner[n]);
     }

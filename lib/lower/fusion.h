@@ -56,10 +56,9 @@ typedef struct weft_fusion {
     uint32_t node, region; /* of a region's fusion plan: the node, and which of its regions, counted from 0 */
 } weft_fusion;
 
-/* `fixed`: symbols whose values are known; they outlive the plan. `vector_bytes`: those of the machine. */
+/* Of `space` vector_bytes, multiplies_bytes, threads and fixed, which outlives the plan. */
 weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
-                              weft_product_policy product_policy, int64_t vector_bytes, int64_t threads,
-                              weft_fixed fixed) WEFT_MUST_USE;
+                              weft_product_policy product_policy, weft_space space) WEFT_MUST_USE;
 void weft_fusion_finish(weft_fusion *fusion);
 /* Assigns the roles, in regions too. */
 weft_status *weft_fusion_fill(weft_fusion *fusion) WEFT_MUST_USE;

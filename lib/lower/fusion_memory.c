@@ -26,8 +26,9 @@ static bool computes_what_it_reads(const weft_fusion *fusion, const weft_node *n
 static void demand_operands(weft_fusion *fusion, const weft_node *node, bool through_views)
 {
     const weft_graph *graph = fusion->compiled->graph;
+    bool is_product = through_views && weft_op_id_of(node->op) == WEFT_OP_dot;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        uint32_t operand = node->inputs[i].node;
+        uint32_t operand = (is_product ? weft_product_operand(graph, node, i) : node->inputs[i]).node;
         fusion->materialized[through_views ? weft_fusion_under_views(graph, operand) : operand] = 1;
     }
 }

@@ -28,6 +28,9 @@ bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot);
 /* Whether the library can compute product `dot`: it has one of the library's dtypes, adds something up, has more than
  * one row or column, and its order of sums is the library's, not that of lanes. */
 bool weft_product_may_be_library(weft_space *space, uint32_t dot);
+/* What the library reads as an operand of a dot that it computes. Those of i32 are products of u8, whose casts are part
+ * of them, with the permutes after these. */
+weft_value weft_product_operand(const weft_graph *graph, const weft_node *dot, size_t operand);
 /* Whether the library computes it, where that is a matter of time: it can, and the product is too large for loops.
  * `in_doubt`: the library is better unless the product is small. */
 bool weft_product_is_library(weft_space *space, uint32_t dot, bool in_doubt);

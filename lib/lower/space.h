@@ -30,9 +30,10 @@ typedef struct weft_space {
     weft_arena *arena;
     weft_fixed fixed; /* constants here */
     weft_equal_symbols equal;
-    int64_t vector_bytes; /* of the machine, for choices that depend on it (product.h) */
-    int64_t threads;      /* that kernels run on, at most; for what the fusion plan chooses */
-    weft_expr *imported;  /* graph expression -> kernel expression */
+    int64_t vector_bytes;  /* of the machine, for choices that depend on it (product.h) */
+    bool multiplies_bytes; /* so does whether the library does that (product.h) */
+    int64_t threads;       /* that kernels run on, at most; for what the fusion plan chooses */
+    weft_expr *imported;   /* graph expression -> kernel expression */
     size_t imported_count;
 } weft_space;
 

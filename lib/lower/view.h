@@ -16,4 +16,7 @@ weft_expr weft_view_variable(weft_space *space, weft_expr extent);
 /* Follows `value` through movement ops to memory; false when it is no strided view of any. */
 bool weft_view_find(weft_space *space, const weft_fusion *fusion, const weft_memory *memories,
                     const uint32_t *first_memory, weft_value value, weft_strides *out_view);
+/* The same through all ops before `first`, which move elements or cast them, whether or not they have memory. */
+bool weft_view_find_from(weft_space *space, const weft_fusion *fusion, const weft_memory *memories,
+                         const uint32_t *first_memory, weft_value value, weft_value first, weft_strides *out_view);
 #endif

@@ -62,6 +62,13 @@ bool weft_pairs_are_fast(void)
 {
     return has_level() && has_pairs() && !has_tiles();
 }
+
+bool weft_has_byte_products(void)
+{
+    const unsigned bytes = 1U << 11;
+    unsigned a, b, c, d;
+    return has_level() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bytes) == bytes;
+}
 #else
 bool weft_tiles_acquire(void)
 {
@@ -69,6 +76,11 @@ bool weft_tiles_acquire(void)
 }
 
 bool weft_pairs_are_fast(void)
+{
+    return false;
+}
+
+bool weft_has_byte_products(void)
 {
     return false;
 }

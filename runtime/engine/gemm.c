@@ -31,6 +31,12 @@ static size_t real_size(weft_dtype dtype)
     return info->kind == WEFT_KIND_COMPLEX ? info->size / 2 : info->size;
 }
 
+/* Bytes of an element of C: products of u8 are i32. */
+static int64_t result_size(weft_dtype dtype)
+{
+    return dtype == WEFT_U8 ? (int64_t)sizeof(int32_t) : (int64_t)weft_dtype_size(dtype);
+}
+
 static bool is_complex(weft_dtype dtype)
 {
     return weft_dtype_info_of(dtype)->kind == WEFT_KIND_COMPLEX;
@@ -129,7 +135,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
     const weft_gemm_call *call = grid->call;
     const weft_gemm_matrices *m = grid->matrices;
     bool transposed = grid->transposed;
-    int64_t size = (int64_t)weft_dtype_size(call->dtype);
+    int64_t size = result_size(call->dtype);
     int64_t a = call->a_offset + batch_offset(m, m->a_strides, product);
     int64_t b = call->b_offset + batch_offset(m, m->b_strides, product);
     int64_t c = call->c_offset + batch_offset(m, m->c_strides, product);
@@ -363,6 +369,12 @@ static void find_few(struct grid *grid)
     if (grid->in_lines) grid->few = beside_b ? FEW_ROWS : FEW_COLUMNS;
 }
 
+/* Whether sums are added up elsewhere than in C. */
+static bool has_own_sums(const struct grid *grid)
+{
+    return weft_dtype_is_float16(grid->call->dtype) || grid->call->dtype == WEFT_U8;
+}
+
 static bool are_equal(const weft_gemm_axes *a, const weft_gemm_axes *b)
 {
     return a->rank == 0 && b->rank == 0 && a->count == b->count && (a->count == 1 || a->stride == b->stride);
@@ -375,7 +387,7 @@ static bool is_symmetric(const struct grid *grid)
     enum { LEAST_SIZE = 32, LEAST_TERMS = 64 };
     const weft_gemm_matrices *m = grid->matrices;
     const weft_gemm_call *call = grid->call;
-    if (is_complex(call->dtype) || weft_dtype_is_float16(call->dtype) || grid->few != FEW_NONE) return false;
+    if (is_complex(call->dtype) || has_own_sums(grid) || grid->few != FEW_NONE) return false;
     if (grid->a != grid->b || call->a_offset != call->b_offset || m->c_rows.rank > 0 || m->c_columns.rank > 0)
         return false;
     if (m->c_rows.count < LEAST_SIZE || m->a_terms.count < LEAST_TERMS) return false;
@@ -398,13 +410,14 @@ static void cut(struct grid *grid, int64_t parts)
     }
 }
 
-/* Cuts further until the f32 sums of a block of f16 or bf16 are few enough, whose rows are padded to a cache line. */
+/* Cuts further until the sums of a block that are not those of C are few enough, whose rows are padded to a cache line.
+ */
 static void cut_sums(struct grid *grid)
 {
     enum { LINE = WEFT_GEMM_ALIGNMENT / sizeof(float) };
     int64_t *counts[] = {&grid->rows, &grid->columns};
     const int64_t extents[] = {grid->matrices->c_rows.count, grid->matrices->c_columns.count};
-    while (weft_dtype_is_float16(grid->call->dtype) && grid->matrices->a_terms.count > grid->kernel->alone) {
+    while (has_own_sums(grid) && grid->matrices->a_terms.count > grid->kernel->alone) {
         int64_t sizes[2];
         for (int i = 0; i < 2; i++) sizes[i] = ((extents[i] + *counts[i] - 1) / *counts[i] + LINE - 1) / LINE * LINE;
         if (sizes[0] <= WEFT_GEMM_FLOAT16_ELEMENTS / sizes[1]) break;

@@ -31,10 +31,11 @@ static void configure(void)
 
 /* Of one tile or two of each panel. */
 static __attribute__((noinline)) void multiply(const char *left, const char *right, int64_t steps, int64_t rows,
-                                               int64_t columns, float *sums)
+                                               int64_t columns, const int32_t *first, void *sums)
 {
     enum { WIDTH = WEFT_PAIRS_LINES, PITCH = WIDTH * sizeof(float) };
     const bool two_left = rows > LINES, two_right = columns > LINES;
+    (void)first;
     write_out(left);
     _tile_zero(0);
     _tile_zero(1);
@@ -53,11 +54,12 @@ static __attribute__((noinline)) void multiply(const char *left, const char *rig
         _tile_dpbf16ps(2, 5, 6);
         if (two_right) _tile_dpbf16ps(3, 5, 7);
     }
+    float *beside = (float *)sums + LINES, *below = (float *)sums + LINES * WIDTH;
     _tile_stored(0, sums, PITCH);
-    if (two_right) _tile_stored(1, sums + LINES, PITCH);
+    if (two_right) _tile_stored(1, beside, PITCH);
     if (!two_left) return;
-    _tile_stored(2, sums + LINES * WIDTH, PITCH);
-    if (two_right) _tile_stored(3, sums + LINES * WIDTH + LINES, PITCH);
+    _tile_stored(2, below, PITCH);
+    if (two_right) _tile_stored(3, below + LINES, PITCH);
 }
 
 static void run(const weft_gemm_block *block, char *memory)
@@ -67,6 +69,6 @@ static void run(const weft_gemm_block *block, char *memory)
     _tile_release();
 }
 
-static const weft_gemm_kernel kernel = {WEFT_PAIRS_KERNEL, .speed = 8};
+static const weft_gemm_kernel kernel = {WEFT_PAIRS_KERNEL(sizeof(uint16_t)), .speed = 8};
 static const weft_gemm_numbers numbers = {weft_gemm_pack_16, weft_gemm_pairs_bytes, run, weft_gemm_pairs_fill};
 const weft_gemm_engine weft_gemm_amx_engine_bf16 = {&kernel, &numbers, &weft_gemm_pairs_float16};

@@ -251,8 +251,14 @@ INLINE void pack_real(const weft_gemm_panel *p, size_t size)
     else if (adjacent && p->count > 1) copy_part(p, size);
     else if (p->term_stride != (ptrdiff_t)size) gather(p, size, 0, 0);
     else if (size == sizeof(uint16_t)) transpose_16(p);
-    else if (size > sizeof(double)) gather(p, size, 0, 0);
+    else if (size > sizeof(double) || size == sizeof(uint8_t)) gather(p, size, 0, 0);
     else transpose(p, size);
+}
+
+void weft_gemm_pack_8(const weft_gemm_panel *panel, weft_gemm_form form)
+{
+    (void)form;
+    pack_real(panel, sizeof(uint8_t));
 }
 
 void weft_gemm_pack_16(const weft_gemm_panel *panel, weft_gemm_form form)

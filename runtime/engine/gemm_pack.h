@@ -14,8 +14,8 @@ typedef struct weft_gemm_panel weft_gemm_panel;
 typedef enum weft_gemm_form { WEFT_GEMM_PARTS, WEFT_GEMM_DOUBLED, WEFT_GEMM_WHOLE } weft_gemm_form;
 /* Packs elements of one dtype. `form` is that of the side. */
 typedef void weft_gemm_packing(const weft_gemm_panel *panel, weft_gemm_form form);
-extern weft_gemm_packing weft_gemm_pack_16, weft_gemm_pack_f32, weft_gemm_pack_f64, weft_gemm_pack_c64,
-    weft_gemm_pack_c128;
+extern weft_gemm_packing weft_gemm_pack_8, weft_gemm_pack_16, weft_gemm_pack_f32, weft_gemm_pack_f64,
+    weft_gemm_pack_c64, weft_gemm_pack_c128;
 
 /*
  * One operand: rows of the left one, or columns of the right one. Where kernels take real numbers alone a complex
@@ -31,7 +31,7 @@ typedef struct weft_gemm_side {
     int64_t first, count;           /* rows or columns that are taken */
     bool complex;                   /* if so, */
     weft_gemm_form form;            /* that of its elements */
-    size_t size;                    /* bytes of a real number that is packed, 2, 4 or 8 */
+    size_t size;                    /* bytes of a real number that is packed, 1, 2, 4 or 8 */
     const weft_float16 *float16;    /* NULL: numbers are packed as they are */
     weft_gemm_packing *pack;        /* of its dtype */
     weft_gemm_transpose *transpose; /* of the kernel, */

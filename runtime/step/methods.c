@@ -18,8 +18,7 @@ void weft_steps_resolve(weft_variant *variant, weft_product_policy policy)
         const weft_step *step = &variant->steps[i];
         weft_resolved *resolved = &variant->resolved[i];
         if (step->kind == WEFT_STEP_GEMM || step->kind == WEFT_STEP_PACK)
-            resolved->products =
-                (is_fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(weft_isa_level(), step->gemm.dtype);
+            resolved->products = weft_gemm_engine_find_here(weft_isa_level(), step->gemm.dtype, is_fast);
         if (step->kind == WEFT_STEP_SORT) resolved->keys = weft_key_sort_find(step->sort.dtype, step->sort.positions);
     }
 }

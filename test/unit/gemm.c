@@ -57,7 +57,7 @@ static void store(weft_dtype dtype, void *data, int64_t index, double complex va
 
 static const weft_gemm_engine *engine_of(weft_dtype dtype)
 {
-    return (fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(weft_isa_level(), dtype);
+    return weft_gemm_engine_find_here(weft_isa_level(), dtype, fast);
 }
 
 static uint64_t random_state = 1;
@@ -1103,8 +1103,7 @@ static void test_same_bits_with_panels(void **state)
         struct product plain = draw_panels(&batch, strides, operand), packed;
         int64_t lines = operand == WEFT_PANELS_A ? plain.call.m : plain.call.n;
         product_fill(&plain);
-        const weft_gemm_engine *engine =
-            (fast ? weft_gemm_engine_find_fast : weft_gemm_engine_find)(level, plain.call.dtype);
+        const weft_gemm_engine *engine = weft_gemm_engine_find_here(level, plain.call.dtype, fast);
         void *panels = pack_operand(&plain, engine, operand, &packed);
         check_panels(&plain, &packed, lines);
         check_panels(&plain, &packed, weft_test_between(&random_state, 1, lines));

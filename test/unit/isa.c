@@ -95,7 +95,7 @@ static void test_levels(void **state)
 static int has_no_tiles(const char *asked)
 {
     (void)asked;
-    const weft_gemm_engine *engine = weft_gemm_engine_find_fast(weft_isa_level(), WEFT_BF16);
+    const weft_gemm_engine *engine = weft_gemm_engine_find_here(weft_isa_level(), WEFT_BF16, true);
     bool is_of_level = engine == weft_gemm_engine_find(weft_isa_level(), WEFT_BF16);
     return !weft_tiles_acquire() && is_of_level != weft_pairs_are_fast() ? FINE : FAILED;
 }

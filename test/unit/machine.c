@@ -142,7 +142,7 @@ static void products_take_what_their_rate_says(void **state)
     /* Tiles that are multiplied at once are faster. */
     const weft_gemm_call halves = {.dtype = WEFT_BF16, .m = 512, .n = 512, .k = 512};
     const weft_gemm_engine *plain = weft_gemm_engine_find(weft_isa_level(), WEFT_BF16);
-    const weft_gemm_engine *fast = weft_gemm_engine_find_fast(weft_isa_level(), WEFT_BF16);
+    const weft_gemm_engine *fast = weft_gemm_engine_find_here(weft_isa_level(), WEFT_BF16, true);
     assert_true((fast != plain) ==
                 (weft_gemm_estimate(fast, m, &halves, 1) < weft_gemm_estimate(plain, m, &halves, 1)));
     assert_true(weft_machine_kernel_ns(m, 32, 0) == 1 && weft_machine_kernel_ns(m, 0, 40) == 1);

@@ -9,6 +9,7 @@
 #include <weft/einsum.h>
 #include <weft/weft.h>
 #include "runtime/base/float_bits.h"
+#include "runtime/engine/gemm.h"
 #include "test/rng.h"
 #include "test/support.h"
 
@@ -217,6 +218,7 @@ static weft_array *make_input(const weft_program *program, size_t input)
         case WEFT_F32: ((float *)data)[i] = single; break;
         case WEFT_F64: ((double *)data)[i] = value; break;
         case WEFT_I32: ((int32_t *)data)[i] = (int32_t)(value * 1000); break;
+        case WEFT_U8: ((uint8_t *)data)[i] = (uint8_t)(bits >> 8); break;
         case WEFT_BF16: ((uint16_t *)data)[i] = (uint16_t)(bits >> 16); break;
         default:
             ((uint16_t *)data)[i] = (uint16_t)(bits >> 31 << 15 | (8 + (bits >> 13) % 7) << 10 | (bits & 1023));
@@ -329,6 +331,37 @@ static void integers_stay_loops(void **state)
 {
     (void)state;
     assert_int_equal(check(&subjects[0], WEFT_I32, 0), 0);
+}
+
+static weft_tensor of_bytes(weft_graph *graph, weft_dtype dtype)
+{
+    weft_tensor a = weft_cast(INPUT("a", 70, 90), WEFT_I32), b = weft_cast(INPUT("b", 80, 90), WEFT_I32);
+    return weft_matmul(a, weft_permute(b, WEFT_INTS(1, 0)));
+}
+
+/* Products of u8 that are cast to i32 are the library's, if it has instructions for them: nothing is cast. */
+static void bytes_are_multiplied_as_they_are(void **state)
+{
+    (void)state;
+    const size_t expected = weft_gemm_engine_find_here(weft_isa_level(), WEFT_U8, false) != NULL;
+    weft_program *program = compile(of_bytes, WEFT_U8, NULL);
+    weft_array *inputs[] = {make_input(program, 0), make_input(program, 1)};
+    const uint8_t *a = weft_array_data(inputs[0]), *b = weft_array_data(inputs[1]);
+    for (size_t e = 0; e < 2; e++) {
+        size_t products;
+        weft_array *y = run(executors[e], program, inputs, &products);
+        const int32_t *c = weft_array_data(y);
+        assert_int_equal(products, expected);
+        for (int64_t i = 0; i < 70; i++)
+            for (int64_t j = 0; j < 80; j++) {
+                int32_t sum = 0;
+                for (int64_t k = 0; k < 90; k++) sum += a[i * 90 + k] * b[j * 90 + k];
+                assert_int_equal(c[i * 80 + j], sum);
+            }
+        weft_array_release(y);
+    }
+    for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
+    weft_program_release(program);
 }
 
 /* Sums are those of a dot of f16 and bf16 as it is: nothing is cast for it. */
@@ -483,15 +516,11 @@ static void unknown_policies_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_the_librarys),
-        cmocka_unit_test(idle_lanes_are_the_librarys),
-        cmocka_unit_test(integers_stay_loops),
-        cmocka_unit_test(float16_is_not_widened),
-        cmocka_unit_test(contractions_follow_the_program),
-        cmocka_unit_test(fast_products_are_close),
-        cmocka_unit_test(fast_products_are_of_bf16),
-        cmocka_unit_test(older_policies_are_known),
-        cmocka_unit_test(unknown_policies_are_refused),
+        cmocka_unit_test(products_are_the_librarys), cmocka_unit_test(idle_lanes_are_the_librarys),
+        cmocka_unit_test(integers_stay_loops),       cmocka_unit_test(bytes_are_multiplied_as_they_are),
+        cmocka_unit_test(float16_is_not_widened),    cmocka_unit_test(contractions_follow_the_program),
+        cmocka_unit_test(fast_products_are_close),   cmocka_unit_test(fast_products_are_of_bf16),
+        cmocka_unit_test(older_policies_are_known),  cmocka_unit_test(unknown_policies_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of u8 with sums of i32, which are exact: of all layouts, beside pages that may not be touched. */
+#include "test/support.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "runtime/engine/gemm.h"
+#include "runtime/engine/gemm_panels.h"
+#include "test/rng.h"
+
+enum { POISON = 0xa5, AXES = 3 };
+
+static uint64_t random_state = 1;
+
+static int64_t between(int64_t least, int64_t most)
+{
+    return weft_test_between(&random_state, least, most);
+}
+
+/* A batch of matrices: element (batch, row, column) lies at strides from `first`, in elements. */
+typedef struct operand {
+    size_t size; /* of an element */
+    int64_t extents[AXES], strides[AXES], first, count;
+    char *memory, *data;
+    size_t mapped;
+} operand;
+
+/* Axes in any order, with gaps, in either direction. */
+static void lay_out(operand *o)
+{
+    static const int orders[][AXES] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    const int *order = orders[between(0, 3) == 0 ? between(0, 5) : between(0, 1)];
+    int64_t step = between(0, 4) == 0 ? between(2, 3) : 1;
+    o->first = 0;
+    for (int i = AXES; i-- > 0;) {
+        int axis = order[i];
+        bool is_reversed = between(0, 9) == 0;
+        o->strides[axis] = is_reversed ? -step : step;
+        if (is_reversed) o->first += step * (o->extents[axis] - 1);
+        step = step * o->extents[axis] + (between(0, 2) == 0 ? between(1, 70) : 0);
+    }
+    o->count = 1;
+    for (int i = 0; i < AXES; i++) o->count += llabs(o->strides[i]) * (o->extents[i] - 1);
+}
+
+/* Beside a page without access, at the end or at the beginning. */
+static void take_memory(operand *o)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)o->count * o->size;
+    size_t pages = (bytes + page - 1) / page * page;
+    o->mapped = pages + 2 * page;
+    o->memory = mmap(NULL, o->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(o->memory, MAP_FAILED);
+    assert_int_equal(mprotect(o->memory, page, PROT_NONE), 0);
+    assert_int_equal(mprotect(o->memory + page + pages, page, PROT_NONE), 0);
+    o->data = o->memory + page + (between(0, 1) == 0 ? pages - bytes : 0);
+    memset(o->data, POISON, bytes);
+}
+
+static operand make(size_t size, int64_t batch, int64_t rows, int64_t columns)
+{
+    operand o = {.size = size, .extents = {batch, rows, columns}};
+    lay_out(&o);
+    take_memory(&o);
+    return o;
+}
+
+static char *element(const operand *o, int64_t batch, int64_t row, int64_t column)
+{
+    int64_t at = o->first + batch * o->strides[0] + row * o->strides[1] + column * o->strides[2];
+    return o->data + at * (int64_t)o->size;
+}
+
+/* Any bytes, the largest and smallest ones, or the largest one alone. */
+typedef enum bytes { ANY, EXTREME, LARGEST } bytes;
+
+static void draw(const operand *o, bytes kind)
+{
+    for (int64_t i = 0; i < o->count; i++)
+        o->data[i] = (char)(kind == LARGEST ? 255 : kind == EXTREME ? 255 * between(0, 1) : between(0, 255));
+}
+
+static void check(const operand *a, const operand *b, operand *c)
+{
+    for (int64_t batch = 0; batch < c->extents[0]; batch++)
+        for (int64_t i = 0; i < c->extents[1]; i++)
+            for (int64_t j = 0; j < c->extents[2]; j++) {
+                uint32_t sum = 0, result;
+                for (int64_t k = 0; k < a->extents[2]; k++)
+                    sum += (uint32_t) * (uint8_t *)element(a, batch, i, k) * *(uint8_t *)element(b, batch, k, j);
+                memcpy(&result, element(c, batch, i, j), sizeof result);
+                assert_int_equal(result, sum);
+                memset(element(c, batch, i, j), POISON, c->size);
+            }
+    for (size_t i = 0; i < (size_t)c->count * c->size; i++) assert_int_equal((uint8_t)c->data[i], POISON);
+}
+
+static weft_gemm_call call_of(const operand *a, const operand *b, const operand *c)
+{
+    return (weft_gemm_call){.size = sizeof(weft_gemm_call),
+                            .dtype = WEFT_U8,
+                            .m = c->extents[1],
+                            .n = c->extents[2],
+                            .k = a->extents[2],
+                            .batch_rank = 1,
+                            .batch = c->extents,
+                            .a_batch = a->strides,
+                            .b_batch = b->strides,
+                            .c_batch = c->strides,
+                            .a_row = a->strides[1],
+                            .a_column = a->strides[2],
+                            .b_row = b->strides[1],
+                            .b_column = b->strides[2],
+                            .c_row = c->strides[1],
+                            .c_column = c->strides[2],
+                            .a_offset = a->first,
+                            .b_offset = b->first,
+                            .c_offset = c->first};
+}
+
+/* `b` as it is, and packed beforehand if it is one matrix. */
+static void check_product(operand *a, operand *b, operand *c, size_t threads)
+{
+    const weft_gemm_engine *engine = weft_gemm_engine_find_here(weft_isa_level(), WEFT_U8, false);
+    weft_gemm_call call = call_of(a, b, c);
+    weft_pool *pool;
+    weft_block_store *store;
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), threads, &pool));
+    weft_test_ok(weft_block_store_create(NULL, 1 << 26, &store));
+    weft_test_ok(weft_gemm_run(engine, pool, store, &call, a->data, b->data, c->data));
+    check(a, b, c);
+    if (weft_gemm_panels_choose(engine, weft_machine_reference(), &call, false, true) == WEFT_PANELS_B) {
+        size_t size = (weft_gemm_panels_bytes(engine, &call, WEFT_PANELS_B) + 63) / 64 * 64;
+        char *panels = aligned_alloc(64, size);
+        assert_non_null(panels);
+        weft_gemm_panels_fill(engine, engine, NULL, &call, WEFT_PANELS_B, b->data, panels);
+        call.panels = WEFT_PANELS_B;
+        call.panel_lines = call.n;
+        weft_test_ok(weft_gemm_run(engine, pool, store, &call, a->data, panels, c->data));
+        check(a, b, c);
+        free(panels);
+    }
+    weft_block_store_release(store);
+    weft_pool_destroy(pool);
+}
+
+static void check_sizes(int64_t batch, int64_t m, int64_t n, int64_t k, bytes kind)
+{
+    operand operands[] = {make(1, batch, m, k), make(1, batch, k, n), make(sizeof(int32_t), batch, m, n)};
+    for (int i = 0; i < 2; i++) draw(&operands[i], kind);
+    check_product(&operands[0], &operands[1], &operands[2], (size_t)between(1, 3));
+    for (int i = 0; i < 3; i++) munmap(operands[i].memory, operands[i].mapped);
+}
+
+static void test_small_products(void **state)
+{
+    enum { COUNT = 400, MOST = 70, MOST_TERMS = 150 };
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        check_sizes(between(0, 3) == 0 ? between(2, 3) : 1, between(1, MOST), between(1, MOST), between(1, MOST_TERMS),
+                    (bytes)between(ANY, LARGEST));
+}
+
+/* More terms than are added up in registers, or packed at once; more rows and columns than a block has. */
+static void test_large_products(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{3, 5, 513},  {40, 33, 1025}, {65, 40, 2049},
+                                       {7, 9, 5000}, {550, 530, 67}, {33, 600, 2050}};
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++)
+        check_sizes(1, sizes[i / 2][0], sizes[i / 2][1], sizes[i / 2][2], i % 2 == 0 ? ANY : EXTREME);
+}
+
+/* So many terms that sums wrap. */
+static void test_sums_wrap(void **state)
+{
+    (void)state;
+    enum { TERMS = 70000 };
+    check_sizes(1, 3, 2, TERMS, LARGEST);
+    check_sizes(1, 17, 18, TERMS, LARGEST);
+}
+
+int main(void)
+{
+    enum { SKIPPED = 77 };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_products),
+        cmocka_unit_test(test_large_products),
+        cmocka_unit_test(test_sums_wrap),
+    };
+    return weft_gemm_engine_find_here(weft_isa_level(), WEFT_U8, false) == NULL
+               ? SKIPPED
+               : cmocka_run_group_tests(tests, NULL, NULL);
+}
