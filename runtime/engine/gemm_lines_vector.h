@@ -75,16 +75,29 @@ static inline __attribute__((always_inline)) void NAME(add_up)(const NAME(group)
 }
 
 /* From C to sums, or back. */
-static void NAME(move)(const weft_gemm_lines *p, int64_t line, int64_t count, REAL *sums, bool store)
+static inline __attribute__((always_inline)) void NAME(move)(const weft_gemm_lines *p, int64_t line, int64_t count,
+                                                             REAL *sums, int width, bool store)
 {
     for (int64_t j = 0; j < count; j++) {
         ELEMENT *c = (ELEMENT *)p->c + (line + j) * p->c_line;
-        for (int64_t i = 0; i < p->row_count; i++, c += p->c_row) {
+        UNROLL for (int i = 0; i < width; i++)
+        {
+            if (i == p->row_count) break;
             REAL *sum = sums + i * NAME(LANES) + j;
-            if (store) *c = *sum;
-            else *sum = *c;
+            if (store) c[i * p->c_row] = *sum;
+            else *sum = c[i * p->c_row];
         }
     }
+}
+
+/* A group, whose first line is `line`; `add`: to what C has. */
+static inline __attribute__((always_inline)) void NAME(run_group)(const weft_gemm_lines *p, const NAME(group) * g,
+                                                                  int64_t line, bool add, int width)
+{
+    REAL sums[WEFT_GEMM_LINES_ROWS * NAME(LANES)] = {0};
+    if (add) NAME(move)(p, line, g->count, sums, width, false);
+    NAME(add_up)(g, sums, add, width);
+    NAME(move)(p, line, g->count, sums, width, true);
 }
 
 /* So many terms of the rows, `width` numbers for each. */
@@ -102,21 +115,18 @@ void FUNCTION(const weft_gemm_lines *p, void *packed)
         terms = p->terms - t < WEFT_GEMM_LINES_TERMS ? p->terms - t : WEFT_GEMM_LINES_TERMS;
         NAME(pack_rows)(p, t, terms, width, packed);
         for (int64_t j = 0; j < p->line_count; j += NAME(LANES)) {
-            REAL sums[WEFT_GEMM_LINES_ROWS * NAME(LANES)] = {0};
             const NAME(group) g = {.lines = (const ELEMENT *)p->lines + j * p->line_stride + t,
                                    .stride = p->line_stride,
                                    .count = p->line_count - j < NAME(LANES) ? p->line_count - j : NAME(LANES),
                                    .terms = terms,
                                    .block = p->block,
                                    .rows = packed};
-            if (t > 0) NAME(move)(p, j, g.count, sums, false);
             switch (width) {
-            case 2: NAME(add_up)(&g, sums, t > 0, 2); break;
-            case 4: NAME(add_up)(&g, sums, t > 0, 4); break;
-            case 6: NAME(add_up)(&g, sums, t > 0, 6); break;
-            default: NAME(add_up)(&g, sums, t > 0, 8);
+            case 2: NAME(run_group)(p, &g, j, t > 0, 2); break;
+            case 4: NAME(run_group)(p, &g, j, t > 0, 4); break;
+            case 6: NAME(run_group)(p, &g, j, t > 0, 6); break;
+            default: NAME(run_group)(p, &g, j, t > 0, 8);
             }
-            NAME(move)(p, j, g.count, sums, true);
         }
     }
 }
