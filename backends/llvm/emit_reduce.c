@@ -362,7 +362,7 @@ static LLVMValueRef half(weft_emitter *e, LLVMValueRef vector, uint32_t width, b
 }
 
 /* Part i takes in part i + count / 2, for all components. */
-static void halve_parts(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t count)
+static void halve_parts(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t count, taken what)
 {
     for (uint32_t part = 0; part < count / 2; part++) {
         LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
@@ -370,19 +370,20 @@ static void halve_parts(weft_emitter *e, const weft_accumulator *accumulator, ui
             left[c] = *weft_reduce_carried(e, slot + c, part);
             right[c] = *weft_reduce_carried(e, slot + c, part + count / 2);
         }
-        combine(e, accumulator, e->reduction.width, left, right, OTHERS, out);
+        combine(e, accumulator, e->reduction.width, left, right, what, out);
         for (uint32_t c = 0; c < accumulator->width; c++) *weft_reduce_carried(e, slot + c, part) = out[c];
     }
 }
 
-static void halve_vector(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t width)
+static void halve_vector(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t width,
+                         taken what)
 {
     LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
     for (uint32_t c = 0; c < accumulator->width; c++) {
         left[c] = half(e, *weft_reduce_carried(e, slot + c, 0), width / 2, false);
         right[c] = half(e, *weft_reduce_carried(e, slot + c, 0), width / 2, true);
     }
-    combine(e, accumulator, width / 2, left, right, OTHERS, out);
+    combine(e, accumulator, width / 2, left, right, what, out);
     for (uint32_t c = 0; c < accumulator->width; c++) *weft_reduce_carried(e, slot + c, 0) = out[c];
 }
 
@@ -432,16 +433,50 @@ LLVMValueRef weft_reduce_decided(weft_emitter *e)
     return decided;
 }
 
+static void halve(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, taken what)
+{
+    for (uint32_t count = e->reduction.parts; count > 1; count /= 2) halve_parts(e, accumulator, slot, count, what);
+    for (uint32_t width = e->reduction.width; width > 1; width /= 2) halve_vector(e, accumulator, slot, width, what);
+}
+
+/* An extremum, of whose lanes few are NaN: a branch where one is, so that a half takes in the other by one instruction
+ * where none is. */
+static void halve_numbers(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot)
+{
+    uint32_t level = weft_scope_top(e), parts = e->reduction.parts;
+    LLVMValueRef *first = weft_reduce_carried(e, slot, 0), lanes[WEFT_MAX_PARTS], number, any = NULL;
+    weft_detour detour;
+    memcpy(lanes, first, parts * sizeof *lanes);
+    for (uint32_t part = 0; part < parts; part += 2) {
+        LLVMValueRef other = lanes[part + 1 < parts ? part + 1 : part];
+        LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, lanes[part], other, "");
+        any = any == NULL ? is_nan : LLVMBuildOr(e->builder, any, is_nan, "");
+    }
+    halve(e, accumulator, slot, NEXT_NUMBER);
+    number = *first;
+    memcpy(first, lanes, parts * sizeof *lanes);
+    weft_detour_open(e, level, weft_any_lane(e, any), &detour);
+    halve(e, accumulator, slot, OTHERS);
+    weft_detour_close(e, level, &detour);
+    weft_detour_merge(e, &detour, 1, first, &number);
+    *first = number;
+}
+
 static void reduce_lanes(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot)
 {
     weft_scalar_op op;
-    for (uint32_t count = e->reduction.parts; count > 1; count /= 2) halve_parts(e, accumulator, slot, count);
-    if (e->reduction.width > 1 && is_truth(accumulator, &op)) {
-        LLVMValueRef *value = weft_reduce_carried(e, slot, 0);
+    LLVMValueRef *value = weft_reduce_carried(e, slot, 0);
+    bool asks = weft_emitter_has(e, WEFT_ISA_V4) && e->reduction.width > 1 && accumulator->step.count == 0 &&
+                weft_reduce_is_extremum(accumulator);
+    if (asks) {
+        halve_numbers(e, accumulator, slot);
+    } else if (e->reduction.width > 1 && is_truth(accumulator, &op)) {
+        for (uint32_t count = e->reduction.parts; count > 1; count /= 2)
+            halve_parts(e, accumulator, slot, count, OTHERS);
         *value = (op == WEFT_SCALAR_or ? weft_any_lane : weft_all_lanes)(e, *value);
-        return;
+    } else {
+        halve(e, accumulator, slot, OTHERS);
     }
-    for (uint32_t width = e->reduction.width; width > 1; width /= 2) halve_vector(e, accumulator, slot, width);
 }
 
 /* Of a scan all lanes carry the same. */

@@ -801,6 +801,41 @@ static void test_argmax(void **state)
     }
 }
 
+/* Rows of which some have NaN, in any lane, and zeros of both signs. */
+static const char extremum_text[] = "kernel scheduled {\n"
+                                    "  symbol n in [0, 10000]\n  buffer b0 : %s out\n  buffer b1 : %s\n"
+                                    "  for i0 < 50 thread\n"
+                                    "  stage {\n"
+                                    "    for i1 < n reduce lanes %d lane %d x 2\n"
+                                    "    %%0 = load b1[n*i0 + i1] : %s\n"
+                                    "    accumulate a0 (%%0) init (%s) : %s {\n"
+                                    "      %%0 = param 0 : %s\n      %%1 = param 1 : %s\n"
+                                    "      %%2 = %s %%0, %%1 : %s\n      yield %%2\n    }\n"
+                                    "  }\n"
+                                    "  stage {\n    %%1 = result a0.0 : %s\n    store b0[i0] = %%1\n  }\n}\n";
+
+static void test_extrema(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dtype, *op, *init;
+        int width;
+    } forms[] = {
+        {"f32", "max", "-inf", 16}, {"f32", "min", "inf", 8}, {"f64", "max", "-inf", 8}, {"f64", "min", "inf", 2}};
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        const char *t = forms[f].dtype;
+        char text[1024];
+        snprintf(text, sizeof text, extremum_text, t, t, 2 * forms[f].width, forms[f].width, t, forms[f].init, t, t, t,
+                 forms[f].op, t, t);
+        example x = {.name = forms[f].op, .text = text, .buffers = {{0, 50}}, .special = true};
+        for (size_t i = 0; i < LENGTHS; i++) {
+            x.scalars[0] = lengths[i];
+            x.buffers[1].after = 50 * lengths[i];
+            check(&x);
+        }
+    }
+}
+
 /* Two scans in one stage, one of them looked at twice; over columns on lanes, and row by row. */
 static const char scan_text[] =
     "kernel scheduled {\n"
@@ -1118,6 +1153,7 @@ int main(void)
         cmocka_unit_test(test_sums_in_blocks),
         cmocka_unit_test(test_indices),
         cmocka_unit_test(test_argmax),
+        cmocka_unit_test(test_extrema),
         cmocka_unit_test(test_scan),
         cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_gather),
