@@ -11,8 +11,10 @@
  * A scatter of rows takes in a part of all of them, then the next part: it asks for that of a row further on.
  */
 #include "backends/llvm/emit.h"
+#include "lib/loop/inst.h"
 
 enum { LINE = 64, AHEAD = 4096, LONG = 1 << 20 };              /* bytes: of long arrays */
+enum { MUCH = 16 };                                            /* instructions for an element */
 enum { LEAST_ROW = 256, MOST_ROW = 8192, LEAST_AHEAD = 1024 }; /* of rows */
 
 /* ---- rows that are read again ---- */
@@ -110,35 +112,58 @@ static bool walks_alone(const weft_emitter *e)
  * as it is, or much is computed, beside which asking in vain is little, or nothing else is asked for. */
 static bool may_be_long(const weft_emitter *e, weft_expr index, int64_t run, size_t size)
 {
-    enum { MUCH = 16, NEAR = 1 << 15, ROW = 1 << 11 };
+    enum { NEAR = 1 << 15, ROW = 1 << 11 };
     int64_t least = walks_alone(e) ? ROW : NEAR;
     return !is_reread(e, index) && (e->stage->inst_count >= MUCH || run >= least / (int64_t)size);
 }
 
-/* Extends a run of elements, the lanes' first, by a range, if its points follow each other; false: the run ends. */
-static bool extend(const weft_emitter *e, weft_expr index, const weft_range *range, size_t size, int64_t *run)
+/* Extends a run of elements, the lanes' first, by a range, if its points follow each other; false: the run ends.
+ * `known`: it ends at a range of unknown extent. */
+static bool extend(const weft_emitter *e, weft_expr index, const weft_range *range, size_t size, bool known,
+                   int64_t *run)
 {
     weft_expr step, rest;
     int64_t least, most, distance;
     weft_expr_range(e->exprs, range->extent, &least, &most);
-    if (least != most && !may_be_long(e, index, *run, size)) return false;
+    if (least != most && (known || !may_be_long(e, index, *run, size))) return false;
     if (most == 1) return true;
     if (!weft_expr_affine(e->exprs, index, range->variable, &step, &rest)) return false;
     if (!weft_expr_is_constant(e->exprs, step, &distance) || distance != *run) return false;
     return !__builtin_mul_overflow(*run, most, run);
 }
 
-/* Whether the points of the stage walk through many elements, one after another. */
-static bool is_long(const weft_emitter *e, weft_expr index, size_t size)
+/* Bytes that the points of the stage walk through, one after another, at most, or of what is known. */
+static double run_bytes(const weft_emitter *e, weft_expr index, size_t size, bool known)
 {
     const weft_kernel *kernel = e->kernel;
     bool follows = true;
     int64_t run = 1;
     for (uint32_t i = e->stage->range_count; i-- > 0 && follows;)
-        follows = extend(e, index, &e->stage->ranges[i], size, &run);
+        follows = extend(e, index, &e->stage->ranges[i], size, known, &run);
     for (uint32_t i = kernel->range_count; i-- > 0 && follows;)
-        follows = extend(e, index, &kernel->ranges[i], size, &run);
-    return run > LONG / (int64_t)size;
+        follows = extend(e, index, &kernel->ranges[i], size, known, &run);
+    return (double)run * (double)size;
+}
+
+/* Whether the stage does little but move arrays that are together half of the last cache or more. Part of them comes
+ * from memory, which the processor asks for in a better order by itself; but not where a load is under a mask, which it
+ * may become by a choice. */
+static bool streams(const weft_emitter *e)
+{
+    const weft_stage *stage = e->stage;
+    double bytes = 0;
+    if (stage->inst_count >= MUCH || stage->accumulator_count != 0) return false;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+        const weft_inst *inst = &e->kernel->insts[i];
+        if (inst->predicate_count != 0 || weft_scalar_is_choice(inst->op)) return false;
+        if (inst->op != WEFT_SCALAR_load || inst->arg_count != 0) continue;
+        bytes += run_bytes(e, inst->index, weft_dtype_size(inst->dtype), true);
+    }
+    for (uint32_t i = 0; i < stage->store_count; i++) {
+        const weft_store *store = &stage->stores[i];
+        bytes += run_bytes(e, store->index, weft_dtype_size(e->kernel->buffers[store->buffer].dtype), true);
+    }
+    return e->processor->last_cache != 0 && bytes >= (double)e->processor->last_cache / 2;
 }
 
 /* Whether memory to store in is worth asking for: kernels of several stages over short rows are up to a tenth slower
@@ -212,7 +237,8 @@ void weft_prefetch_load(weft_emitter *e, const weft_inst *load, LLVMTypeRef type
     const weft_stage *asking = asking_stage(e, load->buffer, walk);
     LLVMValueRef distance = NULL;
     if (asking == e->stage && e->stage->ranges[0].variable == e->lane.variable) distance = rows_ahead(e, walk, size);
-    else if (asking == NULL && comes_first(e, load->buffer) && is_long(e, load->index, size))
+    else if (asking == NULL && comes_first(e, load->buffer) && run_bytes(e, load->index, size, false) > LONG &&
+             !streams(e))
         distance = weft_int(e, AHEAD / (int64_t)size);
     else if (asking == NULL) distance = parts_ahead(e, load);
     weft_scope_move(e, level);
@@ -224,6 +250,6 @@ void weft_prefetch_store(weft_emitter *e, const weft_store *store, LLVMTypeRef t
 {
     size_t size = weft_dtype_size(e->kernel->buffers[store->buffer].dtype);
     bool asks = may_ask(e, store->buffer) && stores_far(e, size) && comes_first(e, store->buffer) &&
-                is_long(e, store->index, size);
+                run_bytes(e, store->index, size, false) > LONG && !streams(e);
     if (asks) ask(e, type, size, pointer, part, weft_int(e, AHEAD / (int64_t)size), true);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/target.h"
+#include <cpuid.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <pthread.h>
@@ -44,6 +45,23 @@ static void drop_half_precision(char *features)
         for (char *at = features; (at = strstr(at, names[i])) != NULL;) *at = '-';
 }
 
+/* As the processor describes its caches, one after another; of the C library it would be all that are on a chip. */
+static size_t find_last_cache(void)
+{
+    enum { NONE, DATA, INSTRUCTIONS, MOST = 8 };
+    static const unsigned leaves[] = {4, 0x8000001d};
+    size_t last = 0;
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+        unsigned type, sides, sets, flags;
+        for (unsigned n = 0; n < MOST && __get_cpuid_count(leaves[i], n, &type, &sides, &sets, &flags); n++) {
+            size_t ways = (sides >> 22) + 1, parts = (sides >> 12) % 1024 + 1, line = sides % 4096 + 1;
+            if (type % 32 == NONE) break;
+            if (type % 32 != INSTRUCTIONS) last = ways * parts * line * (sets + (size_t)1);
+        }
+    }
+    return last;
+}
+
 static void find_host(void)
 {
     LLVMInitializeX86TargetInfo();
@@ -68,6 +86,7 @@ static void find_host(void)
     /* As measured on Sapphire Rapids; on processors of AMD it was not. A level alone does not say. */
     host.gathers = strstr(host.features, "+avx512f") != NULL && strncmp(host.cpu, "znver", 5) != 0;
     host.slow_roots = host.gathers;
+    host.last_cache = find_last_cache();
     host.name = create_name();
     host_found = host.name != NULL;
 }

@@ -13,6 +13,7 @@ typedef struct weft_processor {
     uint32_t vector_bytes;
     bool gathers;       /* faster than it loads lane by lane */
     bool slow_roots;    /* of vectors of eight doubles: slower than twenty products */
+    size_t last_cache;  /* bytes of data in the last cache before memory; 0: unknown */
     bool gpu;           /* the others do not matter then */
     const char *suffix; /* of names of functions that kernels for one processor share in a module */
 } weft_processor;

@@ -617,17 +617,22 @@ graph {{
                     self.assertNotIn("blend", self.weft("opt", "m.weft", "--emit", "asm")[1])
 
     def test_memory_asked_for_early(self):
-        """With AVX-512, where an array is long or a row is read again, unless that is short or long."""
+        """With AVX-512, where an array is long or a row is read again, unless that is short or long, or nothing but moved
+        and more than caches hold."""
         for rows, columns, op, asks in [(100, 1024, "softmax", True), (100, 1000, "softmax", True),
                                         (100, 60, "softmax", False), (32, 4096, "softmax", False),
                                         (512, 4096, "softmax", True), (100, 1024, "sum", False),
-                                        (512, 1024, "sum", True)]:
+                                        (512, 1024, "sum", True), (1 << 24, 1024, "sum", True),
+                                        (320, 1024, "neg", True), (1 << 24, 1024, "neg", False),
+                                        (1 << 24, 1024, "tanh", True)]:
             reduced = f"""%m = reduce_max(%x) {{axes = [1]}}
   %r = reshape(%m) {{shape = [{rows}, 1]}}
   %b = broadcast(%r) {{shape = [{rows}, {columns}], axes = [0, 1]}}
   %c = sub(%x, %b)
   %e = exp(%c)
-  %y = reduce_sum(%e) {{axes = [1]}}""" if op == "softmax" else "%y = reduce_sum(%x) {axes = [1]}"
+  %y = reduce_sum(%e) {{axes = [1]}}""" if op == "softmax" else f"%y = {op}(%x)"
+            if op == "sum":
+                reduced = "%y = reduce_sum(%x) {axes = [1]}"
             (self.folder / "p.weft").write_text(f"""weft 0.1
 graph {{
   %x = input() {{name = "x", dtype = f32, shape = [{rows}, {columns}]}}
