@@ -215,7 +215,8 @@ static void take_in(const chain_finder *f, chain *c, size_t number, uint32_t buf
     const weft_step *steps = f->variant->steps;
     const chain before = *c;
     uint32_t left = f->uses[buffer] - uses_in(&steps[number], buffer);
-    bool fine = f->variant->buffers[buffer].kind == WEFT_BUFFER_TEMPORARY && left > 0 && !f->rowless[buffer];
+    bool fine = f->variant->buffers[buffer].kind == WEFT_BUFFER_TEMPORARY && left > 0 && !f->rowless[buffer] &&
+                c->intermediate_count < WEFT_CHAIN_STEPS;
     for (size_t s = number + 1; fine && left > 0; s++) {
         fine = s < f->end && s - c->members[0] < FARTHEST && steps[s].kind != WEFT_STEP_REGION;
         uint32_t uses = fine ? uses_in(&steps[s], buffer) : 0;

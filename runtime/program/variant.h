@@ -139,7 +139,7 @@ typedef struct weft_sort_step {
  * that nothing else uses. They may run strip by strip: some rows through all of the steps, then the next. How rows of
  * one correspond to those of another is found when the variant is bound.
  */
-#define WEFT_CHAIN_STEPS 8 /* at most, the first one included */
+#define WEFT_CHAIN_STEPS 8 /* at most, the first one included; and intermediates */
 
 typedef struct weft_chain {
     uint32_t steps; /* after this one; 0: no chain */
@@ -274,7 +274,7 @@ struct weft_variant {
     size_t buffer_count, step_count;
     weft_buffer *buffers;
     weft_step *steps;
-    weft_resolved *resolved;                        /* for each step */
+    weft_resolved *resolved; /* for each step */
     const struct weft_step_methods *const
         *methods;                               /* of each kind of step that it has; the runtime's, as the next two */
     const struct weft_chain_methods *chains;    /* NULL: no step begins a chain */
