@@ -95,7 +95,7 @@ static bool has_clashing_rows(const weft_fusion *fusion, uint32_t n, const weft_
     }
     weft_space_range(fusion->space, type->shape.extents[axis], &least, &rows);
     int64_t step = weft_expr_gcd(pitch, PERIOD);
-    return least == rows && step >= PAGE && rows > WAYS * (PERIOD / step);
+    return step >= PAGE && rows > WAYS * (PERIOD / step);
 }
 
 bool weft_fusion_starts_row(const weft_fusion *fusion, uint32_t n)
