@@ -335,14 +335,15 @@ static weft_tensor with_free_axes_as_they_lie(weft_tensor dot, size_t which, wef
     return permuted(arranged_dot(operands[0], operands[1], axes), of_dot);
 }
 
-/* A permute that is the only user of a dot. */
+/* A permute that is the only user of a dot; for expected extents not where it decides an order of additions. */
 static weft_tensor swap(const weft_rewrite_site *site)
 {
     weft_tensor dot = site->inputs.items[0];
     weft_ints order = site->node->attrs[0].ints;
     const context *c = site->context;
-    if (!weft_tensor_is_op(dot, WEFT_OP_dot) ||
-        !weft_usages_is_read_once(&c->usages, site->graph, site->node->inputs[0].node))
+    uint32_t number = site->node->inputs[0].node;
+    if (!weft_tensor_is_op(dot, WEFT_OP_dot) || !weft_usages_is_read_once(&c->usages, site->graph, number) ||
+        (c->expected != NULL && weft_usages_is_ordered(&c->usages, site->graph, number)))
         return weft_site_leave();
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
     if (swaps_free_axes(dot, order)) return swapped_dot(a, b, axes_of(weft_tensor_node(dot)->attrs));

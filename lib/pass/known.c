@@ -42,22 +42,25 @@ static weft_status *copy_interface(const weft_allocator *allocator, const weft_p
 }
 
 /*
- * Whether the exponent of a power is computed from extents: a constant takes another way, which rounds otherwise
- * (lib/math/power.c). What a region is given may be computed from them.
+ * Whether bits would depend on whether numbers that are computed from extents are constants: a power with a constant
+ * exponent takes another way (lib/math/power.c), and what is left of arithmetic with constants may be a permute of an
+ * operand, by which it is added up. What a region is given may be computed from extents.
  */
-static weft_status *find_power(weft_graph *graph, bool is_region, bool *out_found)
+static weft_status *find_sensitive(weft_graph *graph, bool is_region, bool *out_found)
 {
     uint8_t *of_extents = weft_arena_allocate(&graph->arena, graph->node_count + 1);
     if (of_extents == NULL) return weft_status_out_of_memory();
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const weft_node *node = weft_graph_node(graph, n);
         weft_op_id id = weft_op_id_of(node->op);
-        of_extents[n] = id == WEFT_OP_extent || (id == WEFT_OP_input && is_region);
-        for (uint32_t i = 0; i < node->input_count; i++) of_extents[n] |= of_extents[node->inputs[i].node];
-        *out_found |= id == WEFT_OP_pow && of_extents[node->inputs[1].node];
+        bool any = false;
+        for (uint32_t i = 0; i < node->input_count; i++) any |= of_extents[node->inputs[i].node] != 0;
+        of_extents[n] = any || id == WEFT_OP_extent || (id == WEFT_OP_input && is_region);
+        *out_found |= id == WEFT_OP_pow && of_extents[node->inputs[1].node] != 0;
+        *out_found |= any && weft_op_adds_as_it_lies(graph, node);
         for (size_t i = 0; i < node->op->attr_count; i++)
             if (node->op->attrs[i].kind == WEFT_ATTR_REGION)
-                WEFT_TRY(find_power(node->attrs[i].region.graph, true, out_found));
+                WEFT_TRY(find_sensitive(node->attrs[i].region.graph, true, out_found));
     }
     return NULL;
 }
@@ -82,9 +85,9 @@ static weft_status *rewrite(const weft_allocator *allocator, const weft_program 
     weft_graph *graph = out_compiled->graph;
     size_t before = graph->node_count, count = out_compiled->output_count;
     weft_value *outputs = out_compiled->outputs;
-    bool has_power = false;
-    WEFT_TRY(find_power(graph, false, &has_power));
-    if (!has_power) WEFT_TRY(weft_rewrite_run(graph, count, outputs, put_number, (void *)(uintptr_t)expected));
+    bool is_sensitive = false;
+    WEFT_TRY(find_sensitive(graph, false, &is_sensitive));
+    if (!is_sensitive) WEFT_TRY(weft_rewrite_run(graph, count, outputs, put_number, (void *)(uintptr_t)expected));
     if (graph->node_count > before) WEFT_TRY(weft_pass_simplify(graph, &program->policy, count, outputs));
     WEFT_TRY(weft_canonicalize_dot_for(graph, &program->policy, expected, count, outputs));
     if (weft_status_code(weft_graph_error(graph)) == WEFT_OUT_OF_MEMORY) return weft_status_out_of_memory();

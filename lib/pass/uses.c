@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/pass/uses.h"
 #include <string.h>
+#include "lib/pass/pass.h"
 
 static weft_status *count_uses(weft_usages *all, const weft_graph *graph, size_t count, const weft_value *outputs);
 
@@ -19,22 +20,53 @@ static weft_status *count_in_regions(weft_usages *all, const weft_node *node)
     return NULL;
 }
 
+/* Whether all axes of an operand of a dot but those in two lists are known to have one element. */
+static bool is_row(weft_shape shape, weft_ints batch, weft_ints contract)
+{
+    for (size_t i = 0; i < shape.rank; i++)
+        if (!weft_ints_contain(batch, i) && !weft_ints_contain(contract, i) && !weft_extent_is(shape.extents[i], 1))
+            return false;
+    return true;
+}
+
+bool weft_op_adds_as_it_lies(const weft_graph *graph, const weft_node *node)
+{
+    weft_dtype_kind kind = weft_dtype_info_of(node->types[0].dtype)->kind;
+    if (kind != WEFT_KIND_FLOAT && kind != WEFT_KIND_COMPLEX) return false;
+    weft_op_id id = weft_op_id_of(node->op);
+    bool adds = id == WEFT_OP_scan_sum || id == WEFT_OP_scan_prod;
+    for (uint32_t i = 0; i < 2 && id == WEFT_OP_dot; i++)
+        adds |= is_row(weft_value_type(graph, node->inputs[i])->shape, node->attrs[i].ints, node->attrs[2 + i].ints);
+    return adds;
+}
+
+static void mark_ordered(const weft_graph *graph, const weft_node *node, uint8_t *ordered)
+{
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const weft_node *operand = weft_graph_node(graph, node->inputs[i].node);
+        if (weft_op_id_of(operand->op) == WEFT_OP_permute) ordered[operand->inputs[0].node] = 1;
+    }
+}
+
 static weft_status *count_uses(weft_usages *all, const weft_graph *graph, size_t count, const weft_value *outputs)
 {
     size_t nodes = graph->node_count;
     weft_usage *u = weft_arena_allocate(&all->arena, sizeof *u);
-    uint32_t *uses = weft_arena_allocate(&all->arena, nodes * (sizeof *uses + 1));
+    uint32_t *uses = weft_arena_allocate(&all->arena, nodes * (sizeof *uses + 2));
     if (u == NULL || uses == NULL) return weft_status_out_of_memory();
-    uint8_t *live = memset(uses, 0, nodes * (sizeof *uses + 1));
+    uint8_t *live = memset(uses, 0, nodes * (sizeof *uses + 2));
     live += nodes * sizeof *uses;
+    *u = (weft_usage){.graph = graph, .node_count = nodes, .uses = uses, .ordered = live + nodes};
     weft_graph_mark(graph, count, outputs, live);
     for (size_t i = 0; i < count; i++) uses[outputs[i].node]++;
     for (size_t n = 0; n < nodes; n++) {
         const weft_node *node = weft_graph_node(graph, (uint32_t)n);
-        for (uint32_t i = 0; live[n] && i < node->input_count; i++) uses[node->inputs[i].node]++;
-        if (live[n]) WEFT_TRY(count_in_regions(all, node));
+        if (!live[n]) continue;
+        for (uint32_t i = 0; i < node->input_count; i++) uses[node->inputs[i].node]++;
+        if (weft_op_adds_as_it_lies(graph, node)) mark_ordered(graph, node, u->ordered);
+        WEFT_TRY(count_in_regions(all, node));
     }
-    *u = (weft_usage){graph, nodes, uses, all->first};
+    u->next = all->first;
     all->first = u;
     return NULL;
 }
@@ -51,11 +83,23 @@ void weft_usages_finish(weft_usages *usages)
     weft_arena_finish(&usages->arena);
 }
 
-bool weft_usages_is_read_once(const weft_usages *usages, const weft_graph *graph, uint32_t node)
+static const weft_usage *find_usage(const weft_usages *usages, const weft_graph *graph, uint32_t node)
 {
     const weft_usage *u = usages->first;
     while (u != NULL && u->graph != graph) u = u->next;
-    return u != NULL && node < u->node_count && u->uses[node] == 1;
+    return u != NULL && node < u->node_count ? u : NULL;
+}
+
+bool weft_usages_is_read_once(const weft_usages *usages, const weft_graph *graph, uint32_t node)
+{
+    const weft_usage *u = find_usage(usages, graph, node);
+    return u != NULL && u->uses[node] == 1;
+}
+
+bool weft_usages_is_ordered(const weft_usages *usages, const weft_graph *graph, uint32_t node)
+{
+    const weft_usage *u = find_usage(usages, graph, node);
+    return u != NULL && u->ordered[node] != 0;
 }
 
 bool weft_graph_has(const weft_graph *graph, weft_op_id op)

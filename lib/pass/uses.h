@@ -9,6 +9,7 @@ typedef struct weft_usage {
     const weft_graph *graph;
     size_t node_count;
     uint32_t *uses;
+    uint8_t *ordered; /* whether the node is permuted for an op of which weft_op_adds_as_it_lies says so */
     struct weft_usage *next;
 } weft_usage;
 
@@ -23,6 +24,12 @@ weft_status *weft_usages_fill(weft_usages *usages, const weft_graph *graph, size
 void weft_usages_finish(weft_usages *usages);
 /* Whether the node was there, and is an operand once, or an output. */
 bool weft_usages_is_read_once(const weft_usages *usages, const weft_graph *graph, uint32_t node);
+
+/* Whether something adds up in an order that depends on how the node is permuted for it. */
+bool weft_usages_is_ordered(const weft_usages *usages, const weft_graph *graph, uint32_t node);
+/* Whether the node's order of additions, or products, is by a permute of its operands: scans, and products with one row
+ * or one column (lib/lower/numerics.c). */
+bool weft_op_adds_as_it_lies(const weft_graph *graph, const weft_node *node);
 
 /* Whether the graph has a node of this op, also in regions. */
 bool weft_graph_has(const weft_graph *graph, weft_op_id op);
