@@ -85,7 +85,8 @@ typedef struct weft_executor_options {
 } weft_executor_options;
 
 /*
- * An executor with no runtime registered; libweft's weft_executor_create_standard registers "llvm", "ref" and "ref-ordered".
+ * An executor with no runtime registered; libweft's weft_executor_create_standard registers "llvm", "ref" and
+ * "ref-ordered".
  *
  * Code and products use the instructions the processor has, or fewer where the environment variable WEFT_ISA names a
  * level: x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime "ref" alone, x86-64. It is read once, and may be empty.
