@@ -5,27 +5,40 @@
 #include "runtime/engine/gemm_v4.h"
 #include "runtime/engine/vector.h"
 
-/* Half a register of each of two lines. Loads put them there, which takes fewer shuffles than transposing all. */
-INLINE __m512 load_two_float(const any_float *line, int64_t apart)
+/* The first terms of a line, half a register at most, with zeros after them; no other memory is read. */
+INLINE __m256 load_half_float(const any_float *line, int64_t terms)
 {
-    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps((const float *)line)),
-                              _mm256_loadu_ps((const float *)(line + apart)), 1);
+    const float *first = (const float *)line;
+    return terms == 8 ? _mm256_loadu_ps(first) : _mm256_maskz_loadu_ps((__mmask8)((1U << terms) - 1), first);
 }
 
-INLINE __m512d load_two_double(const any_double *line, int64_t apart)
+INLINE __m256d load_half_double(const any_double *line, int64_t terms)
 {
-    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd((const double *)line)),
-                              _mm256_loadu_pd((const double *)(line + apart)), 1);
+    const double *first = (const double *)line;
+    return terms == 4 ? _mm256_loadu_pd(first) : _mm256_maskz_loadu_pd((__mmask8)((1U << terms) - 1), first);
+}
+
+/* Half a register of each of two lines. Loads put them there, which takes fewer shuffles than transposing all. */
+INLINE __m512 load_two_float(const any_float *line, int64_t apart, int64_t terms)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(load_half_float(line, terms)),
+                              load_half_float(line + apart, terms), 1);
+}
+
+INLINE __m512d load_two_double(const any_double *line, int64_t apart, int64_t terms)
+{
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(load_half_double(line, terms)),
+                              load_half_double(line + apart, terms), 1);
 }
 
 /* Eight terms of sixteen lines. Four registers have, in turn, lines 0 to 3 and 4 to 7, at terms t and t + 4. */
-INLINE void square_float(const any_float *lines, int64_t stride, __m512 *v)
+INLINE void square_float(const any_float *lines, int64_t stride, int64_t terms, __m512 *v)
 {
     __m512 low[4], high[4];
     UNROLL for (int i = 0; i < 4; i++)
     {
-        low[i] = load_two_float(lines + i * stride, 4 * stride);
-        high[i] = load_two_float(lines + (8 + i) * stride, 4 * stride);
+        low[i] = load_two_float(lines + i * stride, 4 * stride, terms);
+        high[i] = load_two_float(lines + (8 + i) * stride, 4 * stride, terms);
     }
     transpose_four(low);
     transpose_four(high);
@@ -37,13 +50,13 @@ INLINE void square_float(const any_float *lines, int64_t stride, __m512 *v)
 }
 
 /* Four terms of eight lines: pairs of them, at terms 0 and 2 or 1 and 3. */
-INLINE void square_double(const any_double *lines, int64_t stride, __m512d *v)
+INLINE void square_double(const any_double *lines, int64_t stride, int64_t terms, __m512d *v)
 {
     __m512d even[2], odd[2];
     UNROLL for (int i = 0; i < 2; i++)
     {
-        __m512d first = load_two_double(lines + 4 * i * stride, 2 * stride);
-        __m512d second = load_two_double(lines + (4 * i + 1) * stride, 2 * stride);
+        __m512d first = load_two_double(lines + 4 * i * stride, 2 * stride, terms);
+        __m512d second = load_two_double(lines + (4 * i + 1) * stride, 2 * stride, terms);
         even[i] = _mm512_unpacklo_pd(first, second);
         odd[i] = _mm512_unpackhi_pd(first, second);
     }

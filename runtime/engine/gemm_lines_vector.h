@@ -7,8 +7,8 @@
  *     REAL, ELEMENT, NAME(x)   the dtype; the same where operands lie, which may be anywhere; the name of a function
  *     FUNCTION, VECTOR         what is defined; a register of numbers
  *     LOAD, STORE              from and to memory
- *     SQUARE(lines, stride, v) half as many terms of lines as there are lanes, as one register for each term
- *     SPLAT, ADD, FMA_VECTOR   of one number; a + b; a * b + c, rounded once
+ *     SQUARE(lines, stride, terms, v)   half as many terms of lines as there are lanes, or fewer, as one register for
+ * each SPLAT, ADD, FMA_VECTOR   of one number; a + b; a * b + c, rounded once
  */
 enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL), NAME(TERMS) = NAME(LANES) / 2 };
 
@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) void NAME(add_square)(VECTOR *sums,
                                                                    const REAL *rows, int width, int64_t terms)
 {
     VECTOR square[NAME(TERMS)];
-    SQUARE(lines, stride, square);
+    SQUARE(lines, stride, terms, square);
     UNROLL for (int t = 0; t < NAME(TERMS); t++)
     {
         if (t == terms) break;
@@ -39,10 +39,14 @@ static inline __attribute__((always_inline)) void NAME(ask_ahead)(const NAME(gro
     __builtin_prefetch(next + square / NAME(LANES) * (WEFT_GEMM_LINE / (int64_t)sizeof(REAL)), 0, 2);
 }
 
-/* The same where lines or terms are missing: no other memory is read. */
+/* The same where terms are missing, or also lines: no other memory is read. */
 static inline __attribute__((always_inline)) void NAME(add_part)(VECTOR *sums, const NAME(group) * g, int64_t first,
                                                                  int64_t terms, int width)
 {
+    if (g->count == NAME(LANES)) {
+        NAME(add_square)(sums, g->lines + first, g->stride, g->rows + first * width, width, terms);
+        return;
+    }
     REAL part[NAME(LANES) * NAME(TERMS)] = {0};
     for (int64_t i = 0; i < g->count; i++)
         memcpy(part + i * NAME(TERMS), g->lines + i * g->stride + first, (size_t)terms * sizeof *part);
