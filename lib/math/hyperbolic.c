@@ -36,47 +36,32 @@ static weft_inst_id single_tanh(const writer *w, weft_inst_id a)
     return fma3(w, sum, t, start);
 }
 
-/* Doubles: (tanh(sqrt(z)) / sqrt(z) - 1) / z on [0, 0.55^2], error 2^-55.5. */
-static const double double_tanh[] = {-0x1.555555555549ep-2,  0x1.11111111029bap-3,  -0x1.ba1ba1ad73f5fp-5,
-                                     0x1.664f45c33bbf2p-6,   -0x1.226ddd50c7a9ep-7, 0x1.d6c61eac68ap-9,
-                                     -0x1.7cf3c6389acb7p-10, 0x1.2fa2b78aa2c5dp-11, -0x1.b90ad12048702p-13,
-                                     0x1.ac03d34ff2a52p-15};
-
 /*
- * For a >= 0: 1 - 1 / d, where d = (exp(2 a) + 1) / 2 and exp(2 a) = 2^n exp(2 u). With s = 2^(n - 1) that is
- * d = (s + 1/2) + (s u) g(u), where the terms in brackets are exact: only g and the sum are rounded.
+ * Doubles, a >= 0: 1 - 1 / (d + low), where d + low = (exp(2 a) + 1) / 2, and exp(2 a) / 2 = s + v (1 + w) with s =
+ * 2^(n - 1), v = s r and w a sum that is small: only it is rounded. What is lost of 1 / d and by it is taken from 1 - 1
+ * / d, which is all of small results.
  */
-static weft_inst_id large_tanh(const writer *w, weft_inst_id a)
+static weft_inst_id double_tanh(const writer *w, weft_inst_id a)
 {
     const math_exp_constants *exp = &weft_math_exp_constants[MATH_F64];
-    weft_inst_id shifted;
+    weft_inst_id shifted, one = real(w, 1.0);
     a = at_most(w, a, constants_of[MATH_F64].most);
     weft_inst_id n = weft_math_round_scaled(w, a, 2.0 * exp->log2_e, w->format->bias - 1, &shifted);
-    weft_inst_id u = fma3(w, n, real(w, -0.5 * exp->ln2), a);
-    double doubled[MATH_MOST_EXP];
-    for (size_t i = 1; i < exp->count; i++) doubled[i - 1] = exp->series[i] * (double)((uint64_t)1 << i);
-    weft_inst_id g = polynomial(w, u, doubled, exp->count - 1);
-    weft_inst_id s = weft_math_power(w, as_integer(w, shifted));
-    weft_inst_id base = add(w, s, real(w, 0.5));
-    weft_inst_id d = fma3(w, mul(w, s, u), g, base);
-    weft_inst_id one = real(w, 1.0);
-    return sub(w, one, quotient(w, one, d));
-}
-
-/* a + a^3 p(a^2) */
-static weft_inst_id small_tanh(const writer *w, weft_inst_id a)
-{
-    weft_inst_id square = mul(w, a, a);
-    weft_inst_id p = polynomial(w, square, double_tanh, sizeof double_tanh / sizeof *double_tanh);
-    return fma3(w, mul(w, a, square), p, a);
+    weft_inst_id r = fma3(w, n, real(w, -exp->ln2_high), add(w, a, a));
+    r = fma3(w, n, real(w, -exp->ln2_low), r);
+    weft_inst_id growth = mul(w, r, paired_polynomial(w, r, exp->series + 2, exp->count - 2));
+    weft_inst_id s = weft_math_power(w, as_integer(w, shifted)), v = mul(w, s, r), base = add(w, s, real(w, 0.5));
+    weft_inst_id start = add(w, base, v), low = sum_error(w, start, base, v), d = fma3(w, v, growth, start);
+    low = add(w, low, fma3(w, v, growth, sub(w, start, d)));
+    weft_inst_id inverse = quotient(w, one, d), minus = negative_of(w, inverse);
+    weft_inst_id left = fma3(w, minus, low, fma3(w, minus, d, one));
+    return fma3(w, minus, left, sub(w, one, inverse));
 }
 
 weft_inst_id weft_math_tanh(const writer *w, const weft_inst_id *x)
 {
     weft_inst_id a = absolute(w, x[0]);
-    if (w->number == MATH_F32) return with_sign(w, single_tanh(w, a), x[0]);
-    weft_inst_id small = less(w, a, real(w, 0.55)), near = small_tanh(w, a);
-    return with_sign(w, choose(w, small, near, large_tanh(w, a)), x[0]);
+    return with_sign(w, (w->number == MATH_F32 ? single_tanh : double_tanh)(w, a), x[0]);
 }
 
 /* (exp(2 u) - 1) / u on |u| <= 0.1735, of floats: error 2^-26.1. */
