@@ -94,6 +94,26 @@ static int64_t most_bytes(const weft_kernel *kernel)
     return adds_up(kernel) ? 0 : MOST_REDUCED_ROWS * MOST_BYTES;
 }
 
+/* Whether each row consists of parts that lie apart, and those of rows side by side follow each other: sums along the
+ * first and the last axis of three. They are read in longer runs then. */
+static bool has_parts(const weft_kernel *kernel)
+{
+    weft_expr row = kernel->ranges[kernel->range_count - 1].variable, step, rest;
+    uint32_t loads = 0;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+            const weft_inst *load = &kernel->insts[i];
+            if (load->op != WEFT_SCALAR_load) continue;
+            if (stage->range_count != 2 || stage->accumulator_count == 0 || load->arg_count != 0) return false;
+            if (!weft_expr_affine(kernel->exprs, load->index, row, &step, &rest)) return false;
+            if (step != stage->ranges[1].extent) return false;
+            loads++;
+        }
+    }
+    return loads == 1;
+}
+
 weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, int64_t divisor)
 {
     weft_jam found = {kernel->range_count, 1};
@@ -101,7 +121,8 @@ weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, int64_t diviso
     if (kernel->range_count == 0 || body_of(kernel) > MOST_BODY || !is_uniform(kernel)) return found;
     found.range = kernel->range_count - 1;
     bool is_known = weft_expr_is_constant(kernel->exprs, kernel->ranges[found.range].extent, &extent);
-    int64_t bytes = row_bytes(kernel), most = most_bytes(kernel);
+    bool parts = has_parts(kernel);
+    int64_t bytes = parts ? 0 : row_bytes(kernel), most = most_bytes(kernel);
     if (!is_known || extent < LEAST_ROWS || bytes > MOST_BYTES) return found;
     found.rows = MOST_REDUCED_ROWS;
     while (found.rows > 1 && (divisor % found.rows != 0 || found.rows * bytes > most ||
