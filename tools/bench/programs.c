@@ -77,6 +77,7 @@ TRACE(max_0, weft_reduce_max(A, WEFT_INTS(0), false))
 TRACE(max_1, weft_reduce_max(A, WEFT_INTS(1), false))
 TRACE(prod_1, weft_reduce_prod(A, WEFT_INTS(1), false))
 TRACE(any_0, weft_reduce_any(A, WEFT_INTS(0), false))
+TRACE(any_1, weft_reduce_any(A, WEFT_INTS(1), false))
 TRACE(all_0, weft_reduce_all(A, WEFT_INTS(0), false))
 TRACE(argmax_0, weft_argmax(A, 0, false))
 TRACE(argmax_1, weft_argmax(A, 1, false))
@@ -144,6 +145,7 @@ TRACE(search, weft_searchsorted(A, B, false))
 /* ---- norms ---- */
 
 TRACE(softmax, weft_softmax(A, 1))
+TRACE(softmax_0, weft_softmax(A, 0))
 TRACE(log_softmax, weft_log_softmax(A, 1))
 TRACE(layer_norm, weft_layer_norm(A, 1, &(weft_norm_options){.scale = B, .bias = C}))
 TRACE(rms_norm, weft_rms_norm(A, 1, &(weft_norm_options){.scale = B}))
@@ -191,6 +193,19 @@ static weft_tensor rope(const weft_tensor *in)
     return weft_concat(WEFT_TENSORS(weft_sub(weft_mul(halves[0], cosines), weft_mul(halves[1], sines)),
                                     weft_add(weft_mul(halves[1], cosines), weft_mul(halves[0], sines))),
                        2);
+}
+
+/* Each number and the one after it are a pair. */
+static weft_tensor rotate_pairs(const weft_tensor *in)
+{
+    weft_tensor pairs = weft_reshape(A, WEFT_SHAPE(512, 12, 32, 2));
+    weft_tensor x = weft_at(pairs, WEFT_ALL, WEFT_ALL, WEFT_ALL, 0),
+                y = weft_at(pairs, WEFT_ALL, WEFT_ALL, WEFT_ALL, 1);
+    weft_tensor cosines = weft_unsqueeze(B, 1), sines = weft_unsqueeze(C, 1);
+    weft_tensor turned = weft_stack(WEFT_TENSORS(weft_sub(weft_mul(x, cosines), weft_mul(y, sines)),
+                                                 weft_add(weft_mul(y, cosines), weft_mul(x, sines))),
+                                    -1);
+    return weft_reshape(turned, WEFT_SHAPE(512, 12, 64));
 }
 
 static weft_tensor lstm_cell(const weft_tensor *in)
@@ -307,6 +322,7 @@ static const weft_suite_program programs[] = {
     {"reductions", "max of columns", "f32 2048x2048", max_0, 0},
     {"reductions", "max over 1", "f32 64x256x256", max_1, 0},
     {"reductions", "max of all, u8", "u8 4194304 below 256", max_0, 0},
+    {"reductions", "max of rows, bf16", "bf16 1024x4096", max_1, 0},
     {"reductions", "max of rows, u8", "u8 2048x2048 below 256", max_1, 0},
     {"reductions", "sum of rows, f64", "f64 1024x1024", sum_1, 0},
     {"reductions", "sum of columns, i32", "i32 1024x1024 below 1000", sum_0, 0},
@@ -317,6 +333,7 @@ static const weft_suite_program programs[] = {
     {"reductions", "sum of 32 x 32", "f32 32x32", sum_1, 0},
     {"reductions", "product of rows", "f32 1024x1024", prod_1, 0},
     {"reductions", "any of columns", "bool 2048x2048 below 1", any_0, 0},
+    {"reductions", "any of rows", "bool 2048x2048 below 1", any_1, 0},
     {"reductions", "all of 100000 x 10", "bool 100000x10 below 2", all_0, 0},
     {"reductions", "argmax of rows", "f32 2048x2048", argmax_1, 0},
     {"reductions", "argmax of columns", "f32 2048x2048", argmax_0, 0},
@@ -377,6 +394,7 @@ static const weft_suite_program programs[] = {
     {"sorting", "sort of rows", "f32 1024x1024", sort_1, 0},
     {"sorting", "sort of rows of 16", "f32 65536x16", sort_1, 0},
     {"sorting", "sort of columns", "f32 1024x1024", sort_0, 0},
+    {"sorting", "sort of long columns", "f32 100000x10", sort_0, 0},
     {"sorting", "sort 1M, u8", "u8 1048576 below 256", sort_0, 0},
     {"sorting", "sort 1M, i64", "i64 1048576 below 1000000000", sort_0, 0},
     {"sorting", "sort of the sorted", "f32 1048576 rising", sort_0, 0},
@@ -393,6 +411,7 @@ static const weft_suite_program programs[] = {
     {"norms", "softmax 2048 x 1024", "f32 2048x1024 times 4", softmax, 0},
     {"norms", "softmax 256 x 50257", "f32 256x50257 times 4", softmax, 0},
     {"norms", "softmax of channels", "f32 8x21x128x128 times 4", softmax, 0},
+    {"norms", "softmax of columns", "f32 1024x1024 times 4", softmax_0, 0},
     {"norms", "softmax f64", "f64 512x1024 times 4", softmax, 0},
     {"norms", "log_softmax", "f32 2048x1024 times 4", log_softmax, 0},
     {"norms", "layer norm", "f32 2048x1024; f32 1024; f32 1024", layer_norm, 0},
@@ -440,6 +459,7 @@ static const weft_suite_program programs[] = {
      4.0 * 64 * 256 * 1024},
     {"networks", "cosine similarity", "f32 4096x256; f32 4096x256", cosine_similarity, 0},
     {"networks", "rotary embedding", "f32 512x12x64; f32 512x32; f32 512x32", rope, 0},
+    {"networks", "rotation of pairs", "f32 512x12x64; f32 512x32; f32 512x32", rotate_pairs, 0},
     {"networks", "distances", "f32 1024x64; f32 1024x64", distances, 2.0 * 1024 * 1024 * 64},
 
     SQUARE(f32, 64, "products", 1),

@@ -166,6 +166,11 @@ def rope(n, x, cosines, sines):
     return n.concatenate([x[..., :h] * c - x[..., h:] * s, x[..., h:] * c + x[..., :h] * s], 2)
 
 
+def rotate_pairs(n, x, cosines, sines):
+    c, s, a, b = cosines[:, None], sines[:, None], x[..., ::2], x[..., 1::2]
+    return n.stack([a * c - b * s, b * c + a * s], -1).reshape(x.shape)
+
+
 def distances(n, a, b):
     return (a * a).sum(1)[:, None] + (b * b).sum(1) - 2 * (a @ b.T)
 
@@ -297,8 +302,9 @@ WAYS = {
         "sum of rows, c64": sums(1), "sum of 262144 x 4": sums(1), "sum of 16 x 65536": sums(0), "sum of 32 x 32": sums(1),
         "sum of columns, i32": Ways(lambda n, x: n.sum(x, 0, dtype=n.int32)),
         "max of rows": maxima(1), "max of columns": maxima(0), "max over 1": maxima(1), "max of all, u8": maxima(0),
-        "max of rows, u8": maxima(1),
+        "max of rows, u8": maxima(1), "max of rows, bf16": maxima(1).without("numpy"),
         "product of rows": Ways(lambda n, x: n.prod(x, 1)), "any of columns": Ways(lambda n, x: x.any(0)),
+        "any of rows": Ways(lambda n, x: x.any(1)),
         "argmax of rows": Ways(lambda n, x: n.argmax(x, 1)), "argmax of columns": Ways(lambda n, x: n.argmax(x, 0)),
         "variance of rows": Ways(lambda n, x: x.var(1), torch=lambda n, x: n.var(x, 1, correction=0)),
         "variance of columns": Ways(lambda n, x: x.var(0), torch=lambda n, x: n.var(x, 0, correction=0)),
@@ -356,7 +362,8 @@ WAYS = {
         "bincount": Ways(lambda n, i: n.bincount(i, minlength=1000), jax=lambda n, i: n.bincount(i, length=1000)),
     },
     "sorting": {
-        "sort 64k": SORT_0, "sort 1M": SORT_0, "sort of columns": SORT_0, "sort 1M, u8": SORT_0, "sort 1M, i64": SORT_0,
+        "sort 64k": SORT_0, "sort 1M": SORT_0, "sort of columns": SORT_0, "sort of long columns": SORT_0,
+        "sort 1M, u8": SORT_0, "sort 1M, i64": SORT_0,
         "sort 1M, few values": SORT_0, "sort 1M, half NaN": SORT_0, "sort of the sorted": SORT_0,
         "sort of rows": SORT_1, "sort of rows of 16": SORT_1,
         "argsort of rows": Ways(lambda n, x: n.argsort(x, 1, stable=True),
@@ -373,6 +380,8 @@ WAYS = {
     "norms": {
         "softmax 2048 x 1024": SOFTMAX, "softmax 256 x 50257": SOFTMAX, "softmax of channels": SOFTMAX,
         "softmax f64": SOFTMAX,
+        "softmax of columns": Ways(lambda n, x: softmax(n, x, 0), jax=lambda n, x: nn().softmax(x, 0),
+                                   torch=lambda n, x: n.softmax(x, 0), onnx=node("Softmax", axis=0)),
         "log_softmax": Ways(jax=lambda n, x: nn().log_softmax(x, 1), torch=lambda n, x: n.log_softmax(x, 1),
                             onnx=node("LogSoftmax", axis=1)),
         "layer norm": LAYER_NORM, "layer norm of 64": LAYER_NORM,
@@ -410,6 +419,7 @@ WAYS = {
         "norm, product": Ways(lambda n, x, w: layer_norm(n, x, 1, 0) @ w,
                               torch=lambda n, x, w: functional().layer_norm(x, (512,)) @ w),
         "LSTM cell": Ways(lstm_cell), "cosine similarity": Ways(cosine), "rotary embedding": Ways(rope),
+        "rotation of pairs": Ways(rotate_pairs),
         "distances": Ways(distances),
     },
     "products": {
