@@ -4,6 +4,7 @@
 /* Sums and products of floats and complex numbers in the order of compiled ones (lib/loop/README.md), to the bit. */
 #include "backends/ref/ref.h"
 #include "lib/loop/loop.h"
+#include "lib/loop/order.h"
 #include "lib/lower/numerics.h"
 
 typedef struct weft_ordered_sum {
@@ -24,7 +25,8 @@ typedef struct weft_ordered_parts {
     double re, im;
 } weft_ordered_parts;
 
-enum { WEFT_ORDERED_LEVELS = 5 };
+enum { WEFT_ORDERED_LEVELS = 4 };
+_Static_assert(WEFT_ORDER_SCAN_MOST_LANES <= 1 << WEFT_ORDERED_LEVELS, "the tree of a scan has more levels");
 
 /* A scan, element by element. */
 typedef struct weft_ordered_scan {
