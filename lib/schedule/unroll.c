@@ -8,12 +8,13 @@
 #define SMALL_BODY 6u
 #define MEDIUM_BODY 24u
 #define LARGE_BODY 110u
-/* With 32 registers, four vectors of up to so many instructions, and whose instructions times the longest row of those
- * that need each other are at least so many: to keep values in memory takes less than to wait. Of 40 functions on Zen 5
- * tan takes 0.91 of the time of two vectors, atan and sigmoid 0.87, pow 0.82; in f64 sin and tan 0.8, the mean is 0.92;
- * those that look rows up in registers take 1.04. */
+/* With 32 registers, four vectors of up to so many instructions, where these times the longest row of those that need
+ * each other are at least so many: to keep values in memory takes less than to wait. Of 40 functions on Zen 5 tan takes
+ * 0.91 of the time of two vectors, atan and sigmoid 0.87, pow 0.82; in f64 sin and tan 0.8, the mean is 0.92. Where
+ * registers hold a table, cbrt, acosh and asinh take 0.9, shorter ones such as logarithms 1.04. */
 #define OVERLAPPED_BODY 150u
 #define LEAST_WAITS 500u
+#define LEAST_WAITS_BESIDE_TABLE 2000u
 /* Of a vector of f32 with AVX-512. */
 #define LANES 16u
 
@@ -132,8 +133,8 @@ weft_status *weft_unroll_choose(weft_kernel *kernel, const weft_machine *machine
     if (emitted <= (is_many ? MEDIUM_BODY : LARGE_BODY) || kernel->stage_count > 1) return NULL;
     uint32_t chain = 0, unroll = emitted <= LARGE_BODY ? 2 : 1;
     WEFT_TRY(find_chain(kernel, &kernel->stages[0], &chain));
-    if (is_many && emitted <= OVERLAPPED_BODY)
-        unroll = chain * emitted >= LEAST_WAITS && !holds_table(kernel, &kernel->stages[0]) ? 4 : unroll;
+    uint32_t least = holds_table(kernel, &kernel->stages[0]) ? LEAST_WAITS_BESIDE_TABLE : LEAST_WAITS;
+    if (is_many && emitted <= OVERLAPPED_BODY) unroll = chain * emitted >= least ? 4 : unroll;
     else if (emitted > LARGE_BODY) unroll = 5 * chain > 2 * emitted ? 4 : 4 * chain > emitted ? 2 : 1;
     *out_unroll = weft_unroll_limit(kernel, unroll, extent, width);
     return NULL;
