@@ -174,7 +174,8 @@ void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
     weft_op_id id = weft_op_id_of(node->op);
     bool is_step = fusion->roles[n] == WEFT_ROLE_HOST || fusion->roles[n] == WEFT_ROLE_REGION;
     bool reads_views = fusion->roles[n] == WEFT_ROLE_GEMM || fusion->roles[n] == WEFT_ROLE_SORT;
-    if (is_step || reads_views) demand_operands(fusion, node, reads_views);
+    bool copies = fusion->roles[n] == WEFT_ROLE_GEMM && weft_product_copies_batches(fusion->space, n);
+    if (is_step || reads_views) demand_operands(fusion, node, reads_views && !copies);
     if (weft_fusion_is_gather(node) && !computes_what_it_reads(fusion, node))
         fusion->materialized[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(fusion, node);

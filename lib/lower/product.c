@@ -175,6 +175,19 @@ bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot)
     return all;
 }
 
+bool weft_product_copies_batches(weft_space *space, uint32_t dot)
+{
+    enum { LITTLE_BESIDE_PRODUCT = 10 };
+    const weft_node *node = weft_graph_node(space->graph, dot);
+    double rows = (double)weft_product_rows(space, node, 0), columns = (double)weft_product_rows(space, node, 1),
+           terms = (double)weft_product_size_of(space, node).terms;
+    bool permuted = true;
+    for (size_t i = 0; i < 2; i++)
+        permuted &= weft_op_id_of(weft_graph_node(space->graph, node->inputs[i].node)->op) == WEFT_OP_permute;
+    return permuted && weft_product_has_inner_batch(space, node) &&
+           rows * columns * terms >= LITTLE_BESIDE_PRODUCT * (rows * terms + terms * columns + rows * columns);
+}
+
 /* The axes of a dot in the order in which its result is wanted; NULL: in its own. */
 static const int64_t *wanted_order(const weft_space *space, uint32_t dot)
 {
@@ -346,7 +359,7 @@ static bool is_small(weft_space *space, uint32_t index, bool in_doubt)
     bool along = lies_along(space, dot), transposes = !along && transposes_b(space, dot, multiplications);
     if (multiplications <= (transposes ? MOST_ALONG_TERMS : MOST_IN_LOOPS)) return true;
     if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
-    if (has_packed_rows(space, dot, size.terms)) return false;
+    if (has_packed_rows(space, dot, size.terms) || weft_product_copies_batches(space, index)) return false;
     if (weft_product_has_window_rows(space, dot)) return true;
     /* Lanes go along B as it lies, or as it is copied for a large result. */
     bool copied = (size.is_large || !in_doubt) && weft_product_copies_b(space, index),
