@@ -333,7 +333,7 @@ static weft_status *fusion_init(const weft_build_request *request, basis by, wef
 {
     size_t threads = request->pool != NULL ? weft_pool_width(request->pool) : request->machine->threads;
     if (request->is_limited) threads = 1; /* what is cut takes memory */
-    bool is_here = request->runtime != NULL && !weft_device_is_apart(request->runtime);
+    bool is_here = request->runtime != NULL ? !weft_device_is_apart(request->runtime) : request->is_viewed;
     const weft_space space = {.vector_bytes = request->machine->vector_bytes,
                               .multiplies_bytes =
                                   is_here && weft_gemm_engine_find_here(request->level, WEFT_U8, false) != NULL,

@@ -339,12 +339,24 @@ static weft_tensor of_bytes(weft_graph *graph, weft_dtype dtype)
     return weft_matmul(a, weft_permute(b, WEFT_INTS(1, 0)));
 }
 
+/* How many steps of a program that is not run are products, as a picture of it shows them. */
+static size_t viewed_products(const weft_program *program)
+{
+    const weft_program_view *view;
+    size_t count = 0;
+    weft_test_ok(weft_program_view_create(program, &view));
+    for (size_t i = 0; i < view->step_count; i++) count += view->steps[i].engine == WEFT_ENGINE_PRODUCT;
+    weft_program_view_destroy(view);
+    return count;
+}
+
 /* Products of u8 that are cast to i32 are the library's, if it has instructions for them: nothing is cast. */
 static void bytes_are_multiplied_as_they_are(void **state)
 {
     (void)state;
     const size_t expected = weft_gemm_engine_find_here(weft_isa_level(), WEFT_U8, false) != NULL;
     weft_program *program = compile(of_bytes, WEFT_U8, NULL);
+    assert_int_equal(viewed_products(program), expected);
     weft_array *inputs[] = {make_input(program, 0), make_input(program, 1)};
     const uint8_t *a = weft_array_data(inputs[0]), *b = weft_array_data(inputs[1]);
     for (size_t e = 0; e < 2; e++) {
