@@ -151,8 +151,8 @@ bool weft_kernel_copies_lines(const weft_kernel *kernel, const weft_machine *mac
     if (load->predicate_count != 0 || store->predicate_count != 0 || store->is_indirect) return false;
     weft_expr_range(kernel->exprs, other->extent, &columns, &most);
     weft_expr_range(kernel->exprs, last->extent, &rows, &most);
-    bool fills = size >= 4 && machine->vector_bytes == machine->line_bytes &&
-                 columns * size >= machine->line_bytes && rows >= MOST_TILE;
+    bool fills = size >= 4 && machine->vector_bytes == machine->line_bytes && columns * size >= machine->line_bytes &&
+                 rows >= MOST_TILE;
     int64_t step = step_along(kernel, store->index, other);
     return fills && step_along(kernel, store->index, last) == 1 && step != 0 && step != 1;
 }
