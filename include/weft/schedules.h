@@ -60,7 +60,7 @@ typedef struct weft_tune_report {
  * rules, the most promising ones first, and adds to `schedules` those that turn out to be faster. Each schedule runs in
  * turns with that of the rules, and the best of each kernel in three more rounds at the end: one that does not gain 3 %
  * in each of them is noise. The results of every schedule are compared with those of the rules: WEFT_INTERNAL, should a
- * bit differ.
+ * bit differ, sign and payload of NaNs not counted.
  *
  * `run` is as for weft_executor_run. Its inputs are only read: `donated` is ignored, and so are `outputs`, `profile`,
  * `report`, `queue`, `waits` and `signal`. A run that is cancelled, or fails, ends it: nothing is added, except where

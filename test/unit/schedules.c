@@ -201,6 +201,32 @@ static void test_every_schedule_gives_the_same_bits(void **state)
     }
 }
 
+static weft_tensor trace_sums(weft_graph *graph)
+{
+    weft_tensor x = input(graph, "x", WEFT_F32, 64, 64), y = input(graph, "y", WEFT_F32, 64, 64);
+    return weft_reduce_sum(weft_add(x, y), WEFT_INTS(1), false);
+}
+
+/* Which of two NaNs an addition returns may depend on the schedule. */
+static void test_nans_are_equal(void **state)
+{
+    (void)state;
+    static const uint32_t nans[] = {0x7fc00001, 0xffc00002, 0x7fc12345};
+    weft_program *program = compile(trace_sums);
+    arrays inputs = create_inputs(program, (const int64_t[][8]){{64, 64}, {64, 64}});
+    for (size_t i = 0; i < inputs.count; i++) {
+        uint32_t *numbers = weft_array_data(inputs.items[i]);
+        for (size_t j = 0; j < (size_t)64 * 64; j += 5 + 2 * i) numbers[j] = nans[(i + j) % 3];
+    }
+    weft_schedules *schedules;
+    weft_test_ok(weft_schedules_create(NULL, &schedules));
+    const weft_run run = {.input_count = inputs.count, .inputs = inputs.items};
+    weft_test_ok(weft_tune(program, &run, &(weft_tune_options){.seconds = 1000}, schedules, NULL));
+    weft_schedules_destroy(schedules);
+    release(&inputs);
+    weft_program_release(program);
+}
+
 static const char columns[] = "split i0 16; lanes i1 8 x 2";
 
 static void record(void *self, const weft_profile_record *record)
@@ -499,6 +525,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_longer_vectors),
         cmocka_unit_test(test_every_schedule_gives_the_same_bits),
+        cmocka_unit_test(test_nans_are_equal),
         cmocka_unit_test(test_a_given_schedule_is_used),
         cmocka_unit_test(test_a_local_buffer_is_read_after_it_is_filled),
         cmocka_unit_test(test_the_longest_vectors),
