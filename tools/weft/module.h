@@ -9,7 +9,7 @@
 #define WEFT_PRODUCTS_OPTION                                                                                           \
     {                                                                                                                  \
         "--products", WEFT_OPTION_CHOICE, "generated|library|fast",                                                    \
-            "products by loops where they are faster, the library alone, or by dots of bf16 (generated)"               \
+            "by loops where they are faster, the library alone, or instructions for bf16 (generated)"                  \
     }
 
 #define WEFT_FUNCTIONS_OPTION                                                                                          \
