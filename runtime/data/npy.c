@@ -141,6 +141,8 @@ static weft_status *parse_extent(struct reader *reader, size_t axis, int64_t *ou
     for (; is_digit(reader); reader->at++)
         if (__builtin_mul_overflow(extent, 10, &extent) || __builtin_add_overflow(extent, *reader->at - '0', &extent))
             return bad_file(reader, "extent %zu of the shape overflows 64 bits", axis);
+    if (reader->at < reader->end && (*reader->at == '.' || *reader->at == 'e'))
+        return bad_file(reader, "extent %zu of the shape is not an integer", axis);
     accept_word(reader, "L");
     *out_extent = extent;
     return NULL;

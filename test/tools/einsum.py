@@ -702,7 +702,7 @@ class Failures(Instances):
         for key, end in [("output", ""), ("sizes", " of extents, or an object with one for each label")]:
             self.breaks({name: value for name, value in CHAIN.items() if name != key},
                         f'"{key}" is missing; it must be a list{end}')
-        self.breaks({"format_string": "ij->"}, '"shapes" is missing; it must be a list')
+        self.breaks({"format_string": "ij->"}, '"sizes" is missing, and so is "shapes"; there must be one of them')
         self.breaks({**FORMAT, "format_string": 3}, '"format_string" is 3; it must be a text')
         self.breaks({**FORMAT, "dtype": "float"}, '"dtype" is "float", which is not a dtype')
         self.breaks({**FORMAT, "dtype": None}, '"dtype" is null; it must be a text')

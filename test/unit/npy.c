@@ -202,6 +202,8 @@ static void refuses_bad_headers(void **state)
         {"{'shape': (2 3)}", "not separated by commas"},
         {"{'shape': (2, -3)}", "extent 1 of the shape is negative"},
         {"{'shape': (2, x)}", "extent 1 of the shape is not a number"},
+        {"{'shape': (3.0, 2)}", "extent 0 of the shape is not an integer"},
+        {"{'shape': (2, 3e1)}", "extent 1 of the shape is not an integer"},
         {"{'shape': (,)}", "extent 0 of the shape is not a number"},
         {"{'shape': (9223372036854775808,)}", "extent 0 of the shape overflows"},
         {"{'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"

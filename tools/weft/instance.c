@@ -177,7 +177,10 @@ static weft_status *read_format(const reader *r)
     r->out->text = malloc(strlen(text->valuestring) + 1);
     if (r->out->text == NULL) return weft_status_out_of_memory();
     strcpy(r->out->text, text->valuestring);
-    if (!cJSON_HasObjectItem(r->root, "shapes") && weft_sizes_exist(r->root)) return measure_text(r);
+    bool has_shapes = cJSON_HasObjectItem(r->root, "shapes");
+    if (!has_shapes && weft_sizes_exist(r->root)) return measure_text(r);
+    if (!has_shapes)
+        return weft_json_refuse(r->path, "\"sizes\" is missing, and so is \"shapes\"; there must be one of them");
     return read_lists(r, "shapes", &r->out->count, &r->out->shapes);
 }
 
