@@ -11,7 +11,7 @@ typedef double any_double __attribute__((aligned(1), may_alias));
 /* Before a loop whose arrays are registers. */
 #define UNROLL _Pragma("GCC unroll 16")
 
-/* A few bytes, of two at least; where they are no multiple of a register its last copy overlaps the one before. */
+/* A few bytes; where they are no multiple of a register its last copy overlaps the one before. */
 static inline __attribute__((always_inline)) void weft_copy_few(char *to, const char *from, size_t bytes)
 {
     enum { REGISTER = 16 };
@@ -24,8 +24,11 @@ static inline __attribute__((always_inline)) void weft_copy_few(char *to, const 
     } else if (bytes >= 4) {
         memcpy(to, from, 4);
         memcpy(to + bytes - 4, from + bytes - 4, 4);
-    } else {
+    } else if (bytes >= 2) {
         memcpy(to, from, 2);
+        memcpy(to + bytes - 2, from + bytes - 2, 2);
+    } else if (bytes == 1) {
+        *to = *from;
     }
 }
 #endif

@@ -181,6 +181,139 @@ static void test_sums_wrap(void **state)
     check_sizes(1, 17, 18, TERMS, LARGEST);
 }
 
+/* ---- rows, columns and terms over several axes ---- */
+
+enum { OUTER = 2, ALL = OUTER + 3, OPERANDS = 3 };
+
+/* Which axes an operand has: the batch is of all of them. */
+typedef enum kind { ROWS, COLUMNS, TERMS, BATCH } kind;
+
+/* Axes of the batch, each of which is more rows, columns or terms or all products' own, then m, n and k. */
+typedef struct joined {
+    kind kinds[ALL];
+    int64_t extents[ALL], strides[OPERANDS][ALL], first[OPERANDS];
+    operand operands[OPERANDS];
+} joined;
+
+static bool has_axis(const joined *j, int operand, int axis)
+{
+    static const bool has[OPERANDS][BATCH + 1] = {
+        {true, false, true, true}, {false, true, true, true}, {true, true, false, true}};
+    return has[operand][j->kinds[axis]];
+}
+
+/* In any order, with gaps, in either direction. */
+static void lay_out_joined(joined *j, int operand)
+{
+    int order[ALL] = {0, 1, 2, 3, 4};
+    for (int i = ALL; i-- > 1;) {
+        int other = (int)between(0, i), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+    int64_t step = between(0, 9) == 0 ? 2 : 1;
+    for (int i = 0; i < ALL; i++) {
+        int axis = order[i];
+        if (!has_axis(j, operand, axis)) continue;
+        bool is_reversed = between(0, 9) == 0;
+        j->strides[operand][axis] = is_reversed ? -step : step;
+        if (is_reversed) j->first[operand] += step * (j->extents[axis] - 1);
+        step = step * j->extents[axis] + (between(0, 2) == 0 ? between(1, 5) : 0);
+    }
+    j->operands[operand].count = 1;
+    for (int i = 0; i < ALL; i++) j->operands[operand].count += llabs(j->strides[operand][i]) * (j->extents[i] - 1);
+}
+
+static joined draw_joined(void)
+{
+    joined j = {.kinds = {(kind)between(ROWS, BATCH), (kind)between(ROWS, BATCH), ROWS, COLUMNS, TERMS}};
+    for (int i = 0; i < ALL; i++) j.extents[i] = between(1, i < OUTER ? 9 : between(0, 1) == 0 ? 5 : 40);
+    for (int i = 0; i < OPERANDS; i++) {
+        lay_out_joined(&j, i);
+        j.operands[i].size = i == 2 ? sizeof(int32_t) : 1;
+        take_memory(&j.operands[i]);
+        if (i < 2) draw(&j.operands[i], ANY);
+    }
+    return j;
+}
+
+static int64_t place_of(const joined *j, int operand, const int64_t *index)
+{
+    int64_t place = j->first[operand];
+    for (int i = 0; i < ALL; i++) place += index[i] * j->strides[operand][i];
+    return place;
+}
+
+/* The next index of all axes, from the last one outwards; false after the last. */
+static bool next_index(const joined *j, int64_t *index)
+{
+    for (int i = ALL; i-- > 0; index[i] = 0)
+        if (++index[i] < j->extents[i]) return true;
+    return false;
+}
+
+static void check_joined(joined *j)
+{
+    operand *c = &j->operands[2];
+    uint32_t *sums = calloc((size_t)c->count, sizeof *sums), *all = (uint32_t *)c->data;
+    bool *is_there = calloc((size_t)c->count, 1);
+    int64_t index[ALL] = {0};
+    assert_true(sums != NULL && is_there != NULL);
+    do {
+        int64_t place = place_of(j, 2, index);
+        is_there[place] = true;
+        sums[place] += (uint32_t)(uint8_t)j->operands[0].data[place_of(j, 0, index)] *
+                       (uint8_t)j->operands[1].data[place_of(j, 1, index)];
+    } while (next_index(j, index));
+    for (int64_t i = 0; i < c->count; i++) {
+        uint32_t result;
+        memcpy(&result, &all[i], sizeof result);
+        assert_int_equal(result, is_there[i] ? sums[i] : 0x01010101U * POISON);
+    }
+    free(sums);
+    free(is_there);
+}
+
+static void test_joined_axes(void **state)
+{
+    enum { COUNT = 2000 };
+    (void)state;
+    const weft_gemm_engine *engine = weft_gemm_engine_find_here(weft_isa_level(), WEFT_U8, false);
+    weft_pool *pool;
+    weft_block_store *store;
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 2, &pool));
+    weft_test_ok(weft_block_store_create(NULL, 1 << 26, &store));
+    for (int i = 0; i < COUNT; i++) {
+        joined j = draw_joined();
+        int64_t(*strides)[ALL] = j.strides;
+        const weft_gemm_call call = {.size = sizeof call,
+                                     .dtype = WEFT_U8,
+                                     .m = j.extents[OUTER],
+                                     .n = j.extents[OUTER + 1],
+                                     .k = j.extents[OUTER + 2],
+                                     .batch_rank = OUTER,
+                                     .batch = j.extents,
+                                     .a_batch = strides[0],
+                                     .b_batch = strides[1],
+                                     .c_batch = strides[2],
+                                     .a_row = strides[0][OUTER],
+                                     .a_column = strides[0][OUTER + 2],
+                                     .b_row = strides[1][OUTER + 2],
+                                     .b_column = strides[1][OUTER + 1],
+                                     .c_row = strides[2][OUTER],
+                                     .c_column = strides[2][OUTER + 1],
+                                     .a_offset = j.first[0],
+                                     .b_offset = j.first[1],
+                                     .c_offset = j.first[2]};
+        weft_test_ok(
+            weft_gemm_run(engine, pool, store, &call, j.operands[0].data, j.operands[1].data, j.operands[2].data));
+        check_joined(&j);
+        for (int o = 0; o < OPERANDS; o++) munmap(j.operands[o].memory, j.operands[o].mapped);
+    }
+    weft_block_store_release(store);
+    weft_pool_destroy(pool);
+}
+
 int main(void)
 {
     enum { SKIPPED = 77 };
@@ -188,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_small_products),
         cmocka_unit_test(test_large_products),
         cmocka_unit_test(test_sums_wrap),
+        cmocka_unit_test(test_joined_axes),
     };
     return weft_gemm_engine_find_here(weft_isa_level(), WEFT_U8, false) == NULL
                ? SKIPPED
