@@ -31,10 +31,9 @@ static size_t real_size(weft_dtype dtype)
     return info->kind == WEFT_KIND_COMPLEX ? info->size / 2 : info->size;
 }
 
-/* Bytes of an element of C: products of u8 are i32. */
-static int64_t result_size(weft_dtype dtype)
+size_t weft_gemm_result_size(weft_dtype dtype)
 {
-    return dtype == WEFT_U8 ? (int64_t)sizeof(int32_t) : (int64_t)weft_dtype_size(dtype);
+    return dtype == WEFT_U8 ? sizeof(int32_t) : weft_dtype_size(dtype);
 }
 
 static bool is_complex(weft_dtype dtype)
@@ -135,7 +134,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
     const weft_gemm_call *call = grid->call;
     const weft_gemm_matrices *m = grid->matrices;
     bool transposed = grid->transposed;
-    int64_t size = result_size(call->dtype);
+    int64_t size = (int64_t)weft_gemm_result_size(call->dtype);
     int64_t a = call->a_offset + batch_offset(m, m->a_strides, product);
     int64_t b = call->b_offset + batch_offset(m, m->b_strides, product);
     int64_t c = call->c_offset + batch_offset(m, m->c_strides, product);

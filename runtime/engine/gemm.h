@@ -42,6 +42,8 @@ const weft_gemm_engine *weft_gemm_engine_find_here(weft_isa level, weft_dtype dt
 
 /* f16, bf16, f32, f64, c64, c128: what engines of all levels multiply. */
 bool weft_gemm_supports(weft_dtype dtype);
+/* Bytes of an element of C: products of u8 are i32. */
+size_t weft_gemm_result_size(weft_dtype dtype);
 /* Whether C has no elements. */
 bool weft_gemm_is_empty(const weft_gemm_call *call);
 /* The bytes of the largest block of the store that weft_gemm_run acquires, one for each thread at a time, with a pool

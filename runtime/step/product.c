@@ -104,11 +104,12 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
     const weft_machine *machine = weft_pool_machine(bound->pool);
     const weft_gemm_engine *engine = bound_step->resolved->products;
     double products = (double)gemm->m * (double)gemm->n * (double)gemm->k;
-    double moved = elements(gemm, gemm->a_batch, gemm->m, gemm->k) + elements(gemm, gemm->b_batch, gemm->k, gemm->n) +
-                   elements(gemm, gemm->c_batch, gemm->m, gemm->n);
+    double read = elements(gemm, gemm->a_batch, gemm->m, gemm->k) + elements(gemm, gemm->b_batch, gemm->k, gemm->n);
+    double written = elements(gemm, gemm->c_batch, gemm->m, gemm->n);
     bool complex = weft_dtype_info_of(gemm->dtype)->kind == WEFT_KIND_COMPLEX;
     for (size_t i = 0; i < gemm->batch_rank; i++) products *= (double)gemm->batch[i];
-    return (weft_step_cost){.bytes = moved * (double)weft_dtype_size(gemm->dtype),
+    return (weft_step_cost){.bytes = read * (double)weft_dtype_size(gemm->dtype) +
+                                     written * (double)weft_gemm_result_size(gemm->dtype),
                             .flops = products * (complex ? 8 : 2),
                             .is_timed = true,
                             .alone = weft_gemm_estimate(engine, machine, gemm, 1),

@@ -228,9 +228,13 @@ static weft_array *make_input(const weft_program *program, size_t input)
     return array;
 }
 
+static double product_bytes; /* of the last product that was counted */
+
 static void count_product(void *self, const weft_profile_record *record)
 {
-    *(size_t *)self += record->kind == WEFT_PROFILE_PRODUCT;
+    if (record->kind != WEFT_PROFILE_PRODUCT) return;
+    product_bytes = record->bytes;
+    ++*(size_t *)self;
 }
 
 static weft_array *run(weft_executor *executor, weft_program *program, weft_array *const *inputs, size_t *out_products)
@@ -364,6 +368,7 @@ static void bytes_are_multiplied_as_they_are(void **state)
         weft_array *y = run(executors[e], program, inputs, &products);
         const int32_t *c = weft_array_data(y);
         assert_int_equal(products, expected);
+        if (products > 0) assert_true(product_bytes == 70 * 90 + 80 * 90 + 4 * 70 * 80);
         for (int64_t i = 0; i < 70; i++)
             for (int64_t j = 0; j < 80; j++) {
                 int32_t sum = 0;
