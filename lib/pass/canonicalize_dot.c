@@ -216,6 +216,11 @@ static bool swaps_free_axes(weft_tensor dot, weft_ints order)
     return free_a > 0 && free_b > 0;
 }
 
+static bool is_complex(weft_tensor x)
+{
+    return weft_dtype_info_of(weft_tensor_dtype(x))->kind == WEFT_KIND_COMPLEX;
+}
+
 /* The dot of b and a. */
 static weft_tensor swapped_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
 {
@@ -237,8 +242,7 @@ static bool wants_lanes_of_a(const context *c, weft_tensor dot, weft_ints order)
     weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
     size_t batch = axes.batch_a.count, free_a = free_count(a, axes.batch_a, axes.contract_a);
-    bool is_complex = weft_dtype_info_of(weft_tensor_dtype(dot))->kind == WEFT_KIND_COMPLEX;
-    if (is_complex || free_a == 0 || batch + free_a == order.count) return false;
+    if (is_complex(dot) || free_a == 0 || batch + free_a == order.count) return false;
     size_t last = (size_t)order.items[order.count - 1];
     if (last < batch || last >= batch + free_a) return false;
     int64_t least, most;
@@ -335,7 +339,8 @@ static weft_tensor with_free_axes_as_they_lie(weft_tensor dot, size_t which, wef
     return permuted(arranged_dot(operands[0], operands[1], axes), of_dot);
 }
 
-/* A permute that is the only user of a dot; for expected extents not where it decides an order of additions. */
+/* A permute that is the only user of a dot; for expected extents not where it decides an order of additions, as that
+ * of complex factors does. */
 static weft_tensor swap(const weft_rewrite_site *site)
 {
     weft_tensor dot = site->inputs.items[0];
@@ -346,7 +351,9 @@ static weft_tensor swap(const weft_rewrite_site *site)
         (c->expected != NULL && weft_usages_is_ordered(&c->usages, site->graph, number)))
         return weft_site_leave();
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
-    if (swaps_free_axes(dot, order)) return swapped_dot(a, b, axes_of(weft_tensor_node(dot)->attrs));
+    bool keeps_factors = c->expected != NULL && is_complex(dot);
+    if (!keeps_factors && swaps_free_axes(dot, order))
+        return swapped_dot(a, b, axes_of(weft_tensor_node(dot)->attrs));
     if (wants_lanes_of_a(c, dot, order)) return with_lanes_of_a(dot, order);
     for (size_t which = 0; which < 2; which++)
         if (wants_free_axes_as_they_lie(c, dot, which)) return with_free_axes_as_they_lie(dot, which, order);

@@ -260,6 +260,19 @@ static weft_tensor by_vector(weft_tensor a, weft_tensor b)
     return weft_matmul(weft_permute(product, WEFT_INTS(1, 0, 2, 3)), weft_reduce_max(b, WEFT_INTS(1, 2), false));
 }
 
+static weft_tensor complex_of(weft_tensor x)
+{
+    return weft_complex(x, weft_flip(x, WEFT_INTS(0)));
+}
+
+/* Of complex numbers: a product that is permuted for the next one. */
+static weft_tensor turned(weft_tensor a, weft_tensor b)
+{
+    weft_dot_axes rows = {.contract_a = WEFT_INTS(0), .contract_b = WEFT_INTS(1)};
+    weft_tensor left = complex_of(a);
+    return weft_dot(weft_dot(left, complex_of(b), rows), left, rows);
+}
+
 /* What adds up by how a value is permuted, or takes another way by a constant, does as for all extents. */
 static void rounds_as_for_all(void **state)
 {
@@ -268,6 +281,7 @@ static void rounds_as_for_all(void **state)
         {"raised", raised, WEFT_F32, {{40, 50}, {5}}},
         {"scaled", scaled, WEFT_F32, {{300, 40}, {1}}},
         {"scanned", scanned, WEFT_F32, {{40, 64, 6}, {40, 6}}},
+        {"turned", turned, WEFT_F32, {{16, 300}, {2, 16}}},
         {"by a vector", by_vector, WEFT_F32, {{2, 3, 300}, {30, 20, 300}}},
     };
     weft_executor *executor;
