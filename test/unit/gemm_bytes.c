@@ -195,15 +195,15 @@ typedef struct joined {
     operand operands[OPERANDS];
 } joined;
 
-static bool has_axis(const joined *j, int operand, int axis)
+static bool has_axis(const joined *j, int which, int axis)
 {
     static const bool has[OPERANDS][BATCH + 1] = {
         {true, false, true, true}, {false, true, true, true}, {true, true, false, true}};
-    return has[operand][j->kinds[axis]];
+    return has[which][j->kinds[axis]];
 }
 
 /* In any order, with gaps, in either direction. */
-static void lay_out_joined(joined *j, int operand)
+static void lay_out_joined(joined *j, int which)
 {
     int order[ALL] = {0, 1, 2, 3, 4};
     for (int i = ALL; i-- > 1;) {
@@ -214,14 +214,14 @@ static void lay_out_joined(joined *j, int operand)
     int64_t step = between(0, 9) == 0 ? 2 : 1;
     for (int i = 0; i < ALL; i++) {
         int axis = order[i];
-        if (!has_axis(j, operand, axis)) continue;
+        if (!has_axis(j, which, axis)) continue;
         bool is_reversed = between(0, 9) == 0;
-        j->strides[operand][axis] = is_reversed ? -step : step;
-        if (is_reversed) j->first[operand] += step * (j->extents[axis] - 1);
+        j->strides[which][axis] = is_reversed ? -step : step;
+        if (is_reversed) j->first[which] += step * (j->extents[axis] - 1);
         step = step * j->extents[axis] + (between(0, 2) == 0 ? between(1, 5) : 0);
     }
-    j->operands[operand].count = 1;
-    for (int i = 0; i < ALL; i++) j->operands[operand].count += llabs(j->strides[operand][i]) * (j->extents[i] - 1);
+    j->operands[which].count = 1;
+    for (int i = 0; i < ALL; i++) j->operands[which].count += llabs(j->strides[which][i]) * (j->extents[i] - 1);
 }
 
 static joined draw_joined(void)
@@ -237,10 +237,10 @@ static joined draw_joined(void)
     return j;
 }
 
-static int64_t place_of(const joined *j, int operand, const int64_t *index)
+static int64_t place_of(const joined *j, int which, const int64_t *index)
 {
-    int64_t place = j->first[operand];
-    for (int i = 0; i < ALL; i++) place += index[i] * j->strides[operand][i];
+    int64_t place = j->first[which];
+    for (int i = 0; i < ALL; i++) place += index[i] * j->strides[which][i];
     return place;
 }
 
