@@ -47,7 +47,7 @@ static weft_inst_id double_tanh(const writer *w, weft_inst_id a)
     weft_inst_id shifted, one = real(w, 1.0);
     a = at_most(w, a, constants_of[MATH_F64].most);
     weft_inst_id n = weft_math_round_scaled(w, a, 2.0 * exp->log2_e, w->format->bias - 1, &shifted);
-    weft_inst_id r = fma3(w, n, real(w, -exp->ln2_high), add(w, a, a));
+    weft_inst_id twice = add(w, a, a), r = fma3(w, n, real(w, -exp->ln2_high), twice);
     r = fma3(w, n, real(w, -exp->ln2_low), r);
     weft_inst_id growth = mul(w, r, paired_polynomial(w, r, exp->series + 2, exp->count - 2));
     weft_inst_id s = weft_math_power(w, as_integer(w, shifted)), v = mul(w, s, r), base = add(w, s, real(w, 0.5));

@@ -35,8 +35,8 @@ static void divide_exponent(const writer *w, weft_inst_id x, weft_inst_id *out_p
     double unit = (double)((uint64_t)1 << fraction), octave = ldexp(1.0, (int)(fraction - kept));
     weft_inst_id logarithm = shift_right(w, as_integer(w, x), kept);
     logarithm = as_real(w, binary(w, WEFT_SCALAR_or, logarithm, as_integer(w, real(w, unit))));
-    weft_inst_id third = fma3(w, logarithm, real(w, 1.0 / 3.0), real(w, (2 * unit - LOWEST_EXPONENT * octave) / 3));
-    third = as_integer(w, third);
+    weft_inst_id scale = real(w, 1.0 / 3.0), bias = real(w, (2 * unit - LOWEST_EXPONENT * octave) / 3);
+    weft_inst_id third = as_integer(w, fma3(w, logarithm, scale, bias));
     *out_row = shift_right(w, third, fraction - kept - 3);
     weft_inst_id shifted = shift_left(w, third, kept);
     *out_power = sub(w, shifted, mask(w, shifted, ((uint64_t)1 << fraction) - 1));
@@ -52,8 +52,8 @@ static weft_inst_id cbrt_of(const writer *w, weft_inst_id x)
     weft_table_id table = is_short(w) ? WEFT_TABLE_single_cbrt : WEFT_TABLE_double_cbrt;
     weft_inst_id power, row;
     divide_exponent(w, x, &power, &row);
-    weft_inst_id y = as_real(w, sub(w, sub(w, as_integer(w, x), power), add(w, power, power)));
-    weft_inst_id t = fma3(w, y, look_up(w, table, 0, row), real(w, -1.0));
+    weft_inst_id twice = add(w, power, power), y = as_real(w, sub(w, sub(w, as_integer(w, x), power), twice));
+    weft_inst_id c = look_up(w, table, 0, row), t = fma3(w, y, c, real(w, -1.0));
     weft_inst_id start = as_real(w, add(w, as_integer(w, look_up(w, table, 1, row)), power));
     weft_inst_id growth = mul(w, t, (is_short(w) ? polynomial : paired_polynomial)(w, t, s->terms, s->count));
     return fma3(w, start, growth, start);
@@ -67,8 +67,8 @@ weft_inst_id weft_math_cbrt(const writer *w, const weft_inst_id *operands)
     uint64_t sign = (uint64_t)1 << (8 * weft_dtype_size(format->real) - 1);
     weft_inst_id a = absolute(w, operands[0]), moved = plus_bits(w, as_integer(w, a), sign - 1);
     weft_inst_id tiny = less(w, moved, integer(w, sign - 1 + ((uint64_t)LOWEST_EXPONENT << fraction)));
-    weft_inst_id lifted = cbrt_of(w, times(w, a, ldexp(1.0, 3 * (int)lift)));
-    lifted = as_real(w, sub(w, as_integer(w, lifted), integer(w, (uint64_t)lift << fraction)));
+    weft_inst_id lifted = as_integer(w, cbrt_of(w, times(w, a, ldexp(1.0, 3 * (int)lift))));
+    lifted = as_real(w, sub(w, lifted, integer(w, (uint64_t)lift << fraction)));
     weft_inst_id root = rarely(w, tiny, lifted, cbrt_of(w, a));
     return with_sign(w, choose(w, weft_math_is_outside(w, a, 1), a, root), operands[0]);
 }
