@@ -19,7 +19,9 @@ bool weft_strided_fits(const weft_emitter *e, weft_dtype dtype, int64_t step)
 {
     bool masks = e->lane.mask != NULL && (e->lane.parts > 1 || e->lane.left == NULL);
     if (e->gpu || !weft_emitter_has(e, WEFT_ISA_V4) || e->lane.width == 1 || masks) return false;
-    return weft_dtype_size(dtype) <= WORD && step > 1 && step < MOST_BYTES && span_of(e, dtype, step) <= MOST_BYTES;
+    if (weft_dtype_size(dtype) > WORD || step <= 1 || step >= MOST_BYTES) return false;
+    int64_t span = span_of(e, dtype, step);
+    return span >= 2 * WORD && span <= MOST_BYTES; /* one word is no vector */
 }
 
 /* The vectors of a load: of `length` bytes each, the last one of which ends with the last element. */

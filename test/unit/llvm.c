@@ -393,7 +393,7 @@ static void test_rows(void **state)
     static const struct {
         const char *dtype;
         int width;
-    } kinds[] = {{"f32", 16}, {"f64", 8}, {"i32", 16}, {"i64", 8}, {"f32", 8}};
+    } kinds[] = {{"f32", 16}, {"f64", 8}, {"i32", 16}, {"i64", 8}, {"f32", 8}, {"u8", 2}};
     char text[8192];
     for (int columns = 1; columns < 12; columns++)
         for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
