@@ -22,7 +22,7 @@ enum { LEAST_RUNS = 4, MOST_RUNS = 20 };
 #define ROUND_NS 100000000
 /* What a schedule has to gain to take the place of another: less is noise. */
 #define LEAST_GAIN 0.97
-/* Rounds in which a schedule has to gain that much. On a busy machine one in ten does by chance in one of them. */
+/* Rounds in which a schedule has to gain that much: in one of them it may by chance. */
 enum { CONFIRMATIONS = 3 };
 #define DEFAULT_SECONDS 10
 

@@ -122,20 +122,31 @@ static bool holds_table(const weft_kernel *kernel, const weft_stage *stage)
     return false;
 }
 
-/* Without 32 registers, of what does not fit in them anyway: random normal numbers, 197 instructions, of which 99 in a
- * row, take 0.47 of the time with four vectors, pow in f64 (57 of 125) 0.68; exp of c64 (48 of 171) takes 0.83 with
- * two; lgamma (43 of 214) 1.04 and digamma (37 of 204) 1.16 (Zen 3). */
+/* Of what fits in no registers: random normal numbers, 197 instructions, of which 99 in a row, take 0.47 of the time
+ * with four vectors, pow in f64 (57 of 125) 0.68; exp of c64 (48 of 171) takes 0.83 with two; lgamma (43 of 214) 1.04
+ * and digamma (37 of 204) 1.16 (Zen 3). */
+static uint32_t spilled_unroll(uint32_t emitted, uint32_t chain)
+{
+    return 5 * chain > 2 * emitted ? 4 : 4 * chain > emitted ? 2 : 1;
+}
+
+/* Whether four vectors overlap where there are 32 registers. */
+static bool overlaps(const weft_kernel *kernel, uint32_t emitted, uint32_t chain)
+{
+    uint32_t least = holds_table(kernel, &kernel->stages[0]) ? LEAST_WAITS_BESIDE_TABLE : LEAST_WAITS;
+    return chain * emitted >= least;
+}
+
 weft_status *weft_unroll_choose(weft_kernel *kernel, const weft_machine *machine, uint32_t emitted, weft_expr extent,
                                 uint32_t width, uint32_t *out_unroll)
 {
-    bool is_many = machine->registers >= 32;
-    *out_unroll = weft_unroll_for(kernel, emitted, extent, width);
-    if (emitted <= (is_many ? MEDIUM_BODY : LARGE_BODY) || kernel->stage_count > 1) return NULL;
-    uint32_t chain = 0, unroll = emitted <= LARGE_BODY ? 2 : 1;
-    WEFT_TRY(find_chain(kernel, &kernel->stages[0], &chain));
-    uint32_t least = holds_table(kernel, &kernel->stages[0]) ? LEAST_WAITS_BESIDE_TABLE : LEAST_WAITS;
-    if (is_many && emitted <= OVERLAPPED_BODY) unroll = chain * emitted >= least ? 4 : unroll;
-    else if (emitted > LARGE_BODY) unroll = 5 * chain > 2 * emitted ? 4 : 4 * chain > emitted ? 2 : 1;
+    uint32_t chain = 0, unroll = weft_unroll_of(emitted);
+    bool asks = machine->registers >= 32 && emitted <= OVERLAPPED_BODY && unroll < 4;
+    if (kernel->stage_count == 1 && (asks || emitted > LARGE_BODY)) {
+        WEFT_TRY(find_chain(kernel, &kernel->stages[0], &chain));
+        if (!asks) unroll = spilled_unroll(emitted, chain);
+        else if (overlaps(kernel, emitted, chain)) unroll = 4;
+    }
     *out_unroll = weft_unroll_limit(kernel, unroll, extent, width);
     return NULL;
 }
