@@ -10,8 +10,9 @@
  * WEFT_ISA names a level. */
 bool weft_tiles_acquire(void);
 
-/* Whether this process may add up products of pairs of bf16 as fast as single ones of f32. Processors with tiles, used
- * or not, take four times as long. Never where WEFT_ISA names a level. */
+/* Whether this process may add up products of pairs of bf16 at the rate of single ones of f32: not on processors with
+ * tiles, used or not, where pairs have half of that rate (runtime/engine/README.md). Never where WEFT_ISA names a
+ * level. */
 bool weft_pairs_are_fast(void);
 
 /* Whether it may add up products of four bytes in each lane of a vector (AVX512_VNNI). Never where WEFT_ISA names a
