@@ -188,6 +188,16 @@ bool weft_mask_leaves(const weft_emitter *e, const weft_stage *stage, const weft
 /* Whether `inst` is e->hidden, or chooses by it: then fills value->parts. */
 bool weft_mask_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
 
+/* ---- emit_nontemporal.c ---- */
+/* Whether what is stored is to go past the caches. */
+bool weft_nontemporal_fits(const weft_emitter *e, const weft_store *store);
+/* Stores `count` vectors of `width` elements, of which each lies `step` elements, or a multiple, after the first one.
+ * False: there are no such instructions for them, and nothing was emitted. */
+bool weft_nontemporal_emit(weft_emitter *e, uint32_t buffer, uint32_t width, int64_t step, uint32_t count,
+                           const LLVMValueRef *pointers, const LLVMValueRef *values);
+/* At the end of a kernel. */
+void weft_nontemporal_close(weft_emitter *e);
+
 /* ---- emit_address.c: loads and stores ---- */
 /* A vector of `type` from pointers to its elements; zeros where `mask` has no lane. */
 LLVMValueRef weft_gather_emit(weft_emitter *e, LLVMTypeRef type, uint32_t alignment, LLVMValueRef pointers,

@@ -617,6 +617,22 @@ static LLVMValueRef decision_of_run(weft_emitter *e, const weft_store *store)
     return condition.scalar;
 }
 
+/* All vectors of a round past the caches, where that is to be and can be. */
+static bool store_past_caches(weft_emitter *e, weft_access *access, const weft_store *store, weft_emitted *value)
+{
+    LLVMValueRef pointers[WEFT_MAX_PARTS], values[WEFT_MAX_PARTS];
+    bool is_run = access->step.kind == WEFT_LANE_STRIDE_CONSTANT && access->step.step == 1 && access->step.exact;
+    if (!is_run || e->lane.mask != NULL || !weft_nontemporal_fits(e, store)) return false;
+    for (uint32_t part = 0; part < e->lane.parts; part++) {
+        if (weft_lane_mask(e, part) != NULL) return false;
+        LLVMValueRef register_value = weft_value_part(e, value, part, true);
+        pointers[part] = vector_pointer(e, access, store->buffer, part);
+        weft_scope_move(e, access->level);
+        values[part] = weft_to_memory(e, access->dtype, register_value);
+    }
+    return weft_nontemporal_emit(e, store->buffer, e->lane.width, e->lane.width, e->lane.parts, pointers, values);
+}
+
 static void emit_store(weft_emitter *e, const weft_store *store, uint32_t predicate_count)
 {
     weft_dtype dtype = e->kernel->buffers[store->buffer].dtype;
@@ -629,6 +645,7 @@ static void emit_store(weft_emitter *e, const weft_store *store, uint32_t predic
     bool varying = value->varying || weft_index_varies(e, store->index) || offset_varies(&access) ||
                    weft_predicates_vary(e, predicate_count, store->predicates);
     access_start(e, &access, level, predicate_count, store->predicates, true);
+    if (varying && store_past_caches(e, &access, store, value)) return;
     for (uint32_t part = 0; part < (varying ? e->lane.parts : 1); part++) {
         LLVMValueRef register_value = weft_value_part(e, value, part, varying);
         weft_scope_move(e, level);

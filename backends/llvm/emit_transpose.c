@@ -11,7 +11,8 @@
 enum {
     SEGMENT_BYTES = 16, /* shuffles inside of these are the fastest ones */
     FEW_ROWS = 8,       /* rows of a block, where these are a segment or more: all fit in sixteen registers */
-    MOST_ROWS = 16
+    MOST_ROWS = 16,
+    LINE = 64 /* bytes */
 };
 
 /* ---- which stages ---- */
@@ -80,7 +81,7 @@ static bool may_reach(const weft_emitter *e, weft_expr extent, uint32_t count)
  * one may come when others of its set have taken the place of the line. */
 static bool fills_lines(const weft_emitter *e, const weft_stage *stage, uint32_t width)
 {
-    enum { LINE = 64, MANY = 4 * MOST_ROWS };
+    enum { MANY = 4 * MOST_ROWS };
     int64_t least, most;
     weft_expr_range(e->exprs, stage->ranges[stage->range_count - 2].extent, &least, &most);
     bool fills = weft_emitter_has(e, WEFT_ISA_V4) && width == MOST_ROWS && (least >= MOST_ROWS || most >= MANY);
@@ -295,11 +296,15 @@ static void store_columns(const block *b, const weft_stage *stage, const weft_st
     LLVMTypeRef type = weft_memory_type(e, dtype);
     int64_t step = stride_along(e, lane, lane->width, store->index).step;
     LLVMValueRef pointer = block_pointer(e, type, store->buffer, store->index);
+    LLVMValueRef pointers[WEFT_MAX_WIDTH], columns[WEFT_MAX_WIDTH];
     for (uint32_t i = 0; i < b->width; i++) {
-        LLVMValueRef to = advance(e, type, pointer, weft_int(e, (int64_t)i * step));
-        LLVMValueRef stored = LLVMBuildStore(e->builder, column(b, i), to);
-        LLVMSetAlignment(stored, weft_dtype_info_of(dtype)->alignment);
+        pointers[i] = advance(e, type, pointer, weft_int(e, (int64_t)i * step));
+        columns[i] = column(b, i);
     }
+    bool are_lines = b->rows * weft_dtype_size(dtype) >= LINE && weft_nontemporal_fits(e, store);
+    if (are_lines && weft_nontemporal_emit(e, store->buffer, b->rows, step, b->width, pointers, columns)) return;
+    for (uint32_t i = 0; i < b->width; i++)
+        LLVMSetAlignment(LLVMBuildStore(e->builder, columns[i], pointers[i]), weft_dtype_info_of(dtype)->alignment);
 }
 
 void weft_transposed_emit(weft_emitter *e, const weft_stage *stage)

@@ -121,6 +121,7 @@ typedef struct weft_emitter {
         error_slot;                  /* of the frame; arrays are NULL where the entry fills `buffers` and `scalars` */
     LLVMValueRef *buffers, *scalars; /* NULL until used */
     LLVMValueRef zeros, scrap;       /* what loads and stores that are masked off touch instead; NULL until used */
+    bool is_fenced;                  /* there are stores that other processors would see in any order */
     LLVMValueRef report;             /* the function that fills the error slot; NULL until used */
 
     LLVMValueRef *carried; /* values that open loops hand from one iteration to the next */

@@ -120,6 +120,7 @@ void weft_entry_emit_cpu(weft_emitter *e, const char *symbol)
     weft_guard_open(e, LLVMBuildICmp(e->builder, LLVMIntSLT, begin, end, ""), true);
     emit_iterations(e, begin, end);
     weft_guard_close(e);
+    weft_nontemporal_close(e);
     LLVMBuildRetVoid(e->builder);
 }
 

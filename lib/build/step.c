@@ -119,6 +119,20 @@ static void fill_update(const variant_builder *builder, const planned_step *plan
     out_step->update.all_iterations = planned->lowered.checks_values;
 }
 
+/* Marks results that nothing reads again in a run. What L2 holds is stored there in any case. */
+static void mark_unread(const variant_builder *builder, const planned_step *planned, weft_kernel *kernel)
+{
+    uint32_t number = (uint32_t)(planned - builder->steps);
+    if (builder->interface != NULL || !weft_kernel_has_known_places(kernel)) return;
+    for (uint32_t b = 0; b < kernel->buffer_count && kernel->buffers[b].written; b++) {
+        uint32_t buffer = builder->buffers[planned->lowered.memories[b]];
+        bool is_read = weft_kernel_loads(kernel, b) || weft_builder_reads_after(builder, number, buffer);
+        bool is_result = builder->variant->buffers[buffer].kind == WEFT_BUFFER_OUTPUT && !is_read;
+        kernel->buffers[b].unread =
+            is_result && weft_kernel_span(kernel, b) > (double)builder->request->machine->cache_bytes[1];
+    }
+}
+
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_step *planned, weft_step *out_step)
 {
     const weft_build_request *request = builder->request;
@@ -128,6 +142,7 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_st
     if (status == NULL)
         status = weft_schedules_apply(request->schedules, kernel, request->machine, &out_step->schedule_key);
     WEFT_TRY(weft_node_error(weft_graph_node(builder->graph, planned->node), request->allocator, status));
+    mark_unread(builder, planned, kernel);
     WEFT_TRY(weft_builder_fill_cost(builder, kernel, out_step));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));
     size_t count = weft_kernel_argument_count(kernel);

@@ -131,7 +131,7 @@ uint32_t weft_kernel_builder_buffer(weft_kernel_builder *builder, weft_dtype dty
 {
     if (!ready(builder)) return 0;
     weft_kernel *kernel = builder->kernel;
-    weft_kernel_buffer buffer = {dtype, written, 0};
+    weft_kernel_buffer buffer = {.dtype = dtype, .written = written};
     append(builder, &kernel->buffers, &kernel->buffer_count, &buffer, sizeof buffer);
     return kernel->buffer_count - 1;
 }
@@ -140,9 +140,76 @@ uint32_t weft_kernel_builder_local(weft_kernel_builder *builder, weft_dtype dtyp
 {
     if (!ready(builder)) return 0;
     weft_kernel *kernel = builder->kernel;
-    weft_kernel_buffer buffer = {dtype, false, count};
+    weft_kernel_buffer buffer = {.dtype = dtype, .local = count};
     append(builder, &kernel->buffers, &kernel->buffer_count, &buffer, sizeof buffer);
     return kernel->buffer_count - 1;
+}
+
+void weft_kernel_builder_unread(weft_kernel_builder *builder, uint32_t buffer)
+{
+    if (ready(builder)) builder->kernel->buffers[buffer].unread = true;
+}
+
+/* Extends the elements [least, most] by those that an index may be. */
+static void extend(const weft_kernel *kernel, weft_expr index, int64_t *least, int64_t *most)
+{
+    int64_t low, high;
+    weft_expr_range(kernel->exprs, index, &low, &high);
+    if (low < *least) *least = low;
+    if (high > *most) *most = high;
+}
+
+double weft_kernel_span(const weft_kernel *kernel, uint32_t buffer)
+{
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (uint32_t i = 0; i < kernel->inst_count; i++)
+        if (kernel->insts[i].op == WEFT_SCALAR_load && kernel->insts[i].buffer == buffer)
+            extend(kernel, kernel->insts[i].index, &least, &most);
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        for (uint32_t i = 0; i < kernel->stages[s].store_count; i++)
+            if (kernel->stages[s].stores[i].buffer == buffer)
+                extend(kernel, kernel->stages[s].stores[i].index, &least, &most);
+    if (least > most) return 0;
+    return ((double)most - (double)least + 1) * (double)weft_dtype_size(kernel->buffers[buffer].dtype);
+}
+
+static bool is_in_ranges(const weft_kernel *kernel, uint32_t count, const weft_range *ranges, weft_expr symbol)
+{
+    bool is_in = false;
+    for (uint32_t i = 0; i < count; i++) is_in |= weft_expr_uses(kernel->exprs, ranges[i].extent, symbol);
+    return is_in;
+}
+
+/* Whether addresses or extents depend on the symbol. */
+static bool is_in_places(const weft_kernel *kernel, weft_expr symbol)
+{
+    bool is_in = is_in_ranges(kernel, kernel->range_count, kernel->ranges, symbol);
+    for (uint32_t i = 0; i < kernel->inst_count; i++)
+        is_in |=
+            kernel->insts[i].op == WEFT_SCALAR_load && weft_expr_uses(kernel->exprs, kernel->insts[i].index, symbol);
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        is_in |= is_in_ranges(kernel, stage->range_count, stage->ranges, symbol);
+        for (uint32_t i = 0; i < stage->store_count; i++)
+            is_in |= weft_expr_uses(kernel->exprs, stage->stores[i].index, symbol);
+    }
+    return is_in;
+}
+
+bool weft_kernel_has_known_places(const weft_kernel *kernel)
+{
+    bool known = true;
+    for (size_t i = 0; i < weft_kernel_scalar_count(kernel) && known; i++)
+        known = !is_in_places(kernel, weft_expr_find(kernel->exprs, weft_kernel_scalar_name(kernel, i)));
+    return known;
+}
+
+bool weft_kernel_loads(const weft_kernel *kernel, uint32_t buffer)
+{
+    bool loads = false;
+    for (uint32_t i = 0; i < kernel->inst_count; i++)
+        loads |= kernel->insts[i].op == WEFT_SCALAR_load && kernel->insts[i].buffer == buffer;
+    return loads;
 }
 
 bool weft_stage_scans(const weft_kernel *kernel, const weft_stage *stage)

@@ -153,6 +153,7 @@ typedef struct weft_stage {
 typedef struct weft_kernel_buffer {
     weft_dtype dtype;
     bool written;   /* written ones come first */
+    bool unread;    /* written, and nothing reads it soon after the kernel; what it means is time alone */
     uint32_t local; /* not 0: so many elements of the thread's own, alive for one iteration; these come last */
 } weft_kernel_buffer;
 
@@ -188,6 +189,7 @@ void weft_kernel_builder_destroy(weft_kernel_builder *builder);
 weft_expr_context *weft_kernel_builder_exprs(weft_kernel_builder *builder);
 uint32_t weft_kernel_builder_buffer(weft_kernel_builder *builder, weft_dtype dtype, bool written);
 uint32_t weft_kernel_builder_local(weft_kernel_builder *builder, weft_dtype dtype, uint32_t count);
+void weft_kernel_builder_unread(weft_kernel_builder *builder, uint32_t buffer);
 /* Before the first stage: an outer range; after weft_kernel_builder_stage: an inner one. 0 in lanes, width or unroll
  * stands for 1. */
 void weft_kernel_builder_range(weft_kernel_builder *builder, weft_range range);
@@ -216,6 +218,11 @@ weft_status *weft_kernel_parse(const weft_allocator *allocator, const char *name
                                weft_kernel **out_kernel) WEFT_MUST_USE;
 /* Buffers that are not local: what weft_kernel_frame.buffers holds. */
 uint32_t weft_kernel_argument_count(const weft_kernel *kernel);
+/* Bytes from the first to the last element of a buffer that indices reach, without offsets that are data, at most. */
+double weft_kernel_span(const weft_kernel *kernel, uint32_t buffer);
+/* Whether extents and addresses depend on no scalar. */
+bool weft_kernel_has_known_places(const weft_kernel *kernel);
+bool weft_kernel_loads(const weft_kernel *kernel, uint32_t buffer);
 /* Whether a stage of the kernel looks at its accumulators while they grow, or combines as if it did. */
 bool weft_stage_scans(const weft_kernel *kernel, const weft_stage *stage);
 /* Symbols that are not range variables, in order: what weft_kernel_frame.scalars holds. */

@@ -503,7 +503,9 @@ static weft_status *parse_buffer(parser *p)
     WEFT_TRY(weft_lexer_expect(&p->lexer, ":"));
     WEFT_TRY(parse_dtype(p, &dtype));
     if (!weft_lexer_accept(&p->lexer, "local")) {
-        weft_kernel_builder_buffer(p->builder, dtype, weft_lexer_accept(&p->lexer, "out"));
+        bool written = weft_lexer_accept(&p->lexer, "out"), unread = written && weft_lexer_accept(&p->lexer, "unread");
+        uint32_t buffer = weft_kernel_builder_buffer(p->builder, dtype, written);
+        if (unread) weft_kernel_builder_unread(p->builder, buffer);
         return NULL;
     }
     const char *at = p->lexer.token.start;

@@ -236,7 +236,7 @@ static void print_kernel(printer *p)
     }
     for (uint32_t b = 0; b < kernel->buffer_count; b++) {
         const weft_kernel_buffer *buffer = &kernel->buffers[b];
-        const char *direction = buffer->written ? " out" : "";
+        const char *direction = buffer->unread ? " out unread" : buffer->written ? " out" : "";
         weft_bytes_print(p->text, "  buffer b%" PRIu32 " : %s%s", b, weft_dtype_name(buffer->dtype), direction);
         if (buffer->local != 0) weft_bytes_print(p->text, " local %" PRIu32, buffer->local);
         weft_bytes_append(p->text, "\n", 1);

@@ -554,6 +554,8 @@ static weft_status *verify_buffers(const verifier *v)
             return broken(v, "buffer b%" PRIu32 " is written, but comes after one that is not", b);
         if (b != 0 && kernel->buffers[b].local == 0 && kernel->buffers[b - 1].local != 0)
             return broken(v, "buffer b%" PRIu32 " comes after a local one", b);
+        if (kernel->buffers[b].unread && (!kernel->buffers[b].written || weft_kernel_loads(kernel, b)))
+            return broken(v, "buffer b%" PRIu32 " is unread, but not written alone", b);
     }
     return NULL;
 }
