@@ -167,6 +167,59 @@ static void demand_scattered(weft_fusion *fusion, const weft_node *scatter)
     }
 }
 
+enum { MOST_PERMUTES = 8, MOST_VISITS = 64 };
+
+/* What elementwise ops read of arrays: some along their last axis, and permutes that read others across it. */
+typedef struct reads {
+    bool along;
+    uint32_t visits, permute_count, permutes[MOST_PERMUTES];
+} reads;
+
+static void find_reads(const weft_fusion *fusion, uint32_t n, reads *found)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    weft_op_id id = weft_op_id_of(node->op);
+    size_t rank = node->types[0].shape.rank;
+    if (found->visits++ >= MOST_VISITS) return;
+    if (node->op->op_class == WEFT_CLASS_ELEMENTWISE) {
+        for (uint32_t i = 0; i < node->input_count; i++) find_reads(fusion, node->inputs[i].node, found);
+        return;
+    }
+    bool turns = id == WEFT_OP_permute && rank > 0 && node->attrs[0].ints.items[rank - 1] != (int64_t)rank - 1;
+    if (turns && found->permute_count < MOST_PERMUTES) found->permutes[found->permute_count++] = n;
+    found->along |= !turns && id != WEFT_OP_broadcast && (node->input_count > 0 || id == WEFT_OP_input);
+}
+
+/* Whether single elements of a permuted array come from beyond L2, or the lines that vectors of them are in share a
+ * set of L1. Not of short rows, across which the lanes go. */
+static bool is_read_from_afar(const weft_fusion *fusion, const weft_node *permute)
+{
+    enum { FAR_BYTES = 1 << 20, PERIOD = 1 << 12, SHORT = 32 };
+    weft_ints order = permute->attrs[0].ints;
+    const weft_type *type = weft_value_type(fusion->compiled->graph, permute->inputs[0]);
+    size_t axis = (size_t)order.items[order.count - 1];
+    int64_t size = (int64_t)weft_dtype_size(type->dtype), pitch = weft_fusion_pitch(fusion, type, axis), least, rows;
+    weft_space_range(fusion->space, type->shape.extents[axis], &least, &rows);
+    bool is_far = weft_count_bound(fusion->space, type->shape) >= FAR_BYTES / size;
+    return rows > SHORT && pitch != size && (is_far || (pitch != 0 && pitch % PERIOD == 0));
+}
+
+/* A reduction along memory takes vectors along its axis. What lies across it, beside what lies along it, would be put
+ * together from single elements: it is turned first. */
+static void demand_turned(weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    weft_reduction reduction;
+    reads found = {.along = false};
+    weft_reduction_fill(graph, n, &reduction);
+    for (uint32_t i = 0; i < node->input_count; i++) find_reads(fusion, node->inputs[i].node, &found);
+    for (uint32_t i = 0; i < found.permute_count && reduction.lanes > 1 && found.along; i++)
+        if (is_read_from_afar(fusion, weft_graph_node(graph, found.permutes[i])))
+            fusion->materialized[found.permutes[i]] = 1;
+}
+
 void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -180,6 +233,7 @@ void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
         fusion->materialized[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(fusion, node);
     if (node->op->op_class == WEFT_CLASS_SCAN) demand_scanned(fusion, node);
+    if (node->op->op_class == WEFT_CLASS_REDUCE) demand_turned(fusion, n);
     if (id == WEFT_OP_permute) demand_product(fusion, node);
     if (id == WEFT_OP_scatter) demand_scattered(fusion, node);
     if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM && weft_product_copies_b(fusion->space, n))

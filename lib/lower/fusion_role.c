@@ -77,6 +77,17 @@ static bool may_be_stage(const weft_fusion *fusion, uint32_t n, weft_reduction *
     return out_reduction->chunk == 0;
 }
 
+int64_t weft_fusion_pitch(const weft_fusion *fusion, const weft_type *type, size_t axis)
+{
+    int64_t pitch = (int64_t)weft_dtype_size(type->dtype);
+    for (size_t i = axis + 1; i < type->shape.rank; i++) {
+        int64_t least, extent;
+        weft_space_range(fusion->space, type->shape.extents[i], &least, &extent);
+        if (least != extent || __builtin_mul_overflow(pitch, extent, &pitch)) return 0;
+    }
+    return pitch;
+}
+
 /* Whether a reduction runs across rows that lie pages apart, so that L2 holds only a few of them beside each other. A
  * kernel that reads them again would do so from afar, in short runs. */
 static bool has_clashing_rows(const weft_fusion *fusion, uint32_t n, const weft_reduction *reduction)
@@ -85,17 +96,12 @@ static bool has_clashing_rows(const weft_fusion *fusion, uint32_t n, const weft_
     enum { PAGE = 1 << 12, PERIOD = 1 << 16, WAYS = 16 };
     const weft_value operand = weft_graph_node(fusion->compiled->graph, n)->inputs[0];
     const weft_type *type = weft_value_type(fusion->compiled->graph, operand);
-    int64_t rows, least, pitch = (int64_t)weft_dtype_size(type->dtype);
+    int64_t rows, least;
     if (reduction->axis_count != 1 || reduction->lanes > 1) return false;
     size_t axis = (size_t)reduction->axes[0];
-    for (size_t i = axis + 1; i < type->shape.rank; i++) {
-        int64_t extent;
-        weft_space_range(fusion->space, type->shape.extents[i], &least, &extent);
-        if (least != extent || __builtin_mul_overflow(pitch, extent, &pitch)) return false;
-    }
     weft_space_range(fusion->space, type->shape.extents[axis], &least, &rows);
-    int64_t step = weft_expr_gcd(pitch, PERIOD);
-    return step >= PAGE && rows > WAYS * (PERIOD / step);
+    int64_t pitch = weft_fusion_pitch(fusion, type, axis), step = weft_expr_gcd(pitch, PERIOD);
+    return pitch != 0 && step >= PAGE && rows > WAYS * (PERIOD / step);
 }
 
 bool weft_fusion_starts_row(const weft_fusion *fusion, uint32_t n)

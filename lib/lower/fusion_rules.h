@@ -47,6 +47,8 @@ bool weft_fusion_stores_repeated(weft_fusion *fusion, uint32_t node);
 bool weft_fusion_is_leaf_memory(const weft_fusion *fusion, const weft_node *node);
 /* The value under views that only rename axes and strides. */
 uint32_t weft_fusion_under_views(const weft_graph *graph, uint32_t node);
+/* Bytes from element to element along an axis, in row-major memory; 0: they are not known. */
+int64_t weft_fusion_pitch(const weft_fusion *fusion, const weft_type *type, size_t axis);
 /* Of a node that has memory. */
 weft_role weft_fusion_role_of_root(const weft_fusion *fusion, uint32_t node);
 /* Whether a kernel that reads the reduction could compute it as a stage along memory: a kernel with stages across it
