@@ -32,12 +32,13 @@ typedef struct weft_access {
     LLVMTypeRef type; /* of an element in memory */
     weft_expr index;
     const weft_emitted *offset; /* computed, added to the index; or NULL */
+    uint32_t offset_bits;       /* that hold it: 8, 16, 32 or 64 */
     weft_lane_stride step;
     uint32_t level;
     bool is_store;
     LLVMValueRef instead;
     weft_condition condition;
-    LLVMValueRef offsets; /* of all lanes, in memory; NULL until they are used one by one */
+    LLVMValueRef offsets; /* of all lanes, in memory, in as many bits; NULL until they are used one by one */
     LLVMValueRef first;   /* pointer of part 0, when `step` is exact; of what lanes share, when they have no step */
 } weft_access;
 
@@ -129,22 +130,44 @@ static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer,
                                    : offset_pointer(e, access->type, out_pointers[i - 1], stride);
 }
 
-/* Offsets of lanes go through memory, which takes a store of each vector and a load of each lane: taking a register
- * apart takes up to three instructions for each. All are stored before the first one is loaded. */
+/* Bits that hold offsets which instruction `number` gives. What was checked is below an extent; with AVX-512 it is one
+ * instruction to put it in as few bits. */
+static uint32_t offset_bits_of(const weft_emitter *e, weft_inst_id number)
+{
+    const weft_inst *inst = &e->kernel->insts[number];
+    int64_t least, most;
+    uint32_t bits = 8;
+    if (!weft_emitter_has(e, WEFT_ISA_V4) || (inst->op != WEFT_SCALAR_check && inst->op != WEFT_SCALAR_within))
+        return 64;
+    weft_expr_range(e->exprs, inst->index, &least, &most);
+    while (bits < 64 && most > INT64_C(1) << bits) bits *= 2;
+    return bits;
+}
+
+/* Offsets of lanes go through memory, which takes a store of each vector and a load of each word of several lanes:
+ * taking a vector register apart takes up to three instructions for each. All are stored before the first one is
+ * loaded. */
 static void store_offsets(weft_emitter *e, weft_access *access)
 {
-    access->offsets = weft_local_create(e, e->i64, (uint64_t)e->lane.width * e->lane.parts);
+    uint32_t width = e->lane.width, bits = access->offset_bits;
+    LLVMTypeRef type = LLVMIntTypeInContext(e->context, bits), vector = weft_vector_type(type, width);
+    access->offsets = weft_local_create(e, e->i64, ((uint64_t)width * e->lane.parts * bits + 63) / 64);
     weft_scope_move(e, access->level);
     for (uint32_t part = 0; part < e->lane.parts; part++) {
-        LLVMValueRef to = offset_pointer(e, e->i64, access->offsets, weft_int(e, (int64_t)part * e->lane.width));
-        LLVMBuildStore(e->builder, access->offset->parts[part], to);
+        LLVMValueRef to = offset_pointer(e, type, access->offsets, weft_int(e, (int64_t)part * width));
+        LLVMValueRef lanes = LLVMBuildTruncOrBitCast(e->builder, access->offset->parts[part], vector, "");
+        LLVMSetAlignment(LLVMBuildStore(e->builder, lanes, to), bits / 8);
     }
 }
 
 static LLVMValueRef load_offset(weft_emitter *e, const weft_access *access, uint32_t part, uint32_t lane)
 {
-    LLVMValueRef number = weft_int(e, (int64_t)part * e->lane.width + lane);
-    return LLVMBuildLoad2(e->builder, e->i64, offset_pointer(e, e->i64, access->offsets, number), "");
+    uint32_t bits = access->offset_bits, bit = (part * e->lane.width + lane) * bits;
+    LLVMValueRef from = offset_pointer(e, e->i64, access->offsets, weft_int(e, bit / 64));
+    LLVMValueRef word = LLVMBuildLoad2(e->builder, e->i64, from, "");
+    if (bits == 64) return word;
+    word = LLVMBuildLShr(e->builder, word, weft_int(e, bit % 64), "");
+    return LLVMBuildAnd(e->builder, word, weft_int(e, (INT64_C(1) << bits) - 1), "");
 }
 
 /* The computed offset, added to the pointers. */
@@ -530,7 +553,8 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
     weft_access access = {.dtype = inst->dtype,
                           .type = weft_memory_type(e, inst->dtype),
                           .index = inst->index,
-                          .offset = inst->arg_count != 0 ? &e->values[inst->args[0]] : NULL};
+                          .offset = inst->arg_count != 0 ? &e->values[inst->args[0]] : NULL,
+                          .offset_bits = inst->arg_count != 0 ? offset_bits_of(e, inst->args[0]) : 0};
     access_start(e, &access, level, inst->predicate_count, inst->predicates, false);
     nearby near;
     bool picks = value->varying && !is_contiguous(e, &access) && is_near(e, &access, &near);
@@ -641,7 +665,8 @@ static void emit_store(weft_emitter *e, const weft_store *store, uint32_t predic
     weft_access access = {.dtype = dtype,
                           .type = weft_memory_type(e, dtype),
                           .index = store->index,
-                          .offset = store->is_indirect ? &e->values[store->offset] : NULL};
+                          .offset = store->is_indirect ? &e->values[store->offset] : NULL,
+                          .offset_bits = store->is_indirect ? offset_bits_of(e, store->offset) : 0};
     bool varying = value->varying || weft_index_varies(e, store->index) || offset_varies(&access) ||
                    weft_predicates_vary(e, predicate_count, store->predicates);
     access_start(e, &access, level, predicate_count, store->predicates, true);

@@ -936,6 +936,38 @@ static void test_gather(void **state)
     }
 }
 
+/* Offsets in as few bits as their extent takes, where there is an instruction for it. */
+static void test_offset_bits(void **state)
+{
+    (void)state;
+    enum { COUNT = 100 };
+    static const struct {
+        int64_t extent;
+        const char *vector;
+    } cases[] = {
+        {256, "store <8 x i8>"}, {257, "store <8 x i16>"}, {65536, "store <8 x i16>"}, {65537, "store <8 x i32>"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        weft_bytes code;
+        snprintf(text, sizeof text,
+                 "kernel scheduled {\n  buffer b0 : f64 out\n  buffer b1 : f64\n  buffer b2 : i64\n  sites 1\n"
+                 "  for i0 < %d lane 8 x 4\n  stage {\n    %%0 = load b2[i0] : i64\n"
+                 "    %%1 = check %%0 < %d site 0 at i0 : i64\n    %%2 = load b1[0, %%1] : f64\n"
+                 "    store b0[i0] = %%2\n  }\n}\n",
+                 COUNT, (int)cases[i].extent);
+        example x = {.name = cases[i].vector, .text = text};
+        x.buffers[0].after = x.buffers[2].after = COUNT;
+        x.buffers[1].after = cases[i].extent;
+        check(&x);
+        weft_kernel *kernel = parse(&x);
+        weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+        bool is_packed = strstr(code.data, cases[i].vector) != NULL;
+        assert_int_equal(is_packed, weft_isa_includes(weft_isa_level(), WEFT_ISA_V4));
+        weft_bytes_finish(&code);
+        weft_kernel_destroy(kernel);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void test_refusals(void **state)
@@ -1157,6 +1189,7 @@ int main(void)
         cmocka_unit_test(test_scan),
         cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_offset_bits),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_missing_symbol),
         cmocka_unit_test(test_no_contraction),
