@@ -55,16 +55,40 @@ static weft_status *fuse_all(const chooser *c, uint32_t first, const uint32_t *c
 
 /* ---- lanes ---- */
 
-/* Lanes of a vector: by the narrowest element from four bytes up that is computed with; wider values then take several
- * registers. What has no such element, and only moves or compares bytes, fills half a register with elements of two
- * bytes: before AVX-512 its masked tails go one by one. */
-static uint32_t vector_width(const weft_kernel *kernel, const weft_machine *machine)
+/* Whether the value of an instruction differs along a range; `varying` has that of those before it. */
+static bool varies(const weft_kernel *kernel, const weft_inst *inst, weft_expr variable, const bool *varying)
+{
+    bool varies = inst->index != WEFT_EXPR_NONE && weft_expr_uses(kernel->exprs, inst->index, variable);
+    for (uint32_t i = 0; i < inst->predicate_count; i++)
+        varies |= weft_expr_uses(kernel->exprs, inst->predicates[i], variable);
+    for (uint32_t i = 0; i < inst->arg_count; i++) varies |= varying[inst->args[i]];
+    return varies;
+}
+
+/* Which instructions are computed in lanes along the last outer range, or stored; all, where stages have ranges of
+ * their own. NULL: there is no memory. */
+static const bool *find_lanes(weft_kernel *kernel)
+{
+    bool *found = weft_arena_allocate(&kernel->arena, kernel->inst_count + 1), all = kernel->range_count == 0;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) all |= kernel->stages[s].range_count > 0;
+    for (uint32_t i = 0; i < kernel->inst_count && found != NULL; i++)
+        found[i] = all || varies(kernel, &kernel->insts[i], kernel->ranges[kernel->range_count - 1].variable, found);
+    for (uint32_t s = 0; s < kernel->stage_count && found != NULL; s++)
+        for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) found[kernel->stages[s].stores[i].value] = true;
+    return found;
+}
+
+/* Lanes of a vector: by the narrowest element from four bytes up that is computed with in lanes; wider values then take
+ * several registers. What has no such element, and only moves or compares bytes, fills half a register with elements of
+ * two bytes: before AVX-512 its masked tails go one by one. */
+static uint32_t vector_width(weft_kernel *kernel, const weft_machine *machine)
 {
     uint32_t narrowest = 8;
     bool small = true;
-    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+    const bool *in_lanes = find_lanes(kernel);
+    for (uint32_t i = 0; i < kernel->inst_count && in_lanes != NULL; i++) {
         uint32_t size = (uint32_t)weft_dtype_size(weft_dtype_component(kernel->insts[i].dtype));
-        if (size < 4) continue;
+        if (size < 4 || !in_lanes[i]) continue;
         small = false;
         if (size < narrowest) narrowest = size;
     }
