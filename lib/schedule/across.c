@@ -69,9 +69,34 @@ bool weft_kernel_reduces_across(weft_kernel *kernel, uint32_t width)
     return walks;
 }
 
-uint32_t weft_kernel_across_unroll(const weft_kernel *kernel, uint32_t unroll, uint32_t width)
+/* Bytes of a column that the stages read, if several do; 0: none reads what another one has read. */
+static double reread_bytes(const weft_kernel *kernel)
 {
-    uint32_t most = 1;
+    double most = 0, bytes = 0;
+    uint32_t readers = 0;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (inst->op == WEFT_SCALAR_load && (double)weft_dtype_size(inst->dtype) > bytes)
+            bytes = (double)weft_dtype_size(inst->dtype);
+    }
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        double rows = 1;
+        for (uint32_t i = 0; i < kernel->stages[s].range_count; i++) {
+            int64_t least, extent;
+            weft_expr_range(kernel->exprs, kernel->stages[s].ranges[i].extent, &least, &extent);
+            rows *= (double)extent;
+        }
+        readers += kernel->stages[s].range_count > 0;
+        if (rows > most) most = rows;
+    }
+    return readers > 1 ? most * bytes : 0;
+}
+
+uint32_t weft_kernel_across_unroll(const weft_kernel *kernel, const weft_machine *machine, uint32_t unroll,
+                                   uint32_t width)
+{
+    bool stays = reread_bytes(kernel) * unroll * width <= (double)machine->cache_bytes[1] / 2;
+    uint32_t most = 1, room = stays ? WEFT_LOCAL_BYTES : WEFT_LOCAL_BYTES / 2;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
         uint32_t bytes = 0;
@@ -81,6 +106,6 @@ uint32_t weft_kernel_across_unroll(const weft_kernel *kernel, uint32_t unroll, u
         if (stage->range_count > 0) bytes *= width * stage->ranges[stage->range_count - 1].virtual_lanes;
         if (bytes > most) most = bytes;
     }
-    while (unroll > 1 && unroll * most > WEFT_LOCAL_BYTES / 2) unroll /= 2;
+    while (unroll > 1 && unroll * most > room) unroll /= 2;
     return unroll;
 }

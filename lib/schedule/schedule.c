@@ -480,7 +480,7 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
     if (rows.count != 0) return bind_short_rows(c, rows, width);
     if (body.loops) {
         uint32_t unroll = wanted_or(c->wanted->unroll, reduction_unroll(c, body.body, extent, width));
-        return bind_reductions(c, width, weft_kernel_across_unroll(kernel, unroll, width));
+        return bind_reductions(c, width, weft_kernel_across_unroll(kernel, c->machine, unroll, width));
     }
     WEFT_TRY(bind_tile(c, width, &body, &done));
     if (done) return NULL;

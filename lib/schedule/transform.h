@@ -80,8 +80,10 @@ bool weft_kernel_rereads_far(const weft_kernel *kernel, const weft_machine *mach
  * least a vector, and along which all that is read and stored lies.
  */
 bool weft_kernel_reduces_across(weft_kernel *kernel, uint32_t width);
-/* As many vectors, up to `unroll`, as have room for the accumulators of all virtual lanes. */
-uint32_t weft_kernel_across_unroll(const weft_kernel *kernel, uint32_t unroll, uint32_t width);
+/* As many vectors, up to `unroll`, as have room for the accumulators of all virtual lanes: in half of it, where columns
+ * that several stages read would not stay in L2. */
+uint32_t weft_kernel_across_unroll(const weft_kernel *kernel, const weft_machine *machine, uint32_t unroll,
+                                   uint32_t width);
 
 /*
  * Reductions and scans of short rows (flatten.c): the points of all inner ranges become instructions of one stage, for
