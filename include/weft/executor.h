@@ -322,6 +322,9 @@ unsigned weft_isa_vector_bytes(void);
 /* Name of the BLIS configuration whose kernels matrix products use where weft has no faster ones: "skx" or "haswell";
  * "portable" below x86-64-v3, which has no fused multiplication: the same sums, slowly. Static. */
 const char *weft_gemm_configuration(void);
+/* The instructions beyond its level that this process multiplies a dtype with, of bf16 with WEFT_PRODUCTS_FAST: "AMX",
+ * "AVX512_BF16" or, of u8, "AVX512_VNNI". NULL: none. Asks Linux for AMX (program.h). Static. */
+const char *weft_gemm_instructions(weft_dtype dtype);
 
 /* The state that `extension` keeps for this executor (weft_extension.state_create), or NULL; for an extension's own
  * counters. */

@@ -18,10 +18,10 @@ extern "C" {
  * Results are the same bits, except for sign and payload of NaNs: both add up in one order. Left to loops are products
  * that the library does not have: those of integers and bools, those without a contracted axis, and those whose order
  * is that of a sum: of vectors, and of one row or column, as far as extents are known, with adjacent terms in the
- * matrix. GENERATED and FAST leave large products of u8 that are cast to i32 to the library all the same, in runs where
- * the processor has instructions for them. Contractions that the einsum extension compiles in a run follow the program
- * that they belong to; weft_einsum_arrays is always GENERATED. The policy is for runtime "llvm"; others compute all by
- * themselves.
+ * matrix. GENERATED and FAST leave large products of u8 that are cast to i32 to the library all the same, from
+ * x86-64-v3 on; LIBRARY does not, since BLIS has none. Contractions that the einsum extension compiles in a run follow
+ * the program that they belong to; weft_einsum_arrays is always GENERATED. The policy is for runtime "llvm"; others
+ * compute all by themselves.
  *
  * FAST is GENERATED, except that products of bf16 may be left to instructions of the processor for them, which take a
  * half to an eighth of the time. Terms are the same, but are added up in another order, in f32, and rounded to bf16

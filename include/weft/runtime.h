@@ -86,8 +86,8 @@ typedef enum weft_panels { WEFT_PANELS_NONE, WEFT_PANELS_A, WEFT_PANELS_B } weft
  */
 typedef struct weft_gemm_call {
     size_t size;
-    /* f16, bf16, f32, f64, c64, c128: a driver multiplies all of them. On the host u8, too, if the processor has
-     * instructions for that: C is i32 then. */
+    /* f16, bf16, f32, f64, c64, c128: a driver multiplies all of them. On the host u8, too, from
+     * x86-64-v3 on: C is i32 then. */
     weft_dtype dtype;
     int64_t m, n, k;
     size_t batch_rank;

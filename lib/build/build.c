@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build/build.h"
 #include "lib/build/builder.h"
+#include "lib/build/pack.h"
 #include "lib/graph/indexing.h"
 #include "lib/lower/update_order.h"
 #include "lib/schedule/schedule.h"
 #include <string.h>
 #include "runtime/data/device.h"
-#include "runtime/engine/gemm.h"
 
 /*
  * A variant is built in attempts. Each fills in the fusion plan, gives memory to values, lowers every kernel and finds
@@ -329,14 +329,21 @@ static basis basis_for_all(const weft_build_request *request)
     return (basis){.compiled = request->program->graph};
 }
 
+/* Whether the library multiplies bytes: from AVX2 on. */
+static bool multiplies_bytes(const weft_build_request *request)
+{
+    enum { LEAST_VECTOR = 32 };
+    const weft_machine *machine = request->machine;
+    if (request->runtime == NULL) return machine->device == WEFT_DEVICE_CPU && machine->vector_bytes >= LEAST_VECTOR;
+    return !weft_device_is_apart(request->runtime) && weft_pack_find_engine(request, WEFT_U8) != NULL;
+}
+
 static weft_status *fusion_init(const weft_build_request *request, basis by, weft_fusion *fusion)
 {
     size_t threads = request->pool != NULL ? weft_pool_width(request->pool) : request->machine->threads;
     if (request->is_limited) threads = 1; /* what is cut takes memory */
-    bool is_here = request->runtime != NULL ? !weft_device_is_apart(request->runtime) : request->is_viewed;
     const weft_space space = {.vector_bytes = request->machine->vector_bytes,
-                              .multiplies_bytes =
-                                  is_here && weft_gemm_engine_find_here(request->level, WEFT_U8, false) != NULL,
+                              .multiplies_bytes = multiplies_bytes(request),
                               .threads = (int64_t)threads,
                               .fixed = by.fixed};
     return weft_fusion_init(fusion, request->allocator, by.compiled, request->program->policy.products, space);

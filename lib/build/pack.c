@@ -51,7 +51,7 @@ bool weft_pack_find_product(const weft_variant *variant, const weft_gemm *gemm, 
 /* ---- its panels ---- */
 
 typedef struct panel_source {
-    const weft_gemm_engine *engine;
+    const weft_gemm_engine *engine, *packer; /* which this processor can run */
     const weft_gemm_call *call;
     weft_panels operand;
     const void *data;
@@ -61,9 +61,7 @@ typedef struct panel_source {
 static void fill(void *context, void *memory)
 {
     const panel_source *source = context;
-    /* The engine may be one for another processor. */
-    const weft_gemm_engine *packer = weft_gemm_engine_find_here(weft_isa_level(), source->call->dtype, false);
-    weft_gemm_panels_fill(source->engine, packer, NULL, source->call, source->operand, source->data, memory);
+    weft_gemm_panels_fill(source->engine, source->packer, NULL, source->call, source->operand, source->data, memory);
 }
 
 /* What decides about the bytes: the matrix, how it lies, and for which engine it is packed. Large constants are known
@@ -155,8 +153,11 @@ static weft_status *pack_operand(variant_builder *builder, weft_step *step)
 {
     weft_variant *variant = builder->variant;
     const weft_gemm_engine *engine = weft_pack_find_engine(builder->request, step->gemm.dtype);
+    bool is_here = builder->request->runtime != NULL;
+    const weft_gemm_engine *packer = is_here ? engine : weft_gemm_engine_find(weft_isa_level(), step->gemm.dtype);
     known_product p;
     uint32_t panels;
+    if (packer == NULL) return NULL;
     if (!weft_pack_find_product(variant, &step->gemm, &p)) return NULL;
     bool a = is_constant(builder, step, 0) && weft_pack_is_whole(variant, step, &p.call, 0);
     bool b = is_constant(builder, step, 1) && weft_pack_is_whole(variant, step, &p.call, 1);
@@ -166,7 +167,7 @@ static weft_status *pack_operand(variant_builder *builder, weft_step *step)
     size_t index = operand == WEFT_PANELS_A ? 0 : 1;
     const weft_buffer *matrix = &variant->buffers[step->buffers[index]];
     size_t size = (size_t)variant->formulas.items[matrix->bytes].constant;
-    panel_source source = {engine, &p.call, operand, matrix->data, size};
+    panel_source source = {engine, packer, &p.call, operand, matrix->data, size};
     WEFT_TRY(weft_pack_add_buffer(builder, engine, &p.call, operand, &panels));
     weft_buffer *buffer = &variant->buffers[panels];
     buffer->kind = WEFT_BUFFER_CONSTANT;

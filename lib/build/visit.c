@@ -75,15 +75,14 @@ static weft_status *visit_steps(variant_builder *builder, const void *context)
 
 /* ---- plans of programs that are not run ---- */
 
-static weft_status *visit(const weft_program *program, const weft_machine *machine, bool is_viewed,
-                          weft_attempt_end end, const void *context)
+static weft_status *visit(const weft_program *program, const weft_machine *machine, weft_attempt_end end,
+                          const void *context)
 {
     size_t arrays = program->input_count + program->output_count + 1;
     uint8_t *layouts = weft_allocate_zeroed(program->allocator, arrays);
     if (layouts == NULL) return weft_status_out_of_memory();
     weft_build_request request = {.allocator = program->allocator,
                                   .program = program,
-                                  .is_viewed = is_viewed,
                                   .machine = machine,
                                   .input_layouts = layouts,
                                   .output_layouts = layouts + program->input_count};
@@ -99,11 +98,11 @@ static weft_status *visit(const weft_program *program, const weft_machine *machi
 weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine,
                                         const weft_schedules *schedules, weft_kernel_visitor visitor, void *context)
 {
-    return visit(program, machine, false, visit_kernels,
+    return visit(program, machine, visit_kernels,
                  &(kernel_visit){machine, schedules, program->policy.functions, visitor, context});
 }
 
 weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visitor, void *context)
 {
-    return visit(program, weft_machine_host(), true, visit_steps, &(step_visit){visitor, context});
+    return visit(program, weft_machine_host(), visit_steps, &(step_visit){visitor, context});
 }

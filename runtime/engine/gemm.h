@@ -25,19 +25,18 @@ extern const weft_gemm_engine weft_gemm_portable_engine_f16, weft_gemm_portable_
     weft_gemm_portable_engine_f32, weft_gemm_portable_engine_f64, weft_gemm_portable_engine_c64,
     weft_gemm_portable_engine_c128;
 extern const weft_gemm_engine weft_gemm_v3_engine_f16, weft_gemm_v3_engine_bf16, weft_gemm_v3_engine_f32,
-    weft_gemm_v3_engine_f64, weft_gemm_v3_engine_c64, weft_gemm_v3_engine_c128;
+    weft_gemm_v3_engine_f64, weft_gemm_v3_engine_c64, weft_gemm_v3_engine_c128, weft_gemm_v3_engine_u8;
 extern const weft_gemm_engine weft_gemm_v4_engine_f16, weft_gemm_v4_engine_bf16, weft_gemm_v4_engine_f32,
-    weft_gemm_v4_engine_f64, weft_gemm_v4_engine_c64, weft_gemm_v4_engine_c128;
+    weft_gemm_v4_engine_f64, weft_gemm_v4_engine_c64, weft_gemm_v4_engine_c128, weft_gemm_v4_engine_u8;
 
-/* By instructions beyond the levels, for processes that weft_tiles_acquire, weft_pairs_are_fast or
- * weft_has_byte_products grants them. */
+/* By instructions beyond the levels, for processes that gemm_instructions.h grants them. */
 extern const weft_gemm_engine weft_gemm_amx_engine_bf16, weft_gemm_dot_engine_bf16, weft_gemm_dot_engine_u8;
 
-/* Of an ISA level; NULL for a dtype without products. Static. */
+/* Of an ISA level; NULL for a dtype without products: u8, whose products are i32, has them from v3 on. Static. */
 const weft_gemm_engine *weft_gemm_engine_find(weft_isa level, weft_dtype dtype);
 
-/* The same, or by instructions that this process has, whatever the level: for u8, whose products are i32, and which has
- * no other ones, and, if `is_fast`, with other bits, for WEFT_PRODUCTS_FAST. */
+/* The same, or by instructions that this process has, whatever the level: for u8, and, if `is_fast`, with other bits,
+ * for WEFT_PRODUCTS_FAST. */
 const weft_gemm_engine *weft_gemm_engine_find_here(weft_isa level, weft_dtype dtype, bool is_fast);
 
 /* f16, bf16, f32, f64, c64, c128: what engines of all levels multiply. */

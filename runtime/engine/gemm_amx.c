@@ -62,13 +62,20 @@ static __attribute__((noinline)) void multiply(const char *left, const char *rig
     if (two_right) _tile_stored(3, below + LINES, PITCH);
 }
 
+static const weft_gemm_kernel kernel = {WEFT_PAIRS_KERNEL(sizeof(uint16_t)), .speed = 8};
+static const weft_gemm_pairs pairs = WEFT_PAIRS_BF16(multiply);
+
 static void run(const weft_gemm_block *block, char *memory)
 {
     configure();
-    weft_gemm_pairs_run(block, memory, multiply);
+    weft_gemm_pairs_run(&pairs, block, memory);
     _tile_release();
 }
 
-static const weft_gemm_kernel kernel = {WEFT_PAIRS_KERNEL(sizeof(uint16_t)), .speed = 8};
-static const weft_gemm_numbers numbers = {weft_gemm_pack_16, weft_gemm_pairs_bytes, run, weft_gemm_pairs_fill};
+static void fill(const weft_gemm_side *side, int64_t term, int64_t terms, char *panels)
+{
+    weft_gemm_pairs_fill(&pairs, kernel.step, side, term, terms, panels);
+}
+
+static const weft_gemm_numbers numbers = {weft_gemm_pack_16, weft_gemm_pairs_bytes, run, fill};
 const weft_gemm_engine weft_gemm_amx_engine_bf16 = {&kernel, &numbers, &weft_gemm_pairs_float16};

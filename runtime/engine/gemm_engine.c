@@ -31,16 +31,18 @@ ENGINES(v3, v3, v3_f32, v3_f64);
 ENGINES(v4, v4, v4_c64, v4_c128);
 #endif
 
-#define LEVEL(level)                                                                                                   \
+/* Of all levels; and those that this one has besides. */
+#define LEVEL(level, ...)                                                                                              \
     {                                                                                                                  \
         [WEFT_F16] = &weft_gemm_##level##_engine_f16, [WEFT_BF16] = &weft_gemm_##level##_engine_bf16,                  \
         [WEFT_F32] = &weft_gemm_##level##_engine_f32, [WEFT_F64] = &weft_gemm_##level##_engine_f64,                    \
-        [WEFT_C64] = &weft_gemm_##level##_engine_c64, [WEFT_C128] = &weft_gemm_##level##_engine_c128                   \
+        [WEFT_C64] = &weft_gemm_##level##_engine_c64, [WEFT_C128] = &weft_gemm_##level##_engine_c128, __VA_ARGS__      \
     }
+#define BYTES(level) [WEFT_U8] = &weft_gemm_##level##_engine_u8
 
 const weft_gemm_engine *weft_gemm_engine_find(weft_isa level, weft_dtype dtype)
 {
     static const weft_gemm_engine *const levels[][WEFT_DTYPE_COUNT] =
-        WEFT_BY_LEVEL(LEVEL(portable), LEVEL(v3), LEVEL(v4));
+        WEFT_BY_LEVEL(LEVEL(portable, ), LEVEL(v3, BYTES(v3)), LEVEL(v4, BYTES(v4)));
     return levels[level][dtype];
 }

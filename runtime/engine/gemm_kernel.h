@@ -35,6 +35,7 @@ struct weft_gemm_kernel {
     bool packs;      /* both operands are packed, however many rows and columns there are */
     int64_t terms;   /* as many are added up in registers before they are added to C */
     int64_t step;    /* panels have a multiple of so many; 0: any number */
+    int64_t size;    /* bytes of a packed number, where it is not as large as those of its dtype; 0: it is */
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
     int64_t run;     /* if that copies so many bytes of a line at once */
     int64_t parts;   /* of L2, one of which the left operand takes where both are long; 0: two */

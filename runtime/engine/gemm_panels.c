@@ -15,8 +15,8 @@ weft_gemm_panels weft_gemm_panels_of(const weft_gemm_kernel *kernel, size_t size
 
 static weft_gemm_panels panels_of(const weft_gemm_engine *engine, const weft_gemm_call *call, weft_panels operand)
 {
-    return weft_gemm_panels_of(engine->kernel, weft_dtype_size(call->dtype),
-                               operand == WEFT_PANELS_A ? call->m : call->n, call->k);
+    size_t size = engine->kernel->size > 0 ? (size_t)engine->kernel->size : weft_dtype_size(call->dtype);
+    return weft_gemm_panels_of(engine->kernel, size, operand == WEFT_PANELS_A ? call->m : call->n, call->k);
 }
 
 size_t weft_gemm_panels_bytes(const weft_gemm_engine *engine, const weft_gemm_call *call, weft_panels operand)
@@ -70,9 +70,9 @@ void weft_gemm_panels_fill(const weft_gemm_engine *engine, const weft_gemm_engin
                           .runs = packer->kernel->runs},
                  .panels = panels};
     int64_t numbers = p.layout.width * call->k;
-    if (engine->numbers->fill != NULL)
+    if (packer->numbers->fill != NULL)
         for (int64_t t = 0; t < call->k; t += p.layout.block)
-            engine->numbers->fill(&p.side, t, block_terms(&p.layout, t),
+            packer->numbers->fill(&p.side, t, block_terms(&p.layout, t),
                                   (char *)panels + weft_gemm_panels_at(&p.layout, 0, t));
     else if (pool == NULL) fill_panels(&p, 0, p.layout.count);
     else weft_pool_run(pool, p.layout.count, (LEAST_NUMBERS + numbers - 1) / numbers, fill_panels, &p);

@@ -43,9 +43,9 @@ weft_panels weft_gemm_panels_choose(const weft_gemm_engine *engine, const weft_m
                                     const weft_gemm_call *call, bool a_is_constant, bool b_is_constant);
 /* Bytes of the panels of an operand of `call`. */
 size_t weft_gemm_panels_bytes(const weft_gemm_engine *engine, const weft_gemm_call *call, weft_panels operand);
-/* Packs it with the functions of an engine that this processor can run, `packer`, unless `engine` has one of its own:
- * `data` as weft_gemm_run takes it,
- * `panels` aligned to WEFT_GEMM_ALIGNMENT. Bytes between panels, which nothing depends on, stay as they are. */
+/* Packs it with the functions of an engine that this processor can run, `packer`, which packs numbers as `engine` does:
+ * `data` as weft_gemm_run takes it, `panels` aligned to WEFT_GEMM_ALIGNMENT. Bytes between panels, which nothing
+ * depends on, stay as they are. */
 void weft_gemm_panels_fill(const weft_gemm_engine *engine, const weft_gemm_engine *packer, weft_pool *pool,
                            const weft_gemm_call *call, weft_panels operand, const void *data, void *panels);
 #endif

@@ -310,7 +310,6 @@ struct weft_build_request {
     const weft_allocator *allocator;
     const weft_program *program;
     const weft_runtime *runtime;                   /* NULL: nothing runs it here */
-    bool is_viewed;                                /* without a runtime: the steps are to be those of one on the host */
     const uint8_t *input_layouts, *output_layouts; /* layout of each */
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;

@@ -16,7 +16,7 @@ import tempfile
 import numpy
 
 SIZES = [1, 2, 5, 9, 33]
-DTYPES = ["f16", "bf16", "f32", "f64", "c64", "c128"]
+DTYPES = ["f16", "bf16", "f32", "f64", "c64", "c128", "u8"]
 # Products with n rows, columns, terms and batches, with operands along and across memory, in blocks of terms and in one;
 # what is computed before and after them; reductions over n, and scans, also of many rows.
 SHAPES = {"x": "n, 300", "w": "300, 24", "v": "24, 300", "t": "300, n", "q": "n, 40", "k": "n, 40", "b": "24", "u": "24, 10",
@@ -87,6 +87,8 @@ def run(*command):
 def draw(dtype, shape):
     """Numbers of all sizes, as bytes of the dtype."""
     random = numpy.random.default_rng(11)
+    if dtype == "u8":
+        return random.integers(0, 256, shape, "u1")
     numbers = (random.standard_normal(shape) * 2.0 ** random.integers(-3, 4, shape)).astype("f4")
     if dtype == "bf16":
         return (numbers.view("u4") >> 16).astype("u2").view("V2")
@@ -120,7 +122,11 @@ class Object:
 
 
 def write(dtype, folder):
-    inputs = "".join(f'  %{name} = input() {{name = "{name}", dtype = {dtype}, shape = [{shape}]}}\n' for name, shape in SHAPES.items())
+    """Bytes are cast to i32, in which they are multiplied."""
+    inputs, cast = "", "narrow_" if dtype == "u8" else ""
+    for name, shape in SHAPES.items():
+        inputs += f'  %{cast}{name} = input() {{name = "{name}", dtype = {dtype}, shape = [{shape}]}}\n'
+        inputs += f"  %{name} = cast(%{cast}{name}) {{dtype = i32}}\n" if cast else ""
     ops = "".join(f"  %{name} = {op}\n" for name, op in OPS.items())
     (folder / f"{dtype}.weft").write_text(f"weft 0.1\nsymbol n in [1, 4096]\ngraph {{\n{inputs}{ops}"
                                           f"  return {', '.join(f'{name} = %{name}' for name in OPS)}\n}}\n")

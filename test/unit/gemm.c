@@ -1045,8 +1045,8 @@ static void *pack_operand(const struct product *from, const weft_gemm_engine *en
     void *panels = aligned_alloc(WEFT_GEMM_ALIGNMENT, (size + WEFT_GEMM_ALIGNMENT) / WEFT_GEMM_ALIGNMENT * 64);
     assert_non_null(panels);
     memset(panels, 0, size);
-    weft_gemm_panels_fill(engine, weft_gemm_engine_find(weft_isa_level(), call->dtype), NULL, call, operand,
-                          from->data[index], panels);
+    const weft_gemm_engine *packer = fast ? engine : weft_gemm_engine_find(weft_isa_level(), call->dtype);
+    weft_gemm_panels_fill(engine, packer, NULL, call, operand, from->data[index], panels);
     *to = *from;
     to->data[index] = panels;
     to->call.panels = operand;

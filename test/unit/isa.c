@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <weft/executor.h>
 #include "runtime/base/isa.h"
-#include "runtime/base/tiles.h"
 #include "runtime/engine/gemm.h"
+#include "runtime/engine/gemm_instructions.h"
 
 /* The level is read once, so each value is tried by a child, which says by its exit status what became of it. */
 enum { FINE = 0, FAILED = 1 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/base/tiles.h"
+#include "runtime/engine/gemm_instructions.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
