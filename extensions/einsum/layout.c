@@ -4,8 +4,10 @@
  * the free labels of the operands have to come. The larger operand then decides the order of the summed labels, and the
  * other follows. An operand that is itself a result can come in many orders without being copied: batch labels, those
  * of one operand, those of the other, each group in any order. Of these, one is taken in which free and summed labels
- * stand together and in the order asked for; if there is none, the operand will be copied. The last result comes in the
- * order of the output, or where that takes a permute, as the larger operands are read.
+ * stand together and in the order asked for; if there is none, one in which the free ones do, which is packed line by
+ * line: aefg,behi,cfhj,dgij->abcd of 60, 60, 20, 20 and 8 takes 0.57 of the time of an operand that lies across its
+ * lines (Zen 5). The last result comes in the order of the output, or where that takes a permute, as the larger
+ * operands are read.
  *
  * Of many small products each should have its matrices in one place: batch labels first, and in the second operand
  * those of the result last, which vectors run along.
@@ -76,15 +78,16 @@ static bool is_run(einsum_labels order, const uint8_t *classes, uint8_t class, c
     return true;
 }
 
-/* How well the step at hand reads it: 0 if it has to be copied, more than 1 only for small products. */
+/* How well the step at hand reads it: 0 if it lies across the result, 1 if its summed labels alone stand apart, more
+ * than 2 only for small products. */
 static unsigned rate(const layout *l, einsum_labels order)
 {
     if (!is_run(order, l->classes, FREE, l->free_places)) return 0;
-    if (!is_run(order, l->classes, SUMMED, l->summed_places)) return 0;
-    if (!l->small || order.count == 0) return 1;
+    if (!is_run(order, l->classes, SUMMED, l->summed_places)) return 1;
+    if (!l->small || order.count == 0) return 2;
     bool together = l->classes[order.items[0]] == BATCH;
     bool dense = l->second && l->classes[order.items[order.count - 1]] == FREE;
-    return 1 + 2 * together + dense;
+    return 2 + 2 * together + dense;
 }
 
 /* ---- orders that a step can give its result ---- */
@@ -148,7 +151,7 @@ static bool choose_order(layout *l, size_t value)
     groups g;
     einsum_labels *labels = &l->values[value];
     bool product = sums(l, value);
-    unsigned best = 0, most = l->small ? 3 + l->second : 1;
+    unsigned best = 0, most = l->small ? 4 + l->second : 2;
     if (!find_groups(l, value, &g)) return false;
     for (unsigned i = 0; i < ALL && best < most; i++) {
         size_t second = 1 + i % 2;
