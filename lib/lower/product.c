@@ -346,13 +346,23 @@ static bool transposes_b(const weft_space *space, const weft_node *dot, int64_t 
            multiplications > MOST_DOUBLES_ALONG_TERMS;
 }
 
+/* Whether the library, for which the operands are copied, beats loops with the batch along the lanes, where the result
+ * ends with it. ijx,jkx->ikx of 500, 20, 300, 4 f32 takes 0.17 of the time of loops, with 16 of the batch 0.32, f64
+ * 0.33 and 0.7 (Zen 5). */
+static bool has_copied_batch_lanes(weft_space *space, uint32_t dot)
+{
+    size_t axis = last_wanted_axis(space, dot);
+    return axis < weft_graph_node(space->graph, dot)->attrs[0].ints.count && weft_product_copies_batches(space, dot);
+}
+
 /* Whether loops do as well as the library. */
 static bool is_small(weft_space *space, uint32_t index, bool in_doubt)
 {
     const weft_node *dot = weft_graph_node(space->graph, index);
     weft_product_size size = weft_product_size_of(space, dot);
     bool is_idle = has_idle_lanes(space, index, size.terms);
-    if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS) && !is_idle) return true;
+    bool has_few = size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS);
+    if (has_few && !is_idle && !has_copied_batch_lanes(space, index)) return true;
     bool has_short = has_short_rows(space, dot, 0, size.terms) || has_short_rows(space, dot, 1, size.terms);
     if (has_short && !in_doubt) return true;
     int64_t multiplications = weft_multiply_bound(size.free, size.terms);
