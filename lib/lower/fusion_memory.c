@@ -56,18 +56,23 @@ static void demand_padded_factor(weft_fusion *fusion, uint32_t n)
     }
 }
 
-/* A large product that is read only in another order, with another axis last: it is fast to compute in its own. */
+/* A product that is read only in another order, with another axis last, is fast to compute in its own: if it is large,
+ * and where it would end with its batch, along which neither operand is adjacent, if it has enough to compute. */
 static void demand_product(weft_fusion *fusion, const weft_node *permute)
 {
+    enum { LEAST_OF_BATCH = 16 << 10 };
     const weft_graph *graph = fusion->compiled->graph;
     uint32_t n = permute->inputs[0].node;
     const weft_node *node = weft_graph_node(graph, n);
     weft_ints order = permute->attrs[0].ints;
     if (weft_op_id_of(node->op) != WEFT_OP_dot || order.count == 0) return;
-    if (order.items[order.count - 1] == (int64_t)order.count - 1 || weft_product_has_inner_batch(fusion->space, node))
-        return;
+    size_t last = (size_t)order.items[order.count - 1];
+    if (last + 1 == order.count || weft_product_has_inner_batch(fusion->space, node)) return;
     weft_product_size size = weft_product_size_of(fusion->space, node);
-    if (size.is_large && size.along && size.terms > WEFT_PRODUCT_FEW_TERMS) fusion->materialized[n] = 1;
+    bool lies_across = last < node->attrs[0].ints.count && weft_product_has_outer_batch(fusion->space, node),
+         has_enough = weft_multiply_bound(size.results, size.terms) >= LEAST_OF_BATCH;
+    if (size.terms > WEFT_PRODUCT_FEW_TERMS && ((size.is_large && size.along) || (lies_across && has_enough)))
+        fusion->materialized[n] = 1;
 }
 
 /* Whether elements of a view are not at strides over what it views: axes are joined that do not follow each other, or

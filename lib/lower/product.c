@@ -165,14 +165,22 @@ static bool is_near(weft_space *space, const weft_node *dot, int64_t terms, bool
     return b_elements <= NEAR_B_BYTES / element && !(in_lines && terms > MOST_A_LINES);
 }
 
+/* Whether an axis of the batch lies innermost in an operand. */
+static bool ends_with_batch(weft_space *space, const weft_node *dot, size_t operand)
+{
+    size_t axis = weft_innermost_axis(space, dot->inputs[operand]);
+    return axis != SIZE_MAX && !weft_dot_is_free(dot, operand, axis) && !weft_dot_is_contracted(dot, operand, axis);
+}
+
 bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot)
 {
-    bool all = weft_dtype_info_of(dot->types[0].dtype)->kind != WEFT_KIND_COMPLEX;
-    for (size_t operand = 0; operand < 2; operand++) {
-        size_t axis = weft_innermost_axis(space, dot->inputs[operand]);
-        all &= axis != SIZE_MAX && !weft_dot_is_free(dot, operand, axis) && !weft_dot_is_contracted(dot, operand, axis);
-    }
-    return all;
+    return weft_dtype_info_of(dot->types[0].dtype)->kind != WEFT_KIND_COMPLEX && ends_with_batch(space, dot, 0) &&
+           ends_with_batch(space, dot, 1);
+}
+
+bool weft_product_has_outer_batch(weft_space *space, const weft_node *dot)
+{
+    return dot->attrs[0].ints.count > 0 && !ends_with_batch(space, dot, 0) && !ends_with_batch(space, dot, 1);
 }
 
 bool weft_product_copies_batches(weft_space *space, uint32_t dot)

@@ -25,6 +25,8 @@ bool weft_product_has_windows_across(weft_space *space, const weft_node *dot, ui
 /* Whether a batch axis of real numbers lies innermost in both operands: loops have it along the lanes, if it is last in
  * the result too. */
 bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot);
+/* Whether it has one, which lies innermost in neither. */
+bool weft_product_has_outer_batch(weft_space *space, const weft_node *dot);
 /* Whether the library has such operands copied, with the batch first: they are little beside the multiplications, and it
  * would pack them number by number, as loops without the batch along the lanes would read them. */
 bool weft_product_copies_batches(weft_space *space, uint32_t dot);
