@@ -21,8 +21,16 @@
 #define WEFT_ORDER_LANE_BYTES 128u
 /* Sixteen vectors of the widest elements that may come along: of the position of an argmax of bools, with AVX. */
 #define WEFT_ORDER_MOST_LANES 64u
-/* Products that sum fewer along their last axis, those of small windows, have lanes across the results. */
+/* Products that sum fewer along their last axis, those of small windows, have lanes across the results. Of several rows
+ * or columns, at most so many, those of complex numbers or i64 being two each, there are as many terms for each and
+ * once more at least, beside which it takes little to combine lanes; so many bytes of all at most, which stay in L1
+ * while they are multiplied with every row of the other operand; and so many rows of that for each, if what does not
+ * lie along the terms is copied. */
 #define WEFT_ORDER_FEWEST_IN_LANES 8
+#define WEFT_ORDER_MOST_ROWS 8
+#define WEFT_ORDER_TERMS_OF_ROW 16
+#define WEFT_ORDER_BYTES_OF_ROWS (40 << 10)
+#define WEFT_ORDER_ROWS_OF_COPY 4
 
 /* Scans along what lies innermost: bytes of the elements that a tree takes together, one AVX-512 vector, and the most
  * elements, since each level of the tree costs as much as an element does in order. */

@@ -2,6 +2,7 @@
 #include "lib/lower/lower.h"
 #include "lib/lower/numerics.h"
 #include "lib/loop/loop.h"
+#include "lib/pass/uses.h"
 #include "runtime/engine/gemm.h"
 
 enum { FEWEST_CHUNKS = 8 }; /* of a scan that is cut, which takes two kernels more */
@@ -75,15 +76,21 @@ bool weft_dot_is_contracted(const weft_node *dot, size_t operand, size_t axis)
     return false;
 }
 
-/* Whether the reduction runs along what is innermost in its operand, of a dot in the one that has rows if one only has:
- * then lanes go along it, otherwise across the results. */
+/* Whether an operand of a dot is contiguous along the terms. */
+static bool lies_along_terms(const weft_graph *graph, const weft_node *dot, size_t operand)
+{
+    size_t axis = weft_innermost_axis(&(weft_space){.graph = graph}, dot->inputs[operand]);
+    return axis == SIZE_MAX || weft_dot_is_contracted(dot, operand, axis);
+}
+
+/* Whether the reduction runs along what is innermost in its operand, of a dot in the one with more rows if the other
+ * one has few: then lanes go along it, otherwise across the results. */
 static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction)
 {
     if (weft_op_id_of(node->op) == WEFT_OP_dot) {
-        weft_space own = {.graph = graph};
-        bool row = weft_dot_has_one_row(&own, node, 0), column = weft_dot_has_one_row(&own, node, 1);
-        size_t matrix = column ? 0 : 1, axis = weft_innermost_axis(&own, node->inputs[matrix]);
-        return (row || column) && (axis == SIZE_MAX || weft_dot_is_contracted(node, matrix, axis));
+        weft_few_rows few = weft_dot_few_rows(graph, node);
+        return few.in_lanes && lies_along_terms(graph, node, few.matrix) &&
+               (few.may_copy || lies_along_terms(graph, node, 1 - few.matrix));
     }
     int64_t last = reduction->axes[reduction->axis_count - 1];
     weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
@@ -138,7 +145,7 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
         terms = weft_multiply_bound(terms, high);
     }
     bool in_lanes = axes.count > 0 && is_innermost(graph, node, &reduction) && !is_of_windows(graph, node);
-    if (in_lanes && !(is_dot && bound < WEFT_ORDER_FEWEST_IN_LANES)) {
+    if (in_lanes) {
         weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
         uint32_t lanes = WEFT_ORDER_LANE_BYTES / (uint32_t)weft_dtype_size(dtype);
         reduction.lanes = virtual_lanes(lanes, WEFT_ORDER_MOST_LANES, bound);

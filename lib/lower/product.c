@@ -295,9 +295,19 @@ static bool copies_little_b(weft_space *space, const weft_node *dot, const weft_
            elements <= MOST_BYTES / weft_product_number_size(dot);
 }
 
+/* Whether B, whose few columns are not contiguous along the terms, is copied so that lanes go along them. */
+static bool copies_few_columns(weft_space *space, const weft_node *dot)
+{
+    bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, dot->inputs[1].node)->op) == WEFT_OP_permute;
+    return is_permuted && weft_product_rows(space, dot, 1) > 1 && lies_along(space, dot);
+}
+
 bool weft_product_copies_b(weft_space *space, uint32_t dot)
 {
     const weft_node *node = weft_graph_node(space->graph, dot);
+    weft_reduction reduction;
+    weft_reduction_fill(space->graph, dot, &reduction);
+    if (reduction.lanes > 1) return copies_few_columns(space, node);
     weft_product_size size = weft_product_size_of(space, node);
     int64_t elements = weft_count_bound(space, weft_value_type(space->graph, node->inputs[1])->shape);
     bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, node->inputs[1].node)->op) == WEFT_OP_permute;

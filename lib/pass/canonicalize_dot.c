@@ -4,9 +4,10 @@
  * batch, contracted, free axes of b, so that one that has to be copied is copied into that order; and a dot whose
  * result is only wanted with the free axes of b in front is the dot of b and a, and so is one for loops that is wanted
  * with an axis of a last. A product of a matrix and a vector has the vector first where a free axis of the matrix lies
- * innermost, and last where a contracted one does: sums run across or along what lies in memory then. Permutes of
- * operands are read through. A dot of 16-bit floats is summed in f32 anyhow: a small one becomes a dot of f32 between
- * casts, unless all are the library's; any other one is left to the backend.
+ * innermost, and last where a contracted one does: sums run across or along what lies in memory then. Few columns of b
+ * beside an a along whose terms there are lanes come with their terms last. Permutes of operands are read through. A
+ * dot of 16-bit floats is summed in f32 anyhow: a small one becomes a dot of f32 between casts, unless all are the
+ * library's; any other one is left to the backend.
  *
  * requires: nothing
  * maintains: values except for the order of sums, guards
@@ -32,6 +33,7 @@ static size_t append(weft_ints list, int64_t *order, size_t next)
 /* An operand with its axes in order, and where its batch and contracted axes then are. */
 typedef struct side {
     weft_tensor operand;
+    size_t batch_count, contract_count;
     int64_t batch[WEFT_MAX_RANK], contract[WEFT_MAX_RANK];
 } side;
 
@@ -51,7 +53,7 @@ static weft_tensor permuted(weft_tensor operand, int64_t *order)
 
 static side canonical_side(weft_tensor operand, weft_ints batch, weft_ints contract, bool contract_last)
 {
-    side s = {.operand = operand};
+    side s = {.operand = operand, .batch_count = batch.count, .contract_count = contract.count};
     int64_t order[WEFT_MAX_RANK];
     size_t rank = weft_tensor_rank(operand), next = append(batch, order, 0);
     size_t first_contract = contract_last ? rank - contract.count : next;
@@ -93,6 +95,33 @@ static bool is_turned(weft_tensor a, weft_tensor b, weft_dot_axes axes)
     return free_a == 0 && free_b > 0 && weft_ints_contain(axes.contract_b, (size_t)innermost_axis(b));
 }
 
+static weft_dot_axes axes_of(const weft_attr *attrs)
+{
+    return (weft_dot_axes){attrs[0].ints, attrs[1].ints, attrs[2].ints, attrs[3].ints};
+}
+
+static weft_tensor dot_of(const side *a, const side *b)
+{
+    return weft_dot(a->operand, b->operand,
+                    (weft_dot_axes){{a->batch_count, a->batch},
+                                    {b->batch_count, b->batch},
+                                    {a->contract_count, a->contract},
+                                    {b->contract_count, b->contract}});
+}
+
+/* Whether B has few columns that are not contiguous along the terms, as A is, along which there are lanes: a copy of it
+ * costs little then. */
+static bool wants_terms_last(weft_tensor dot)
+{
+    if (!weft_tensor_is_valid(dot)) return false;
+    weft_few_rows few = weft_dot_few_rows(dot.graph, weft_tensor_node(dot));
+    weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
+    weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
+    return few.in_lanes && few.may_copy && few.matrix == 0 && free_count(b, axes.batch_b, axes.contract_b) > 0 &&
+           weft_ints_contain(axes.contract_a, (size_t)innermost_axis(a)) &&
+           !weft_ints_contain(axes.contract_b, (size_t)innermost_axis(b));
+}
+
 static weft_tensor arranged_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
 {
     if (!weft_tensor_is_valid(a) || !weft_tensor_is_valid(b)) return weft_tensor_failed(a.graph);
@@ -104,11 +133,10 @@ static weft_tensor arranged_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes
     }
     side left = canonical_side(a, axes.batch_a, axes.contract_a, true);
     side right = canonical_side(b, axes.batch_b, axes.contract_b, false);
-    return weft_dot(left.operand, right.operand,
-                    (weft_dot_axes){{axes.batch_a.count, left.batch},
-                                    {axes.batch_b.count, right.batch},
-                                    {axes.contract_a.count, left.contract},
-                                    {axes.contract_b.count, right.contract}});
+    weft_tensor dot = dot_of(&left, &right);
+    if (!wants_terms_last(dot)) return dot;
+    right = canonical_side(b, axes.batch_b, axes.contract_b, true);
+    return dot_of(&left, &right);
 }
 
 /* Whether it is a window of something, permuted or reshaped. */
@@ -195,11 +223,6 @@ static weft_tensor widened_dot(const context *c, weft_tensor a, weft_tensor b, w
     if (is_left || !is_better_widened(c, a, b, axes, is_fast)) return arranged_dot(a, b, axes);
     weft_tensor left = widened(a, wide), right = widened(b, wide);
     return weft_cast(arranged_dot(left, right, axes), dtype);
-}
-
-static weft_dot_axes axes_of(const weft_attr *attrs)
-{
-    return (weft_dot_axes){attrs[0].ints, attrs[1].ints, attrs[2].ints, attrs[3].ints};
 }
 
 /* Whether `order` leaves the batch axes of the dot and swaps the free axes of a with those of b. */
@@ -352,8 +375,7 @@ static weft_tensor swap(const weft_rewrite_site *site)
         return weft_site_leave();
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
     bool keeps_factors = c->expected != NULL && is_complex(dot);
-    if (!keeps_factors && swaps_free_axes(dot, order))
-        return swapped_dot(a, b, axes_of(weft_tensor_node(dot)->attrs));
+    if (!keeps_factors && swaps_free_axes(dot, order)) return swapped_dot(a, b, axes_of(weft_tensor_node(dot)->attrs));
     if (wants_lanes_of_a(c, dot, order)) return with_lanes_of_a(dot, order);
     for (size_t which = 0; which < 2; which++)
         if (wants_free_axes_as_they_lie(c, dot, which)) return with_free_axes_as_they_lie(dot, which, order);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/pass/uses.h"
 #include <string.h>
+#include "lib/loop/order.h"
 #include "lib/pass/pass.h"
+#include "runtime/base/float_bits.h"
 
 static weft_status *count_uses(weft_usages *all, const weft_graph *graph, size_t count, const weft_value *outputs);
 
@@ -20,13 +22,37 @@ static weft_status *count_in_regions(weft_usages *all, const weft_node *node)
     return NULL;
 }
 
-/* Whether all axes of an operand of a dot but those in two lists are known to have one element. */
-static bool is_row(weft_shape shape, weft_ints batch, weft_ints contract)
+/* Elements along the axes of an operand of a dot that are contracted, or along its free ones; at most. */
+static int64_t count_elements(const weft_graph *graph, const weft_node *dot, size_t operand, bool contracted)
 {
-    for (size_t i = 0; i < shape.rank; i++)
-        if (!weft_ints_contain(batch, i) && !weft_ints_contain(contract, i) && !weft_extent_is(shape.extents[i], 1))
-            return false;
-    return true;
+    int64_t count = 1, least, most;
+    weft_ints batch = dot->attrs[operand].ints, contract = dot->attrs[2 + operand].ints;
+    weft_shape shape = weft_value_type(graph, dot->inputs[operand])->shape;
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (weft_ints_contain(batch, i) || weft_ints_contain(contract, i) != contracted) continue;
+        weft_extent_range(shape.extents[i], &least, &most);
+        if (__builtin_mul_overflow(count, most, &count)) return INT64_MAX;
+    }
+    return count;
+}
+
+weft_few_rows weft_dot_few_rows(const weft_graph *graph, const weft_node *dot)
+{
+    const weft_type *type = weft_value_type(graph, dot->inputs[0]);
+    weft_ints contract = dot->attrs[2].ints;
+    int64_t rows = count_elements(graph, dot, 0, false), columns = count_elements(graph, dot, 1, false), least, last;
+    int64_t few = rows < columns ? rows : columns, many = rows < columns ? columns : rows;
+    weft_few_rows found = {.matrix = rows < columns ? 1 : 0, .may_copy = true};
+    if (contract.count == 0 || few > WEFT_ORDER_MOST_ROWS) return found;
+    weft_extent_range(type->shape.extents[contract.items[contract.count - 1]], &least, &last);
+    found.in_lanes = last >= WEFT_ORDER_FEWEST_IN_LANES;
+    if (few <= 1) return found;
+    found.may_copy = many / WEFT_ORDER_ROWS_OF_COPY >= few;
+    if (weft_dtype_info_of(type->dtype)->kind == WEFT_KIND_COMPLEX || type->dtype == WEFT_I64) few *= 2;
+    int64_t size = (int64_t)weft_dtype_size(weft_dtype_component(weft_accumulator_dtype(type->dtype)));
+    found.in_lanes = few <= WEFT_ORDER_MOST_ROWS && last >= (few + 1) * WEFT_ORDER_TERMS_OF_ROW &&
+                     count_elements(graph, dot, 0, true) <= WEFT_ORDER_BYTES_OF_ROWS / (few * size);
+    return found;
 }
 
 bool weft_op_adds_as_it_lies(const weft_graph *graph, const weft_node *node)
@@ -35,9 +61,7 @@ bool weft_op_adds_as_it_lies(const weft_graph *graph, const weft_node *node)
     if (kind != WEFT_KIND_FLOAT && kind != WEFT_KIND_COMPLEX) return false;
     weft_op_id id = weft_op_id_of(node->op);
     bool adds = id == WEFT_OP_scan_sum || id == WEFT_OP_scan_prod;
-    for (uint32_t i = 0; i < 2 && id == WEFT_OP_dot; i++)
-        adds |= is_row(weft_value_type(graph, node->inputs[i])->shape, node->attrs[i].ints, node->attrs[2 + i].ints);
-    return adds;
+    return adds || (id == WEFT_OP_dot && weft_dot_few_rows(graph, node).in_lanes);
 }
 
 static void mark_ordered(const weft_graph *graph, const weft_node *node, uint8_t *ordered)

@@ -27,8 +27,15 @@ bool weft_usages_is_read_once(const weft_usages *usages, const weft_graph *graph
 
 /* Whether something adds up in an order that depends on how the node is permuted for it. */
 bool weft_usages_is_ordered(const weft_usages *usages, const weft_graph *graph, uint32_t node);
-/* Whether the node's order of additions, or products, is by a permute of its operands: scans, and products with one row
- * or one column (lib/lower/numerics.c). */
+/* A dot of which an operand has few rows: by extents (lib/loop/order.h). */
+typedef struct weft_few_rows {
+    size_t matrix; /* the other operand */
+    bool in_lanes; /* terms are added up in lanes where both operands lie along them */
+    bool may_copy; /* or only the matrix, beside which a copy of the few rows is little */
+} weft_few_rows;
+weft_few_rows weft_dot_few_rows(const weft_graph *graph, const weft_node *dot);
+/* Whether the node's order of additions, or products, is by a permute of its operands: scans, and products with few
+ * rows or columns (lib/lower/numerics.c). */
 bool weft_op_adds_as_it_lies(const weft_graph *graph, const weft_node *node);
 
 /* Whether the graph has a node of this op, also in regions. */

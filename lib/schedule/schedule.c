@@ -563,6 +563,27 @@ static weft_status *cut(const chooser *c, uint32_t width, int64_t tile, bool *ou
     return record(c, *out_cut, (weft_move){.kind = WEFT_MOVE_PERIODS, .width = width, .factor = tile});
 }
 
+/* Few columns of a product whose terms are lanes, and rows beside many of these. The rows come last then, along which
+ * lanes go if these lie along memory. */
+static weft_status *jam_columns(const chooser *c, uint32_t width, bool *out_jammed)
+{
+    const weft_kernel *kernel = c->kernel;
+    weft_product_jam found = weft_kernel_find_columns(kernel, c->machine, width);
+    const weft_jam jams[] = {found.columns, found.rows};
+    int64_t points;
+    *out_jammed = found.columns.rows > 1;
+    explain(c, "columns of a product share what they read of a row");
+    for (size_t i = 0; i < sizeof jams / sizeof *jams; i++) {
+        if (jams[i].rows == 1) continue;
+        WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = jams[i].range, .factor = jams[i].rows}));
+    }
+    bool is_last = *out_jammed && found.columns.range > 0 && found.columns.range + 1 == kernel->range_count;
+    if (!is_last || !weft_expr_is_constant(kernel->exprs, kernel->ranges[found.columns.range].extent, &points) ||
+        points != 1)
+        return NULL;
+    return move(c, (weft_move){.kind = WEFT_MOVE_REORDER, .range = found.columns.range, .to = 0});
+}
+
 weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machine, const weft_template *wanted,
                                   weft_schedule *out_schedule)
 {
@@ -582,12 +603,15 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
                 gpu ? "points are threads of the grid" : "rows run in order, which differ in length, or are scanned");
     uint32_t row;
     bool along_rows = !gpu && !is_cut && (along_reduction(kernel) || scans_along_memory(kernel));
+    bool jammed = false;
+    if (along_rows && wanted->form == WEFT_FORM_ANY) WEFT_TRY(jam_columns(&c, width, &jammed));
     bool flat = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&
                 weft_kernel_wants_flattening(kernel, width, &row);
     bool across = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&
                   weft_kernel_reduces_across(kernel, width);
     if (flat) WEFT_TRY(bind_flat(&c, width, row));
     else if (across) WEFT_TRY(bind_outer(&c, width, tile));
+    else if (jammed) WEFT_TRY(bind_inner(&c, width));
     else if (!gpu && !is_cut && along_reduction(kernel)) WEFT_TRY(bind_reduced_rows(&c, rows, width));
     else if (!gpu && (is_cut || kernel->range_count == 0)) WEFT_TRY(bind_inner(&c, width));
     else if (!gpu && scans_along_memory(kernel)) WEFT_TRY(bind_scans(&c, width));

@@ -54,6 +54,12 @@ typedef struct weft_jam {
 } weft_jam;
 /* `vectors` is how many accumulators the registers hold, of one vector each. */
 weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors);
+/* Of a product whose terms are lanes, on vectors of `width` numbers: the few columns, which share what is read of a
+ * row, and rows, where what columns are computed from does not stay in L1. */
+typedef struct weft_product_jam {
+    weft_jam columns, rows;
+} weft_product_jam;
+weft_product_jam weft_kernel_find_columns(const weft_kernel *kernel, const weft_machine *machine, uint32_t width);
 /* Where `rows` are computed together and lanes are one vector: two points of another range, which share what is the
  * same for all lanes. */
 weft_jam weft_kernel_find_second_vector(const weft_kernel *kernel, weft_jam rows, uint32_t vectors);

@@ -355,6 +355,75 @@ weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors)
     return found;
 }
 
+/* The stage that adds up products along memory; NULL: there is none, or another one reduces. */
+static const weft_stage *find_dot_in_lanes(const weft_kernel *kernel)
+{
+    const weft_stage *found = NULL;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        if (stage->range_count == 0) continue;
+        if (found != NULL || stage->accumulator_count != 1 || stage->ranges[stage->range_count - 1].virtual_lanes == 1)
+            return NULL;
+        found = stage;
+    }
+    return found != NULL && kernel->accumulators[found->accumulator_first].step.count > 0 ? found : NULL;
+}
+
+/* The innermost outer range of a few points that share what is read along the lanes; range_count: none. */
+static uint32_t find_columns(const weft_kernel *kernel, weft_expr lanes)
+{
+    for (uint32_t r = kernel->range_count; r-- > 0;) {
+        int64_t extent;
+        const weft_range *range = &kernel->ranges[r];
+        bool is_short = weft_expr_is_constant(kernel->exprs, range->extent, &extent) && extent <= MOST_ROWS;
+        if (!is_short || weft_kernel_bounds_inner(kernel, range->variable)) continue;
+        if (find_sharing(kernel, range->variable, lanes).again > 0) return r;
+    }
+    return kernel->range_count;
+}
+
+/* The same of any number, besides the columns. */
+static uint32_t find_rows(const weft_kernel *kernel, weft_expr lanes, uint32_t columns)
+{
+    for (uint32_t r = kernel->range_count; r-- > 0;) {
+        weft_expr variable = kernel->ranges[r].variable;
+        if (r == columns || weft_kernel_bounds_inner(kernel, variable)) continue;
+        if (find_sharing(kernel, variable, lanes).again > 0) return r;
+    }
+    return kernel->range_count;
+}
+
+/* Whether numbers are converted after they are loaded. */
+static bool converts(const weft_kernel *kernel, const weft_stage *stage)
+{
+    size_t size = weft_dtype_size(kernel->accumulators[stage->accumulator_first].dtypes[0]);
+    bool found = false;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+        const weft_inst *load = &kernel->insts[i];
+        found |= load->op == WEFT_SCALAR_load && weft_dtype_size(load->dtype) < size;
+    }
+    return found;
+}
+
+weft_product_jam weft_kernel_find_columns(const weft_kernel *kernel, const weft_machine *machine, uint32_t width)
+{
+    enum { SOME_ROWS = 3, MANY_COLUMNS = 5 };
+    weft_product_jam found = {{kernel->range_count, 1}, {kernel->range_count, 1}};
+    const weft_stage *stage = find_dot_in_lanes(kernel);
+    if (stage == NULL || kernel->inst_count > MOST_INSTRUCTIONS || !may_jam(kernel)) return found;
+    const weft_range *lanes = &stage->ranges[stage->range_count - 1];
+    uint32_t columns = find_columns(kernel, lanes->variable), vectors = lanes->virtual_lanes / width;
+    if (columns == kernel->range_count) return found;
+    uint32_t sums = machine->registers * 3 / 4 / ((vectors > 0 ? vectors : 1) * count_components(kernel));
+    uint32_t rows = find_rows(kernel, lanes->variable, columns);
+    int64_t least, count;
+    weft_expr_range(kernel->exprs, kernel->ranges[columns].extent, &least, &count);
+    bool shares = converts(kernel, stage) && count >= MANY_COLUMNS && rows < kernel->range_count && sums > SOME_ROWS;
+    found.columns = (weft_jam){columns, choose_rows(kernel, columns, shares ? sums / SOME_ROWS : sums)};
+    if (shares) found.rows = (weft_jam){rows, choose_rows(kernel, rows, sums / found.columns.rows)};
+    return found;
+}
+
 weft_jam weft_kernel_find_second_vector(const weft_kernel *kernel, weft_jam rows, uint32_t vectors)
 {
     weft_jam found = {kernel->range_count, 1};

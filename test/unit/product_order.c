@@ -73,14 +73,17 @@ static void shuffle(size_t count, size_t *items)
 }
 
 /* Mostly one axis for each group, of sizes for loops and for the library, and for more than one block of terms; or few
- * of all but one. */
+ * of all but one; or few rows or columns of many terms. */
 static void draw_axes(axes *out_axes)
 {
     static const int64_t many[GROUPS][6] = {
         {1, 2, 3, 5, 2, 1}, {1, 2, 5, 17, 33, 70}, {1, 3, 16, 31, 64, 100}, {1, 7, 40, 255, 300, 1100}};
     static const int64_t few[GROUPS][6] = {
         {1, 3, 40, 77, 300, 2}, {2, 3, 4, 50, 99, 333}, {1, 2, 3, 4, 6, 8}, {2, 3, 4, 8, 16, 24}};
-    const int64_t(*sizes)[6] = draw(3) == 0 ? few : many;
+    static const int64_t skinny[GROUPS][6] = {
+        {1, 2, 3, 2, 1, 1}, {1, 2, 4, 8, 33, 70}, {2, 3, 4, 5, 8, 35}, {64, 80, 111, 144, 320, 5000}};
+    const int64_t(*const families[])[6] = {many, few, skinny};
+    const int64_t(*sizes)[6] = families[draw(3)];
     int64_t total = 1;
     out_axes->count = 0;
     for (size_t group = 0; group < GROUPS; group++) {

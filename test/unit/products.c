@@ -297,7 +297,7 @@ static void products_are_the_librarys(void **state)
 
 static weft_tensor few_columns(weft_graph *graph, weft_dtype dtype)
 {
-    return weft_matmul(INPUT("a", 300, 130), INPUT("b", 130, 4));
+    return weft_matmul(INPUT("a", 600, 70), INPUT("b", 70, 4));
 }
 
 static weft_tensor lanes_left(weft_graph *graph, weft_dtype dtype)
