@@ -111,10 +111,13 @@ static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_ti
         else NAME(tiles)(p, rows, VECTORS, 0);                                                                         \
         break;
 
-/* The same of tiles that large products have most of. */
+/* The same of tiles that large products have most of, and of those of one register, which has a load for each
+ * multiplication, so that asking for what is near shows. */
 #define CASE_OF_MANY(rows)                                                                                             \
     case rows:                                                                                                         \
-        if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, 0);                                                     \
+        if (p->columns <= NAME(LANES) && p->near && p->narrow_term == 1)                                               \
+            NAME(tiles)(p, rows, 1, NAME(NEAR) | NAME(TERMS));                                                         \
+        else if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, 0);                                                \
         else if (p->columns == 2 * NAME(LANES) && p->near && p->narrow_term == 1)                                      \
             NAME(tiles)(p, rows, 2, NAME(WHOLE) | NAME(NEAR) | NAME(TERMS));                                           \
         else if (p->columns <= 2 * NAME(LANES)) NAME(tiles)(p, rows, 2, 0);                                            \
