@@ -105,10 +105,29 @@ static int64_t packed_from(const weft_gemm_part *part)
 
 static void pack(const weft_gemm_part *part, int64_t terms)
 {
-    int64_t from = packed_from(part);
+    int64_t from = packed_from(part), panel = 0;
+    if (part->pending) {
+        panel = part->count / part->width;
+        from = panel * part->width;
+    }
     if (from < part->count && part->side->panels == NULL && !part->kept)
-        weft_gemm_pack(part->side, part->first + from, part->count - from, part->term, terms, part->width, part->memory,
-                       part->bytes);
+        weft_gemm_pack(part->side, part->first + from, part->count - from, part->term, terms, part->width,
+                       part->memory + panel * part->bytes, part->bytes);
+}
+
+/* Whether the tiles beside the first panel of the other operand pack the panels of this one: lines are adjacent, in
+ * runs no shorter than a register. Where panels are read many times packing takes little of all, and takes it in longer
+ * runs, which matters for an operand that is not in L2. */
+static bool is_pending(const weft_gemm_block *block, const weft_gemm_part *part, const weft_gemm_part *other)
+{
+    enum { MOST_USES = 512 };
+    const weft_gemm_side *side = part->side;
+    int64_t lanes = weft_gemm_lanes(block->kernel), vectors = block->kernel->vectors;
+    if (!block->kernel->sources || !part->wide || !part->packs || part->kept || side->panels != NULL) return false;
+    if (side->float16 != NULL || side->lines->stride != 1 || side->lines->each < lanes || block->symmetric)
+        return false;
+    return other->side->count <= MOST_USES && part->width == vectors * lanes &&
+           weft_gemm_takes_source(weft_gemm_least(other->width, other->count), vectors);
 }
 
 /* Panel number `panel`, which begins with row or column `index`. */
@@ -282,6 +301,7 @@ static void move_tile(const weft_gemm_block *block, const struct tile *tile, con
 struct series {
     int64_t count, wide_step, narrow_step, c_step, fetch;
     bool near;
+    const weft_gemm_source *source; /* of a tile that packs its wide operand */
 };
 
 /* One tile of each product. */
@@ -373,6 +393,7 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
                                         .narrow_step = series->narrow_step / size,
                                         .c_step = series->c_step / size,
                                         .fetch = series->fetch / size,
+                                        .source = series->source,
                                         .add = add && direct,
                                         .near = series->near,
                                         .wide_first = kernel->by_columns != block->right_first});
@@ -448,6 +469,7 @@ struct tiles {
     int64_t terms;
     bool add;
     char *buffer;
+    weft_gemm_source *source; /* of a left part that is pending */
 };
 
 /* A tile: its first row and column, how many it has, and the panels that it is the product of. */
@@ -476,6 +498,36 @@ static inline __attribute__((always_inline)) int64_t run_from(const struct tiles
     return block->count > 1 ? 1 : done;
 }
 
+/* Panel number `index` of the left part as it lies. */
+static void find_source(const weft_gemm_part *left, int64_t index, int64_t lanes, weft_gemm_source *source)
+{
+    const int64_t size = (int64_t)left->side->size;
+    weft_gemm_walk walk;
+    weft_gemm_walk_start(&walk, left->side->lines, left->first + index * left->width);
+    source->panel = left->memory + index * left->bytes;
+    for (int64_t v = 0, done = 0; v * lanes < left->width; v++) {
+        int64_t before = weft_gemm_least(walk.length - done, lanes);
+        ptrdiff_t place = (walk.offset + done) * size, beyond = place;
+        done += before;
+        if (done == walk.length) {
+            weft_gemm_walk_next(&walk);
+            done = lanes - before;
+            if (done > 0) beyond = (walk.offset - before) * size;
+        }
+        source->registers[v].place = place;
+        source->registers[v].beyond = beyond;
+        source->registers[v].before = before;
+    }
+}
+
+/* The first tile that reads panel `index` of a left part that is pending, which begins with row `i`. */
+static struct series first_series(const struct tiles *t, int64_t i, int64_t index)
+{
+    if (t->left->count - i < t->left->width) return (struct series){.count = 1};
+    find_source(t->left, index, weft_gemm_lanes(t->block->kernel), t->source);
+    return (struct series){.count = 1, .source = t->source};
+}
+
 /* Column by column. */
 static void run_columns(const struct tiles *t)
 {
@@ -491,7 +543,8 @@ static void run_columns(const struct tiles *t)
         if (block->symmetric) end = weft_gemm_least(end, right->first + at.j + at.columns - left->first);
         at.i = 0;
         for (int64_t x = 0, done; at.i < end; at.i += at.rows + (done - 1) * rows, x += done) {
-            struct series series = series_at(block, left, block->c_left, at.i, end);
+            struct series series =
+                y == 0 && left->pending ? first_series(t, at.i, x) : series_at(block, left, block->c_left, at.i, end);
             series.fetch = fetch;
             series.near = fetch == 0 && near;
             at.rows = tile_extent(block, left, at.i);
@@ -514,7 +567,9 @@ static void run_across(const struct tiles *t)
         at.a = panel_at(left, at.i, x);
         at.j = 0;
         for (int64_t y = 0, done; at.j < right->count; at.j += at.columns + (done - 1) * columns, y += done) {
-            struct series series = series_at(block, right, block->c_right, at.j, right->count);
+            struct series series = y == 0 && left->pending
+                                       ? first_series(t, at.i, x)
+                                       : series_at(block, right, block->c_right, at.j, right->count);
             series.near = near;
             at.columns = tile_extent(block, right, at.j);
             at.b = panel_at(right, at.j, y);
@@ -527,7 +582,10 @@ static void run_tiles(const weft_gemm_block *block, const weft_gemm_part *left, 
                       int64_t terms, bool add)
 {
     _Alignas(WEFT_GEMM_ALIGNMENT) char buffer[WEFT_GEMM_TILE * sizeof(double)];
-    const struct tiles tiles = {block, left, right, terms, add, buffer};
+    ptrdiff_t offsets[WEFT_GEMM_TERMS];
+    weft_gemm_source source = {.from = left->side->data, .offsets = offsets};
+    const struct tiles tiles = {block, left, right, terms, add, buffer, &source};
+    if (left->pending) weft_gemm_pack_offsets(left->side, left->term, terms, offsets);
     if (goes_across(block, left, right, terms)) run_across(&tiles);
     else run_columns(&tiles);
 }
@@ -558,8 +616,9 @@ static void run_short(const weft_gemm_block *block, const weft_gemm_part *lefts,
     for (int64_t t = 0; t < block->terms; t += most) {
         int64_t terms = weft_gemm_least(most, block->terms - t);
         weft_gemm_part left = part_of(block, lefts, 0, t);
+        left.pending = is_pending(block, &left, rights);
         pack(&left, terms);
-        for (int64_t j = 0; j < block->right.count; j += rights->count) {
+        for (int64_t j = 0; j < block->right.count; j += rights->count, left.pending = false) {
             weft_gemm_part right = part_of(block, rights, j, t);
             pack(&right, terms);
             run_tiles(block, &left, &right, terms, t > 0);
@@ -578,6 +637,7 @@ static void run_long(const weft_gemm_block *block, const weft_gemm_part *lefts, 
             pack(&right, terms);
             for (int64_t i = 0; i < block->left.count; i += lefts->count) {
                 weft_gemm_part left = part_of(block, lefts, i, t);
+                left.pending = is_pending(block, &left, &right);
                 pack(&left, terms);
                 run_tiles(block, &left, &right, terms, t > 0);
             }

@@ -66,14 +66,15 @@ static const weft_gemm_kernel packed[] = {
 #define LARGE_V4(number, rows_)                                                                                        \
     {                                                                                                                  \
         .rows = rows_, .columns = 14, .vectors = 2, .by_columns = true, .terms = WEFT_GEMM_TERMS, .parts = 4,          \
-        .packs = true, .tile_is_faster = true, BESIDE(v4, number), MEASURED_V4                                         \
+        .packs = true, .sources = true, .tile_is_faster = true, BESIDE(v4, number), MEASURED_V4                        \
     }
 static const weft_gemm_kernel large[] = {LARGE_V4(f32, 32), LARGE_V4(f64, 16)};
 
 /* Our own alone, beside those of number `index`. */
 #define IN_PLACE_V4(number, rows_, index)                                                                              \
     .rows = rows_, .columns = 9, .vectors = 3, .by_columns = true, .terms = WEFT_GEMM_TERMS, .tile_is_faster = true,   \
-    .ahead = true, BESIDE(v4, number), MEASURED_V4, .large = &large[index], .packed = &packed[2 + index]
+    .ahead = true, .sources = true, BESIDE(v4, number), MEASURED_V4, .large = &large[index],                           \
+    .packed = &packed[2 + index]
 
 /* Of c128 12 rows: a panel of more leaves L1 no room for the other one. */
 #define COMPLEX_V4(number, rows_, columns_, index)                                                                     \

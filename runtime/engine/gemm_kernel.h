@@ -32,6 +32,7 @@ struct weft_gemm_kernel {
     int64_t vectors; /* registers that these are */
     bool masked;     /* `tile` takes any number of them, otherwise whole registers */
     bool ahead;      /* and asks for them ahead of time */
+    bool sources;    /* and packs them on the way, of real numbers */
     bool packs;      /* both operands are packed, however many rows and columns there are */
     int64_t terms;   /* as many are added up in registers before they are added to C */
     int64_t step;    /* panels have a multiple of so many; 0: any number */

@@ -16,7 +16,7 @@
         .rows_in_place = weft_gemm_rows_v3_##number, .transpose = weft_gemm_transpose_v3_##number                      \
     }
 #define V4(number, rows_, columns_, vectors_)                                                                          \
-    .rows = rows_, .columns = columns_, .vectors = vectors_, .by_columns = true, .masked = true,                       \
+    .rows = rows_, .columns = columns_, .vectors = vectors_, .by_columns = true, .masked = true, .sources = true,      \
     .terms = WEFT_GEMM_TERMS, .far = 12, .few = 3, .tile = weft_gemm_tile_v4_##number, .tile_is_faster = true,         \
     .rows_in_place = weft_gemm_rows_v4_##number, .transpose = weft_gemm_transpose_v4_##number,                         \
     .runs = weft_gemm_runs_v4

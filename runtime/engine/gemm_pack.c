@@ -483,6 +483,15 @@ static int64_t find_offsets(weft_gemm_walk *walk, int64_t *done, int64_t most, p
     return count;
 }
 
+void weft_gemm_pack_offsets(const weft_gemm_side *side, int64_t term, int64_t terms, ptrdiff_t *out_offsets)
+{
+    int64_t done = 0;
+    weft_gemm_walk walk;
+    weft_gemm_walk_start(&walk, side->terms, term);
+    for (int64_t t = 0; t < terms;)
+        t += find_offsets(&walk, &done, terms - t, (ptrdiff_t)copied_size(side), out_offsets + t);
+}
+
 /* So many rows or columns from `first` on, of terms at `offsets`. */
 static void copy_lines_at(const weft_gemm_side *side, int64_t first, int64_t lines, const ptrdiff_t *offsets,
                           int64_t terms, char *out, size_t pitch)

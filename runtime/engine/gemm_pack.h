@@ -57,6 +57,9 @@ static inline const char *weft_gemm_side_at(const weft_gemm_side *side, int64_t 
     return side->data + offset * weft_gemm_side_element(side);
 }
 
+/* How many bytes each of so many terms from `term` on is from `data`. */
+void weft_gemm_pack_offsets(const weft_gemm_side *side, int64_t term, int64_t terms, ptrdiff_t *out_offsets);
+
 /*
  * Packs `terms` terms from `term` on of `count` rows or columns from `first` on into panels of `width` numbers for each
  * (real) term, or of `width` whole elements, `pitch` bytes from one to the next; zeros where the last one has fewer.

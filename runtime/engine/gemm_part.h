@@ -18,6 +18,7 @@ static inline int64_t weft_gemm_round_up(int64_t value, int64_t unit)
 typedef struct weft_gemm_part {
     const weft_gemm_side *side;
     bool wide, packs, masked, kept;
+    bool pending;  /* its whole panels are packed by the tiles that read them first */
     int64_t width; /* of a panel, in numbers */
     int64_t bytes; /* of a packed panel */
     int64_t first, count, term;

@@ -7,6 +7,30 @@
  */
 #include <weft/base.h>
 
+/* Registers of the wide operand that are its columns, at most. */
+#define WEFT_GEMM_MOST_VECTORS 3
+
+/*
+ * The wide operand as it lies, for a tile that packs it into a panel on its way. Numbers of a term are adjacent, except
+ * that each register may have a seam: the first `before` of them are at `place`, others from `beyond` on, which is
+ * where the first one would be. Both are bytes from the term, which is `offsets[t]` bytes from `from`.
+ */
+typedef struct weft_gemm_source {
+    const char *from;
+    const ptrdiff_t *offsets; /* of all terms */
+    void *panel;              /* that is `wide` of the tile */
+    struct {
+        ptrdiff_t place, beyond;
+        int64_t before;
+    } registers[WEFT_GEMM_MOST_VECTORS];
+} weft_gemm_source;
+
+/* Whether a tile of so many rows of registers can pack the wide operand. */
+static inline bool weft_gemm_takes_source(int64_t rows, int64_t vectors)
+{
+    return vectors == 3 ? rows >= 7 && rows <= 9 : vectors == 2 && rows >= 8 && rows <= 14;
+}
+
 /* c[i, j] = the sum over terms of narrow[i, t] * wide[t, j], or that is added to c. Strides in numbers; those along j
  * are 1. */
 typedef struct weft_gemm_tile_call {
@@ -19,8 +43,10 @@ typedef struct weft_gemm_tile_call {
     int64_t wide_step, narrow_step, c_step;
     int64_t fetch; /* from the wide operand's numbers of a term to what is asked for beside them, into L2; 0: nothing */
     bool add;
-    bool near;       /* the wide operand is in L2, and need not be asked for */
-    bool wide_first; /* of complex numbers: the wide operand is the first factor */
+    const weft_gemm_source *source; /* NULL: the wide operand is at `wide`. Otherwise it is put there on the way: whole
+                                     * registers, of rows that weft_gemm_takes_source has; `count` is 1 */
+    bool near;                      /* the wide operand is in L2, and need not be asked for */
+    bool wide_first;                /* of complex numbers: the wide operand is the first factor */
 } weft_gemm_tile_call;
 
 /* Of complex numbers, `terms` are theirs; columns, steps and strides are in real numbers. With a factor x + i * y

@@ -38,6 +38,7 @@
 #define STORE _mm512_storeu_ps
 #define LOAD_LAST(p, n) _mm512_maskz_loadu_ps((__mmask16)FIRST(n), p)
 #define STORE_LAST(p, n, v) _mm512_mask_storeu_ps(p, (__mmask16)FIRST(n), v)
+#define LOAD_PARTS(p, q, n) _mm512_mask_loadu_ps(_mm512_maskz_loadu_ps((__mmask16)FIRST(n), p), (__mmask16)~FIRST(n), q)
 #define AHEAD 8
 #define SPLAT _mm512_set1_ps
 #define ADD _mm512_add_ps
@@ -64,6 +65,7 @@
 #define STORE _mm512_storeu_pd
 #define LOAD_LAST(p, n) _mm512_maskz_loadu_pd((__mmask8)FIRST(n), p)
 #define STORE_LAST(p, n, v) _mm512_mask_storeu_pd(p, (__mmask8)FIRST(n), v)
+#define LOAD_PARTS(p, q, n) _mm512_mask_loadu_pd(_mm512_maskz_loadu_pd((__mmask8)FIRST(n), p), (__mmask8)~FIRST(n), q)
 #define AHEAD 8
 #define SPLAT _mm512_set1_pd
 #define ADD _mm512_add_pd

@@ -8,7 +8,8 @@
  *     VECTOR, LOAD, STORE      a register of numbers; from and to memory
  *     LOAD_LAST(p, n), STORE_LAST(p, n, v)  the same of the last register of a row, of which there are n numbers
  *     FMA_EACH(sum, a, p, i)   adds a * p[i], rounded once, without a register for p[i]; if there are more than 9 rows
- *     COMPLEX_FUNCTION         the same of complex numbers; need not be defined, nor what follows
+ *     LOAD_PARTS(p, q, n)      a register of which the first n numbers are at p, others from q on, where lane 0 would
+ * be; need not be defined COMPLEX_FUNCTION         the same of complex numbers; need not be defined, nor what follows
  *     COMPLEX_ROWS             rows at most, of two registers
  *     EVEN, ODD(a, b)          re, and im, of the complex numbers in two registers
  *     LOW, HIGH(re, im)        these two registers
@@ -36,6 +37,32 @@ static inline __attribute__((always_inline)) const ELEMENT *NAME(row_at)(const E
  * in memory, which takes fewer instructions; if all were, there would be more loads than multiplications. */
 enum { NAME(WHOLE) = 1, NAME(NEAR) = 2, NAME(TERMS) = 4, NAME(PACKED) = 8 };
 
+/* Sums are zero, and what they will be added to is asked for. */
+static inline __attribute__((always_inline)) void NAME(start)(const weft_gemm_tile_call *p, int rows, int vectors,
+                                                              VECTOR (*sums)[VECTORS])
+{
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = (VECTOR){0};
+    if (p->add) UNROLL for (int i = 0; i < rows; i++)
+        {
+            const ELEMENT *c = (const ELEMENT *)p->c + i * p->c_stride;
+            __builtin_prefetch(c);
+            if (AHEAD > 0) __builtin_prefetch(c + p->columns - 1);
+        }
+}
+
+static inline __attribute__((always_inline)) void NAME(finish)(const weft_gemm_tile_call *p, int rows, int vectors,
+                                                               VECTOR (*sums)[VECTORS])
+{
+    const int64_t last = p->columns - (vectors - 1) * NAME(LANES);
+    UNROLL for (int i = 0; i < rows; i++)
+    {
+        REAL *c = (REAL *)((ELEMENT *)p->c + i * p->c_stride), *end = c + (vectors - 1) * NAME(LANES);
+        UNROLL for (int v = 0; v < vectors - 1; v++, c += NAME(LANES))
+            STORE(c, p->add ? ADD(LOAD(c), sums[i][v]) : sums[i][v]);
+        STORE_LAST(end, last, p->add ? ADD(LOAD_LAST(end, last), sums[i][vectors - 1]) : sums[i][vectors - 1]);
+    }
+}
+
 /* Inlined with constants, so that all sums are registers. */
 static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_tile_call *p, int rows, int vectors,
                                                              int known)
@@ -44,13 +71,7 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
     const int64_t last = p->columns - (vectors - 1) * NAME(LANES);
     const int64_t step = known & NAME(TERMS) ? 1 : p->narrow_term;
     VECTOR sums[ROWS][VECTORS];
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = (VECTOR){0};
-    if (p->add) UNROLL for (int i = 0; i < rows; i++)
-        {
-            const ELEMENT *c = (const ELEMENT *)p->c + i * p->c_stride;
-            __builtin_prefetch(c);
-            if (AHEAD > 0) __builtin_prefetch(c + p->columns - 1);
-        }
+    NAME(start)(p, rows, vectors, sums);
     int64_t stride = p->narrow_stride, three = 3 * stride;
     const ELEMENT *wide = p->wide, *narrow = p->narrow, *second = narrow + NAME(GROUP) * stride,
                   *third = second + NAME(GROUP) * stride;
@@ -83,13 +104,7 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
         second += step;
         third += step;
     }
-    UNROLL for (int i = 0; i < rows; i++)
-    {
-        REAL *c = (REAL *)((ELEMENT *)p->c + i * p->c_stride), *end = c + (vectors - 1) * NAME(LANES);
-        UNROLL for (int v = 0; v < vectors - 1; v++, c += NAME(LANES))
-            STORE(c, p->add ? ADD(LOAD(c), sums[i][v]) : sums[i][v]);
-        STORE_LAST(end, last, p->add ? ADD(LOAD_LAST(end, last), sums[i][vectors - 1]) : sums[i][vectors - 1]);
-    }
+    NAME(finish)(p, rows, vectors, sums);
 }
 
 static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_tile_call *p, int rows, int vectors,
@@ -103,6 +118,64 @@ static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_ti
         next.c = (ELEMENT *)next.c + p->c_step;
     }
 }
+
+#ifdef LOAD_PARTS
+/* A whole tile that packs the wide operand, of which the next panel is asked for. Rows of a packed operand, of two
+ * registers, are `adjacent`. Inlined with constants. */
+static inline __attribute__((always_inline)) void NAME(packing_tile)(const weft_gemm_tile_call *p, int rows,
+                                                                     int vectors, bool adjacent)
+{
+    const weft_gemm_source source = *p->source;
+    int64_t stride = p->narrow_stride, three = 3 * stride;
+    REAL *panel = source.panel;
+    const ELEMENT *narrow = p->narrow;
+    VECTOR sums[ROWS][VECTORS];
+    NAME(start)(p, rows, vectors, sums);
+    for (int64_t t = 0; t < p->terms; t++, panel += p->wide_term, narrow += p->narrow_term) {
+        const char *from = source.from + source.offsets[t];
+        VECTOR across[VECTORS];
+        UNROLL for (int v = 0; v < vectors; v++)
+        {
+            const char *place = from + source.registers[v].place;
+            const int64_t before = source.registers[v].before;
+            across[v] = before == NAME(LANES) ? LOAD((const REAL *)place)
+                                              : LOAD_PARTS(place, from + source.registers[v].beyond, before);
+            __builtin_prefetch(place + vectors * sizeof(VECTOR), 0, 2);
+            STORE(panel + v * NAME(LANES), across[v]);
+        }
+        __asm__("" : "+r"(stride), "+r"(three)); /* no address is kept */
+        const ELEMENT *const firsts[] = {narrow, narrow + NAME(GROUP) * stride, narrow + 2 * NAME(GROUP) * stride};
+        UNROLL for (int i = 0; i < rows; i++)
+        {
+            VECTOR splat = SPLAT(adjacent ? narrow[i] : *NAME(row_at)(firsts, i, stride, three));
+            UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = FMA_VECTOR(splat, across[v], sums[i][v]);
+        }
+    }
+    NAME(finish)(p, rows, vectors, sums);
+}
+
+#define PACKING_CASE(rows, vectors, adjacent)                                                                          \
+    case rows: NAME(packing_tile)(p, rows, vectors, adjacent); break;
+
+static void NAME(pack_on_the_way)(const weft_gemm_tile_call *p)
+{
+    if (p->columns == 2 * NAME(LANES)) switch (p->rows) {
+            PACKING_CASE(8, 2, true)
+            PACKING_CASE(9, 2, true)
+            PACKING_CASE(10, 2, true)
+            PACKING_CASE(11, 2, true)
+            PACKING_CASE(12, 2, true)
+            PACKING_CASE(13, 2, true)
+            PACKING_CASE(14, 2, true)
+        }
+    else switch (p->rows) {
+            PACKING_CASE(7, 3, false)
+            PACKING_CASE(8, 3, false)
+            PACKING_CASE(9, 3, false)
+        }
+}
+#undef PACKING_CASE
+#endif
 
 #define CASE(rows)                                                                                                     \
     case rows:                                                                                                         \
@@ -137,6 +210,12 @@ static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_ti
 
 void FUNCTION(const weft_gemm_tile_call *p)
 {
+#ifdef LOAD_PARTS
+    if (p->source != NULL) {
+        NAME(pack_on_the_way)(p);
+        return;
+    }
+#endif
     switch (p->rows) {
         CASE(1)
         CASE(2)
@@ -286,6 +365,7 @@ void COMPLEX_FUNCTION(const weft_gemm_tile_call *p)
 #undef STORE
 #undef LOAD_LAST
 #undef STORE_LAST
+#undef LOAD_PARTS
 #undef AHEAD
 #undef SPLAT
 #undef ADD

@@ -981,6 +981,89 @@ static void test_runs(void **state)
     munmap(memory - page, BORDERED + 2 * page);
 }
 
+/* ---- panels packed on the way ---- */
+
+enum { SOURCE_TERMS = 9, SOURCE_TILE = WEFT_GEMM_TILE * sizeof(double) };
+
+/* Registers with a seam after `before` numbers, whose last number is the last one of `memory`; out_panel is what a tile
+ * has to write. */
+static weft_gemm_source source_of(const char *memory, const ptrdiff_t *offsets, int64_t lanes, int64_t vectors,
+                                  int64_t before, size_t size, char *out_panel)
+{
+    enum { APART = 700 };
+    weft_gemm_source source = {.from = memory + BORDERED - (size_t)lanes * size, .offsets = offsets};
+    int64_t bytes = before * (int64_t)size, whole = lanes * (int64_t)size;
+    for (int64_t v = 0; v < vectors; v++) {
+        source.registers[v].place = before == lanes ? -v * APART : -(v + 1) * APART;
+        source.registers[v].beyond = -v * APART;
+        source.registers[v].before = before;
+        for (int64_t t = 0; t < SOURCE_TERMS; t++) {
+            const char *term = source.from + offsets[t];
+            char *to = out_panel + (t * vectors + v) * whole;
+            memcpy(to, term + source.registers[v].place, (size_t)bytes);
+            memcpy(to + bytes, term + source.registers[v].beyond + bytes, (size_t)(whole - bytes));
+        }
+    }
+    return source;
+}
+
+/* Tiles beside a panel that they pack are those beside one that is packed. */
+static void check_source(const weft_gemm_kernel *kernel, const char *memory, int64_t rows, int64_t before, bool add,
+                         size_t size)
+{
+    const ptrdiff_t offsets[SOURCE_TERMS] = {0, -8, -64, -200, -16, 0, -1000, -24, -504};
+    const int64_t lanes = weft_gemm_lanes(kernel), width = weft_gemm_vector(kernel);
+    _Alignas(WEFT_GEMM_ALIGNMENT) char panel[SOURCE_TILE], packed[SOURCE_TILE], expected[SOURCE_TILE], c[SOURCE_TILE];
+    memset(packed, 0, sizeof packed);
+    memset(panel, 0, sizeof panel);
+    memset(c, 0, sizeof c);
+    memset(expected, 0, sizeof expected);
+    weft_gemm_source source = source_of(memory, offsets, lanes, kernel->vectors, before, size, panel);
+    source.panel = packed;
+    weft_gemm_tile_call call = {.wide = panel,
+                                .narrow = memory,
+                                .c = expected,
+                                .rows = rows,
+                                .columns = width,
+                                .terms = SOURCE_TERMS,
+                                .wide_term = width,
+                                .narrow_term = 14,
+                                .narrow_stride = 1,
+                                .c_stride = width,
+                                .count = 1,
+                                .add = add};
+    kernel->tile(&call);
+    call.source = &source;
+    call.wide = packed;
+    call.c = c;
+    kernel->tile(&call);
+    assert_memory_equal(packed, panel, sizeof panel);
+    assert_memory_equal(c, expected, sizeof c);
+}
+
+static void test_panels_packed_on_the_way(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory = map_bordered(page);
+    for (int i = 0; i < 2; i++) {
+        const weft_dtype dtype = i == 0 ? WEFT_F32 : WEFT_F64;
+        const weft_gemm_kernel *kernel = weft_gemm_engine_find(weft_isa_level(), dtype)->kernel;
+        if (!kernel->sources) continue;
+        for (size_t k = 0; k < BORDERED / sizeof(float); k++) {
+            if (i == 0) ((float *)memory)[k] = (float)(k * 7 % 127) / 64;
+            else if (k < BORDERED / sizeof(double)) ((double *)memory)[k] = (double)(k * 7 % 127) / 64;
+        }
+        const weft_gemm_kernel *kernels[] = {kernel, kernel->large};
+        for (int k = 0; k < 2; k++)
+            for (int64_t rows = 1; rows <= kernels[k]->columns; rows++)
+                for (int64_t before = 1; before <= weft_gemm_lanes(kernel); before++)
+                    if (weft_gemm_takes_source(rows, kernels[k]->vectors))
+                        check_source(kernels[k], memory, rows, before, before % 2 == 0, weft_dtype_size(dtype));
+    }
+    munmap(memory - page, BORDERED + 2 * page);
+}
+
 /* ---- 16-bit floats ---- */
 
 /* NaNs stay NaNs; any other number is the same bits. */
@@ -1254,6 +1337,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_small_sizes),
         cmocka_unit_test(test_joined_axes),
         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_panels_packed_on_the_way),
         cmocka_unit_test(test_same_bits_with_panels),
     };
     const struct CMUnitTest exact[] = {
