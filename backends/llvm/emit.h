@@ -125,6 +125,16 @@ typedef struct weft_lane_stride {
 } weft_lane_stride;
 
 weft_lane_stride weft_index_lane_stride(weft_emitter *e, weft_expr expr);
+
+/* Lanes in two runs: `left` of them grow by `step` from the first one, those of a vector that are left grow by it from
+ * `after`. */
+typedef struct weft_lane_wrap {
+    weft_expr left, after;
+    int64_t step;
+} weft_lane_wrap;
+
+/* Whether the lanes of every vector are in one such run or two, where they have no step. */
+bool weft_index_lane_wrap(weft_emitter *e, weft_expr expr, weft_lane_wrap *out_wrap);
 /* How far the lanes of all parts are from the first lane of part 0, part by part; false where that is not known. */
 bool weft_index_lane_distances(weft_emitter *e, weft_expr expr, int64_t *out_distances);
 /* The sum of the terms of `sum` that become available at `level`; NULL if there are none. */

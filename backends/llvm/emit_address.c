@@ -512,6 +512,43 @@ static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t
     return vector;
 }
 
+/* Whether lanes without a step are loaded as two runs, each of elements side by side, or of one element. */
+static bool is_wrapped(weft_emitter *e, const weft_access *access, weft_lane_wrap *wrap)
+{
+    if (access->step.kind != WEFT_LANE_STRIDE_ANY || e->gpu || e->lane.width == 1 || e->lane.mask != NULL) return false;
+    if (access->offset != NULL || access->condition.varying || access->condition.scalar != NULL) return false;
+    if (weft_dtype_info_of(access->dtype)->kind == WEFT_KIND_COMPLEX) return false;
+    if (!weft_index_lane_wrap(e, access->index, wrap)) return false;
+    weft_isa least = weft_dtype_size(access->dtype) >= 4 ? WEFT_ISA_V3 : WEFT_ISA_V4;
+    return wrap->step == 0 || (wrap->step == 1 && weft_emitter_has(e, least));
+}
+
+/* Where no lane is left for it, the second run is loaded where the first one is. */
+static LLVMValueRef load_wrapped(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part,
+                                 const weft_lane_wrap *wrap)
+{
+    LLVMValueRef base = weft_buffer_pointer(e, buffer), width = weft_int(e, e->lane.width);
+    LLVMValueRef from = weft_index_pointer(e, access->type, base, access->index, part);
+    LLVMValueRef then = weft_index_pointer(e, access->type, base, wrap->after, part);
+    LLVMValueRef left = weft_index_emit(e, wrap->left, part);
+    weft_scope_move(e, access->level);
+    LLVMValueRef wraps = LLVMBuildICmp(e->builder, LLVMIntSLT, left, width, "");
+    left = LLVMBuildSelect(e->builder, wraps, left, width, "");
+    if (wrap->step == 1) then = offset_pointer(e, access->type, then, LLVMBuildNeg(e->builder, left, ""));
+    then = LLVMBuildSelect(e->builder, wraps, then, from, "");
+    LLVMValueRef first = weft_mask_below(e, left), runs[2];
+    if (wrap->step == 1) {
+        runs[0] = load_masked(e, access, from, first);
+        runs[1] = load_masked(e, access, then, LLVMBuildNot(e->builder, first, ""));
+    } else {
+        for (int i = 0; i < 2; i++) {
+            LLVMValueRef element = LLVMBuildLoad2(e->builder, access->type, i == 0 ? from : then, "");
+            runs[i] = weft_splat(e, aligned(element, access->dtype), e->lane.width);
+        }
+    }
+    return LLVMBuildSelect(e->builder, first, runs[0], runs[1], "");
+}
+
 /* Whether the lanes of a part are picked from all bytes between them. */
 static bool is_strided(const weft_emitter *e, const weft_access *access)
 {
@@ -557,14 +594,17 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
                           .offset_bits = inst->arg_count != 0 ? offset_bits_of(e, inst->args[0]) : 0};
     access_start(e, &access, level, inst->predicate_count, inst->predicates, false);
     nearby near;
+    weft_lane_wrap wrap;
     bool picks = value->varying && !is_contiguous(e, &access) && is_near(e, &access, &near);
-    bool in_rows = value->varying && !picks && !is_contiguous(e, &access);
+    bool wraps = value->varying && !picks && is_wrapped(e, &access, &wrap);
+    bool in_rows = value->varying && !picks && !wraps && !is_contiguous(e, &access);
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef loaded = in_rows ? weft_rows_load(e, inst, level, part) : NULL;
         if (loaded == NULL)
             loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
                      : is_contiguous(e, &access) ? load_contiguous(e, &access, inst, part)
                      : picks                     ? load_near(e, &access, inst->buffer, part, &near)
+                     : wraps                     ? load_wrapped(e, &access, inst->buffer, part, &wrap)
                      : is_strided(e, &access)    ? load_strided(e, &access, inst->buffer, part)
                      : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
                                                  : load_elements(e, &access, inst->buffer, part);

@@ -319,35 +319,64 @@ LLVMValueRef weft_index_emit(weft_emitter *e, weft_expr expr, uint32_t part)
 
 /* ---- steps from lane to lane ---- */
 
-static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step);
+/* The one division after whose period lanes may go on in the next one; its operands are NONE until it is found. */
+typedef struct wrap {
+    weft_expr dividend, period;
+} wrap;
+
+static bool vector_step(weft_emitter *e, weft_expr expr, wrap *w, int64_t *out_step);
+
+/* Whether (a + lane) is divided by a divisor or modulus of at least the width: a vector leaves a period at most once.
+ */
+static bool wraps_once(weft_emitter *e, weft_expr expr)
+{
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
+    if (kind != WEFT_EXPR_DIV && kind != WEFT_EXPR_MOD) return false;
+    weft_expr b = weft_expr_operand(e->exprs, expr, 1);
+    int64_t step, min, max;
+    weft_expr_range(e->exprs, b, &min, &max);
+    if (min < (int64_t)e->lane.width || weft_index_varies(e, b)) return false;
+    return vector_step(e, weft_expr_operand(e->exprs, expr, 0), NULL, &step) && step == 1;
+}
+
+/* Takes the quotient or remainder as what it is before its period ends, if that ends where the others' does. */
+static bool joins_wrap(weft_emitter *e, weft_expr expr, wrap *w)
+{
+    weft_expr a = weft_expr_operand(e->exprs, expr, 0), b = weft_expr_operand(e->exprs, expr, 1);
+    if (w == NULL || !wraps_once(e, expr)) return false;
+    if (w->dividend == WEFT_EXPR_NONE) *w = (wrap){a, b};
+    return w->dividend == a && w->period == b;
+}
 
 /* Vectors start at multiples of their width: where (v + r) and m are multiples of it too, a vector lies inside of one
  * period of m. */
-static bool vector_step_divided(weft_emitter *e, weft_expr expr, int64_t *out_step)
+static bool vector_step_divided(weft_emitter *e, weft_expr expr, wrap *w, int64_t *out_step)
 {
     weft_expr a = weft_expr_operand(e->exprs, expr, 0), b = weft_expr_operand(e->exprs, expr, 1);
     int64_t step;
-    if (weft_index_varies(e, b) || !vector_step(e, a, &step)) return false;
+    if (weft_index_varies(e, b) || !vector_step(e, a, w, &step)) return false;
     *out_step = 0;
     if (step == 0) return true;
+    bool is_remainder = weft_expr_kind_of(e->exprs, expr) == WEFT_EXPR_MOD;
     weft_expr rest = weft_expr_sub(e->exprs, a, e->lane.variable);
     int64_t width = e->lane.width;
-    if (step != 1 || weft_index_varies(e, rest)) return false;
-    if (weft_expr_divisor(e->exprs, b) % width != 0 || weft_expr_divisor(e->exprs, rest) % width != 0) return false;
-    *out_step = weft_expr_kind_of(e->exprs, expr) == WEFT_EXPR_MOD;
-    return true;
+    *out_step = is_remainder;
+    if (step != 1 || weft_index_varies(e, rest)) return joins_wrap(e, expr, w);
+    bool inside = weft_expr_divisor(e->exprs, b) % width == 0 && weft_expr_divisor(e->exprs, rest) % width == 0;
+    return inside || joins_wrap(e, expr, w);
 }
 
-/* The growth of `expr` from lane to lane within one vector, if it is the same for all lanes. */
-static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step)
+/* The growth of `expr` from lane to lane within one vector, if it is the same for all lanes: with `w`, for all lanes
+ * before that wrap, and for all after it. */
+static bool vector_step(weft_emitter *e, weft_expr expr, wrap *w, int64_t *out_step)
 {
     *out_step = expr == e->lane.variable;
     if (*out_step != 0 || !weft_index_varies(e, expr)) return true;
     weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
-    if (kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD) return vector_step_divided(e, expr, out_step);
+    if (kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD) return vector_step_divided(e, expr, w, out_step);
     for (size_t i = 0; i < weft_expr_arity(e->exprs, expr); i++) {
         int64_t step;
-        if (!vector_step(e, weft_expr_operand(e->exprs, expr, i), &step)) return false;
+        if (!vector_step(e, weft_expr_operand(e->exprs, expr, i), w, &step)) return false;
         if (kind == WEFT_EXPR_SUM) *out_step += step * weft_expr_coefficient_of(e->exprs, expr, i);
         else if (step != 0) return false;
     }
@@ -364,8 +393,43 @@ weft_lane_stride weft_index_lane_stride(weft_emitter *e, weft_expr expr)
         return step;
     }
     weft_lane_stride step = {.kind = WEFT_LANE_STRIDE_ANY};
-    if (vector_step(e, expr, &step.step)) step.kind = WEFT_LANE_STRIDE_CONSTANT;
+    if (vector_step(e, expr, NULL, &step.step)) step.kind = WEFT_LANE_STRIDE_CONSTANT;
     return step;
+}
+
+/* The value of `expr` at the first lane after the wrap, `left` lanes after the first one. */
+static weft_expr after_wrap(weft_emitter *e, weft_expr expr, const wrap *w, weft_expr left)
+{
+    weft_expr_context *x = e->exprs;
+    if (!weft_index_varies(e, expr)) return expr;
+    if (expr == e->lane.variable) return weft_expr_add(x, expr, left);
+    weft_expr_kind kind = weft_expr_kind_of(x, expr);
+    weft_expr first = weft_expr_operand(x, expr, 0);
+    bool divides = kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD;
+    if (divides && first == w->dividend && weft_expr_operand(x, expr, 1) == w->period)
+        return kind == WEFT_EXPR_MOD ? weft_expr_constant(x, 0) : weft_expr_add(x, expr, weft_expr_constant(x, 1));
+    weft_expr total = weft_expr_constant(x, kind == WEFT_EXPR_SUM ? weft_expr_offset(x, expr) : 1);
+    for (size_t i = 0; i < weft_expr_arity(x, expr); i++) {
+        weft_expr operand = after_wrap(e, weft_expr_operand(x, expr, i), w, left);
+        if (kind == WEFT_EXPR_SUM)
+            total = weft_expr_add(
+                x, total, weft_expr_mul(x, operand, weft_expr_constant(x, weft_expr_coefficient_of(x, expr, i))));
+        else if (kind == WEFT_EXPR_PRODUCT) total = weft_expr_mul(x, total, operand);
+        else if (i == 0) total = operand;
+        else if (kind == WEFT_EXPR_DIV) total = weft_expr_div(x, total, operand);
+        else if (kind == WEFT_EXPR_MOD) total = weft_expr_mod(x, total, operand);
+        else total = (kind == WEFT_EXPR_MIN ? weft_expr_min : weft_expr_max)(x, total, operand);
+    }
+    return total;
+}
+
+bool weft_index_lane_wrap(weft_emitter *e, weft_expr expr, weft_lane_wrap *out_wrap)
+{
+    wrap w = {WEFT_EXPR_NONE, WEFT_EXPR_NONE};
+    if (!vector_step(e, expr, &w, &out_wrap->step) || w.dividend == WEFT_EXPR_NONE) return false;
+    out_wrap->left = weft_expr_sub(e->exprs, w.period, weft_expr_mod(e->exprs, w.dividend, w.period));
+    out_wrap->after = after_wrap(e, expr, &w, out_wrap->left);
+    return true;
 }
 
 /* ---- distances from lane to lane ---- */
@@ -453,19 +517,6 @@ static LLVMValueRef lanes_of_product(weft_emitter *e, weft_expr expr, uint32_t p
         total = total == NULL ? factor : LLVMBuildMul(e->builder, total, factor, "");
     }
     return total;
-}
-
-/* Whether (a + lane) is divided by a divisor or modulus of at least the width: a vector leaves a period at most once.
- */
-static bool wraps_once(weft_emitter *e, weft_expr expr)
-{
-    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
-    if (kind != WEFT_EXPR_DIV && kind != WEFT_EXPR_MOD) return false;
-    weft_expr b = weft_expr_operand(e->exprs, expr, 1);
-    int64_t step, min, max;
-    weft_expr_range(e->exprs, b, &min, &max);
-    if (min < (int64_t)e->lane.width || weft_index_varies(e, b)) return false;
-    return vector_step(e, weft_expr_operand(e->exprs, expr, 0), &step) && step == 1;
 }
 
 static LLVMValueRef lanes_of_wrap(weft_emitter *e, weft_expr expr, uint32_t part)

@@ -353,20 +353,47 @@ static void test_near_lanes(void **state)
     }
 }
 
-/* No element is loaded by itself. */
+/* Rows that vectors do not end with: the lanes of one are in two of them. */
+static void test_wrapped_lanes(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 3 * LENGTHS; i++) {
+        uint32_t variant = i + i / LENGTHS;
+        int64_t n = lengths[i % LENGTHS], end = n - 1;
+        check_near("i0/11", n, 0, end / 11, variant);
+        check_near("i0 mod 8", n, 0, end < 7 ? end : 7, variant);
+        check_near("(i0 + 5) mod 9", n, 0, end < 3 ? end + 5 : 8, variant);
+        check_near("i0 + i0/9", n, 0, end + end / 9, variant);
+        check_near("i0 - 3*((i0 + 2)/10)", n, -3, end + 3, variant);
+        check_near("12*((i0 + 1)/10) + (i0 + 1) mod 10", n, 0, end + 3 + 2 * (end / 10), variant);
+        check_near("20*(i0/27 mod 3) + i0 mod 27", n, 0, 66, variant);
+        check_near("i0/33 + 2*(i0/11 mod 3) + 5*(i0 mod 11)", n, 0, end / 33 + 54, variant);
+        check_near("-1*(i0 mod 12)", n, -11, 0, variant);
+        check_near("(i0 + n)/(n + 10) + i0", n, 0, end + 2, variant);
+    }
+}
+
+/* No element of eight lanes is loaded by itself where they are near each other, nor of lanes that wrap. */
 static void test_near_vectors(void **state)
 {
     (void)state;
     char text[512];
-    snprintf(text, sizeof text, near_text, "f32", "f32", "1024", 4, "i0/4", "", "f32");
-    example x = {.name = text, .text = text};
-    weft_kernel *kernel = parse(&x);
-    weft_bytes code;
-    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
-    assert_null(strstr(code.data, "load float,"));
-    assert_non_null(strstr(code.data, "load <8 x float>"));
-    weft_bytes_finish(&code);
-    weft_kernel_destroy(kernel);
+    static const struct {
+        const char *index, *load;
+    } cases[] = {{"i0/4", "load <8 x float>"}, {"i0 + i0/100", "@llvm.masked.load.v8f32"}};
+    size_t count = weft_isa_includes(weft_isa_level(), WEFT_ISA_V3) ? 2 : 1;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(text, sizeof text, near_text, "f32", "f32", "1024", 4, cases[i].index, "", "f32");
+        example x = {.name = text, .text = text};
+        weft_kernel *kernel = parse(&x);
+        weft_bytes code;
+        weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+        assert_null(strstr(code.data, "load float,"));
+        assert_null(strstr(code.data, "masked.gather"));
+        assert_non_null(strstr(code.data, cases[i].load));
+        weft_bytes_finish(&code);
+        weft_kernel_destroy(kernel);
+    }
 }
 
 /* Elements of rows that lie `step` apart, of which each lane has one: b0[row, i] is what b1[row, columns - 1 - i] and
@@ -1172,6 +1199,7 @@ int main(void)
         cmocka_unit_test(test_tails),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_near_lanes),
+        cmocka_unit_test(test_wrapped_lanes),
         cmocka_unit_test(test_near_vectors),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_row_vectors),
