@@ -134,9 +134,8 @@ static bits apply_float(weft_scalar_op op, weft_dtype dtype, const bits *args)
     case WEFT_SCALAR_max: return isnan(a) || a > b ? args[0] : args[1];
     case WEFT_SCALAR_min: return isnan(a) || a < b ? args[0] : args[1];
     case WEFT_SCALAR_scale:
-        if (isnan(b)) return args[0];
-        b -= dtype == WEFT_F32 ? 0x1.8p+23 + 254 : 0x1.8p+52 + 2046;
-        return of_float(dtype, dtype == WEFT_F32 ? ldexpf((float)a, (int)b) : ldexp(a, (int)b));
+        if (isnan(b)) return args[2];
+        return of_float(dtype, dtype == WEFT_F32 ? ldexpf((float)c, (int)floor(b)) : ldexp(c, (int)floor(b)));
     case WEFT_SCALAR_fma: return of_float(dtype, dtype == WEFT_F32 ? fmaf((float)a, (float)b, (float)c) : fma(a, b, c));
     default: fail_msg("operation %s of floats", weft_scalar_name(op)); return 0;
     }

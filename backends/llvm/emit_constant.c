@@ -11,12 +11,19 @@
  * are not, LLVM takes long to choose what to keep.
  */
 
-/* Constants that are operands of fma, counted for each. */
+static uint32_t registers_of(const weft_table *table)
+{
+    uint32_t size = table->rows * (uint32_t)weft_dtype_size(table->dtype);
+    return table->rows <= WEFT_TABLE_REGISTER_ROWS ? size / 32 : 0;
+}
+
+/* Constants that are operands of fma, counted for each, and registers that a column of a table takes, of 32 bytes. */
 static uint32_t count_operands(const weft_kernel *kernel)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
+        if (inst->op == WEFT_SCALAR_lookup) count += registers_of(weft_table_of(inst->buffer));
         if (inst->op != WEFT_SCALAR_fma) continue;
         for (uint32_t j = 0; j < inst->arg_count; j++) count += kernel->insts[inst->args[j]].op == WEFT_SCALAR_const;
     }

@@ -128,7 +128,7 @@ static LLVMValueRef scale_vectors(weft_emitter *e, weft_dtype dtype, LLVMValueRe
 }
 
 /* Two factors of about 2^(n/2), so that overflow and gradual underflow happen in the last multiplication. */
-static LLVMValueRef scale_twice(weft_emitter *e, LLVMValueRef a, LLVMValueRef shifted, LLVMTypeRef element,
+static LLVMValueRef scale_twice(weft_emitter *e, LLVMValueRef exponent, LLVMValueRef a, LLVMTypeRef element,
                                 int fraction)
 {
     LLVMTypeRef type = LLVMTypeOf(a);
@@ -139,7 +139,7 @@ static LLVMValueRef scale_twice(weft_emitter *e, LLVMValueRef a, LLVMValueRef sh
         one = weft_splat(e, one, LLVMGetVectorSize(type));
         place = weft_splat(e, place, LLVMGetVectorSize(type));
     }
-    LLVMValueRef both = LLVMBuildBitCast(e->builder, shifted, integer, "");
+    LLVMValueRef both = LLVMBuildBitCast(e->builder, exponent, integer, "");
     LLVMValueRef half = LLVMBuildLShr(e->builder, both, one, "");
     LLVMValueRef exponents[2] = {half, LLVMBuildSub(e->builder, both, half, "")};
     for (int i = 0; i < 2; i++) {
@@ -149,15 +149,13 @@ static LLVMValueRef scale_twice(weft_emitter *e, LLVMValueRef a, LLVMValueRef sh
     return a;
 }
 
-static LLVMValueRef emit_scale(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef shifted)
+static LLVMValueRef emit_scale(weft_emitter *e, weft_dtype dtype, LLVMValueRef *args)
 {
-    bool single = dtype == WEFT_F32, vector = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind;
-    if (!vector || !weft_emitter_has(e, WEFT_ISA_V4) || LLVMGetVectorSize(LLVMTypeOf(a)) * weft_dtype_size(dtype) < 16)
-        return scale_twice(e, a, shifted, single ? e->i32 : e->i64, single ? 23 : 52);
-    const double origin = single ? 0x1.8p+23 + 2 * 127 : 0x1.8p+52 + 2 * 1023;
-    LLVMValueRef zero = LLVMConstReal(single ? e->f32 : e->f64, origin);
-    LLVMValueRef n = LLVMBuildFSub(e->builder, shifted, weft_splat(e, zero, LLVMGetVectorSize(LLVMTypeOf(a))), "");
-    return scale_vectors(e, dtype, a, n);
+    bool single = dtype == WEFT_F32, vector = LLVMGetTypeKind(LLVMTypeOf(args[2])) == LLVMVectorTypeKind;
+    bool scales = vector && weft_emitter_has(e, WEFT_ISA_V4) &&
+                  LLVMGetVectorSize(LLVMTypeOf(args[2])) * weft_dtype_size(dtype) >= 16;
+    if (scales) return scale_vectors(e, dtype, args[2], args[1]);
+    return scale_twice(e, args[0], args[2], single ? e->i32 : e->i64, single ? 23 : 52);
 }
 
 /* ---- complex numbers ---- */
@@ -216,7 +214,7 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     case WEFT_SCALAR_fmod:
     case WEFT_SCALAR_pow: return weft_function_call(e, inst->op, from, args);
     case WEFT_SCALAR_fma: return call_same(e, "llvm.fma", 3, args);
-    case WEFT_SCALAR_scale: return emit_scale(e, from, args[0], args[1]);
+    case WEFT_SCALAR_scale: return emit_scale(e, from, args);
     case WEFT_SCALAR_not: return LLVMBuildNot(builder, args[0], "");
     case WEFT_SCALAR_real: return emit_part(e, args[0], 0);
     case WEFT_SCALAR_imag: return emit_part(e, args[0], 1);

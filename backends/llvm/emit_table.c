@@ -172,7 +172,7 @@ static LLVMValueRef permute_doubles(weft_emitter *e, const weft_table *table, ui
 }
 
 /* Of as many lanes as fit a register; the lowest bits of rows count. Where it takes two registers of floats, the next
- * bit chooses. */
+ * bit chooses, as a sign: LLVM would compare it. */
 static LLVMValueRef permute_piece(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows)
 {
     enum { HALF = WEFT_TABLE_REGISTER_ROWS / 2, TOP = 28 };
@@ -189,10 +189,9 @@ static LLVMValueRef permute_piece(weft_emitter *e, const weft_table *table, uint
     lower = weft_intrinsic_call(e, "llvm.x86.avx2.permps", 0, NULL, 2, (LLVMValueRef[]){lower, rows});
     if (table->rows == HALF) return lower;
     upper = weft_intrinsic_call(e, "llvm.x86.avx2.permps", 0, NULL, 2, (LLVMValueRef[]){upper, rows});
-    LLVMTypeRef type = LLVMTypeOf(rows);
-    LLVMValueRef sign = LLVMBuildShl(e->builder, rows, weft_int_like(type, TOP), "");
-    LLVMValueRef is_upper = LLVMBuildICmp(e->builder, LLVMIntSLT, sign, LLVMConstNull(type), "");
-    return LLVMBuildSelect(e->builder, is_upper, upper, lower, "");
+    LLVMValueRef sign = LLVMBuildShl(e->builder, rows, weft_int_like(LLVMTypeOf(rows), TOP), "");
+    sign = LLVMBuildBitCast(e->builder, sign, LLVMTypeOf(lower), "");
+    return weft_intrinsic_call(e, "llvm.x86.avx.blendv.ps.256", 0, NULL, 3, (LLVMValueRef[]){lower, upper, sign});
 }
 
 static LLVMValueRef permute_lanes(weft_emitter *e, const weft_table *table, uint32_t column, LLVMValueRef rows,

@@ -1104,6 +1104,25 @@ static const double logarithm_table[128][3] = {
     {0x1.6ep-1, 0x1.57bf753c8dp-2, 0x1.fadedee5d40efp-46},
     {0x1.6cp-1, 0x1.5d5bddf596p-2, -0x1.a0b2a08a465dcp-47}};
 
+/* 2^(row / 16) */
+static const double single_power_table[16][1] = {
+    {0x1.0p+0},
+    {0x1.0b5586p+0},
+    {0x1.172b84p+0},
+    {0x1.2387a6p+0},
+    {0x1.306fep+0},
+    {0x1.3dea64p+0},
+    {0x1.4bfdaep+0},
+    {0x1.5ab07ep+0},
+    {0x1.6a09e6p+0},
+    {0x1.7a1148p+0},
+    {0x1.8ace54p+0},
+    {0x1.9c4918p+0},
+    {0x1.ae89fap+0},
+    {0x1.c199bep+0},
+    {0x1.d5818ep+0},
+    {0x1.ea4afap+0}};
+
 /* for 8 parts of the significands that log takes, and for bases e, 2 and 10: c near the inverse, -log(c) */
 static const double single_inverse_table[8][6] = {
     {0x1.62333p+0, -0x1.4c7ap-2, 0x1.6166c6p+0, -0x1.dc54p-2, 0x1.619c5ap+0, -0x1.1f4ep-3},

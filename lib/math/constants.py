@@ -89,6 +89,12 @@ def rounded(f, low, high, count, weight):
     return values
 
 
+def raised(f, low, high, count, weight):
+    """The same, the second one a little larger."""
+    values = rounded(f, low, high, count, weight)
+    return [values[0], mpf(single(values[1] * (1 + 5 * mpf(2) ** -18)))] + values[2:]
+
+
 def evaluate(coefficients, x):
     total = mpf(0)
     for c in reversed(coefficients):
@@ -330,6 +336,14 @@ def write_exponential():
     fit(out, "single", "expm1", growth, low, high, 6, lambda r: r ** 2 / (exp(r) - 1) if abs(r) > SMALL else mpf(0),
         "(exp(r) - 1 - r) / r^2, log(3/4) <= r <= log(3/2), of floats", rounded)
     fit(out, "double", "expm1", growth, low, high, 11, lambda r: r, "The same")
+    for name, scale in (("exp", mpf(1)), ("exp2", log(mpf(2)))):
+        end = log(mpf(2)) / (32 * scale) * mpf("1.001")
+
+        def growth_ratio(r):
+            return (exp(scale * r) - 1) / r if abs(r) > SMALL else scale
+        fit(out, "single", name + "_row", growth_ratio, -end, end, 3, lambda r: r, "(%s(r) - 1) / r, |r| <= %s, of floats, the "
+            "second a little larger: the powers in the table that are least accurate are too small" %
+            (name, "log(2) / 32" if name == "exp" else "1/32"), raised)
     fit(out, "single", "odd", root(lambda r: (sinh(r) / r - 1) / r ** 2), SMALL, high ** 2, 3, lambda z: z,
         "(sinh(r) / r - 1) / r^2 over r^2, |r| <= log(3/2), of floats", rounded)
     fit(out, "double", "odd", root(lambda r: (sinh(r) / r - 1) / r ** 2), SMALL, high ** 2, 6, lambda z: z, "The same")
@@ -534,6 +548,7 @@ def write_tables():
         rows.append([double(inverse), double(head), double(value - head)])
     print("logarithm |r| <=", float(worst), "bound .0125")
     out.table("logarithm", rows, 128, "of [sqrt(1/2), sqrt(2)) by bits of the significand: c near 1 / m, -log(c) as a multiple of 2^-42 and the rest")
+    out.table("single_power", [[single(mpf(2) ** (mpf(k) / 16))] for k in range(16)], 16, "2^(row / 16)")
     write_log_tables(out)
     write_tanh_table(out)
     write_cbrt_tables(out)

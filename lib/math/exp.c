@@ -6,22 +6,22 @@
 #include "lib/math/extended.h"
 
 /* exp(r) on |r| <= 0.3467, 1 and r kept: error 2^-28.2. */
-static const double single_exp[] = {0x1.0p+0,      0x1.0p+0,      0x1.fffffcp-2, 0x1.555492p-3,
-                                    0x1.5558a8p-5, 0x1.12398ap-7, 0x1.6a55e6p-10};
+static const double single_terms[] = {0x1.0p+0,      0x1.0p+0,      0x1.fffffcp-2, 0x1.555492p-3,
+                                      0x1.5558a8p-5, 0x1.12398ap-7, 0x1.6a55e6p-10};
 
 /* The same, error 2^-57.9. */
-static const double double_exp[] = {0x1.0p+0,
-                                    0x1.0p+0,
-                                    0x1.000000000000ap-1,
-                                    0x1.5555555555505p-3,
-                                    0x1.55555555506a7p-5,
-                                    0x1.1111111124f2fp-7,
-                                    0x1.6c16c1847efa8p-10,
-                                    0x1.a01a013974a19p-13,
-                                    0x1.a019994327bd2p-16,
-                                    0x1.71df03977a49fp-19,
-                                    0x1.28ae1aa639038p-22,
-                                    0x1.adb4c563d6e85p-26};
+static const double double_terms[] = {0x1.0p+0,
+                                      0x1.0p+0,
+                                      0x1.000000000000ap-1,
+                                      0x1.5555555555505p-3,
+                                      0x1.55555555506a7p-5,
+                                      0x1.1111111124f2fp-7,
+                                      0x1.6c16c1847efa8p-10,
+                                      0x1.a01a013974a19p-13,
+                                      0x1.a019994327bd2p-16,
+                                      0x1.71df03977a49fp-19,
+                                      0x1.28ae1aa639038p-22,
+                                      0x1.adb4c563d6e85p-26};
 
 const math_exp_constants weft_math_exp_constants[MATH_FORMATS] = {
     [MATH_F32] = {.log2_e = 0x1.715476p+0,
@@ -34,8 +34,8 @@ const math_exp_constants weft_math_exp_constants[MATH_FORMATS] = {
                   .least_expm1 = -18.0,
                   .most_expm1 = 16.5,
                   .most_sigmoid = 18.0,
-                  .series = single_exp,
-                  .count = sizeof single_exp / sizeof *single_exp},
+                  .series = single_terms,
+                  .count = sizeof single_terms / sizeof *single_terms},
     [MATH_F64] = {.log2_e = 0x1.71547652b82fep+0,
                   .ln2 = 0x1.62e42fefa39efp-1,
                   .ln2_rest = 0x1.abc9e3b39803fp-56,
@@ -46,50 +46,56 @@ const math_exp_constants weft_math_exp_constants[MATH_FORMATS] = {
                   .least_expm1 = -38.0,
                   .most_expm1 = 36.0,
                   .most_sigmoid = 38.0,
-                  .series = double_exp,
-                  .count = sizeof double_exp / sizeof *double_exp},
+                  .series = double_terms,
+                  .count = sizeof double_terms / sizeof *double_terms},
 };
 
 /* 2^r on |r| <= 1/2, 1 kept: error 2^-28.3. */
-static const double single_exp2[] = {0x1.0p+0,      0x1.62e43p-1,  0x1.ebfbdcp-3, 0x1.c6af7ap-5,
-                                     0x1.3b2dd2p-7, 0x1.5f094p-10, 0x1.417afep-13};
+static const double single_exp2_terms[] = {0x1.0p+0,      0x1.62e43p-1,  0x1.ebfbdcp-3, 0x1.c6af7ap-5,
+                                           0x1.3b2dd2p-7, 0x1.5f094p-10, 0x1.417afep-13};
 
 /* The same, error 2^-57.8. */
-static const double double_exp2[] = {0x1.0p+0,
-                                     0x1.62e42fefa39efp-1,
-                                     0x1.ebfbdff82c59cp-3,
-                                     0x1.c6b08d704a0d5p-5,
-                                     0x1.3b2ab6fba11f4p-7,
-                                     0x1.5d87fe78b3689p-10,
-                                     0x1.4309130c01929p-13,
-                                     0x1.ffcbfbfab3a0dp-17,
-                                     0x1.62bfcddd201d2p-20,
-                                     0x1.b5260918e9cdap-24,
-                                     0x1.e611a2875e5f1p-28,
-                                     0x1.e8163363c2016p-32};
+static const double double_exp2_terms[] = {0x1.0p+0,
+                                           0x1.62e42fefa39efp-1,
+                                           0x1.ebfbdff82c59cp-3,
+                                           0x1.c6b08d704a0d5p-5,
+                                           0x1.3b2ab6fba11f4p-7,
+                                           0x1.5d87fe78b3689p-10,
+                                           0x1.4309130c01929p-13,
+                                           0x1.ffcbfbfab3a0dp-17,
+                                           0x1.62bfcddd201d2p-20,
+                                           0x1.b5260918e9cdap-24,
+                                           0x1.e611a2875e5f1p-28,
+                                           0x1.e8163363c2016p-32};
 
 const math_exp2_constants weft_math_exp2_constants[MATH_FORMATS] = {
     [MATH_F32] = {.least = -151.0,
                   .most = 129.0,
-                  .series = single_exp2,
-                  .count = sizeof single_exp2 / sizeof *single_exp2},
+                  .series = single_exp2_terms,
+                  .count = sizeof single_exp2_terms / sizeof *single_exp2_terms},
     [MATH_F64] = {.least = -1076.0,
                   .most = 1025.0,
-                  .series = double_exp2,
-                  .count = sizeof double_exp2 / sizeof *double_exp2},
+                  .series = double_exp2_terms,
+                  .count = sizeof double_exp2_terms / sizeof *double_exp2_terms},
 };
 
-/* A number to which another one is added to be rounded to an integer: see weft_math_round_scaled. */
-static weft_inst_id rounder(const writer *w, int shift)
+/* A number to which another one is added to be rounded to a multiple of 2^-places: see weft_math_round_scaled. */
+static weft_inst_id rounder(const writer *w, unsigned places, int shift)
 {
-    return real(w, 1.5 * (double)((uint64_t)1 << w->format->fraction) + shift);
+    return real(w, 1.5 * (double)((uint64_t)1 << (w->format->fraction - places)) + shift);
+}
+
+static weft_inst_id round_to_places(const writer *w, weft_inst_id x, double scale, unsigned places, int shift,
+                                    weft_inst_id *out_shifted)
+{
+    weft_inst_id magic = rounder(w, places, shift);
+    *out_shifted = fma3(w, x, real(w, scale), magic);
+    return sub(w, *out_shifted, magic);
 }
 
 weft_inst_id weft_math_round_scaled(const writer *w, weft_inst_id x, double scale, int shift, weft_inst_id *out_shifted)
 {
-    weft_inst_id magic = rounder(w, shift);
-    *out_shifted = fma3(w, x, real(w, scale), magic);
-    return sub(w, *out_shifted, magic);
+    return round_to_places(w, x, scale, 0, shift, out_shifted);
 }
 
 weft_inst_id weft_math_power(const writer *w, weft_inst_id exponent)
@@ -97,15 +103,20 @@ weft_inst_id weft_math_power(const writer *w, weft_inst_id exponent)
     return as_real(w, binary(w, WEFT_SCALAR_shl, exponent, integer(w, w->format->fraction)));
 }
 
+static weft_inst_id scale(const writer *w, weft_inst_id significand, weft_inst_id n, weft_inst_id exponent)
+{
+    return weft_inst_list_apply(w->list, WEFT_SCALAR_scale, 3, (weft_inst_id[]){exponent, n, significand});
+}
+
 weft_inst_id weft_math_scale(const writer *w, weft_inst_id significand, weft_inst_id shifted)
 {
-    return binary(w, WEFT_SCALAR_scale, significand, shifted);
+    return scale(w, significand, sub(w, shifted, rounder(w, 0, 2 * w->format->bias)), shifted);
 }
 
 /*
- * Where x is below `least` the result is 0, and 0 takes its place meanwhile: a product that underflows costs some
- * processors more than all the rest, and masked softmax is full of them. What is not below is the condition, for zeros
- * where a mask has no lane are part of an instruction of AVX-512.
+ * Where x is below `least` the result is 0. The factors of a product in place of an instruction that scales are 0 then:
+ * one that underflows costs some processors more than all the rest, and masked softmax is full of them. What is not
+ * below is the condition, for zeros where a mask has no lane are part of an instruction of AVX-512.
  */
 typedef struct bounded {
     weft_inst_id above, within;
@@ -137,15 +148,16 @@ static weft_inst_id without_bound(const writer *w, weft_inst_id x, double *least
 
 static bounded bound(const writer *w, weft_inst_id x, double least, double most)
 {
-    bounded b = {.above = unary(w, WEFT_SCALAR_not, less(w, x, real(w, least)))};
-    weft_inst_id zero = real(w, 0.0);
-    b.within = choose(w, b.above, at_most(w, x, most), zero);
-    return b;
+    weft_inst_id above = unary(w, WEFT_SCALAR_not, less(w, x, real(w, least)));
+    return (bounded){above, at_most(w, x, most)};
 }
 
-static weft_inst_id zero_below(const writer *w, bounded b, weft_inst_id result)
+/* `exponent` as of the operation `scale`. */
+static weft_inst_id scale_above(const writer *w, bounded b, weft_inst_id significand, weft_inst_id n,
+                                weft_inst_id exponent)
 {
-    return choose(w, b.above, result, real(w, 0.0));
+    weft_inst_id zero = real(w, 0.0), factors = choose(w, b.above, exponent, zero);
+    return choose(w, b.above, scale(w, significand, n, factors), zero);
 }
 
 /* Whether the value depends on nothing but results of earlier stages, as the maximum of a row. */
@@ -173,31 +185,73 @@ static bool is_masked(const writer *w, weft_inst_id x, weft_inst_id *out_seen, w
     return true;
 }
 
+/* ---- floats: 2^n, n a multiple of 1/16, of which the fraction is the row of a table ---- */
+
+enum { PLACES = 4 };
+
+static const series exp_row = {single_exp_row, sizeof single_exp_row / sizeof *single_exp_row};
+static const series exp2_row = {single_exp2_row, sizeof single_exp2_row / sizeof *single_exp2_row};
+
+/*
+ * 2^n (1 + r s(r)) for n of round_to_places: what is added last is a power of two from the table, so that its error,
+ * up to 0.46 places, and the last rounding are nearly all there is.
+ */
+static weft_inst_id power_of_row(const writer *w, bounded b, weft_inst_id n, weft_inst_id shifted, weft_inst_id r,
+                                 const series *s)
+{
+    weft_inst_id bits = as_integer(w, shifted), power = look_up(w, WEFT_TABLE_single_power, 0, bits);
+    weft_inst_id slope = polynomial(w, r, s->terms, s->count), sum = fma3(w, slope, mul(w, power, r), power);
+    return scale_above(w, b, sum, n, as_real(w, shift_right(w, bits, PLACES)));
+}
+
+static weft_inst_id single_exp(const writer *w, bounded b)
+{
+    const math_exp_constants *c = &weft_math_exp_constants[MATH_F32];
+    weft_inst_id shifted, n = round_to_places(w, b.within, c->log2_e, PLACES, 2 * w->format->bias, &shifted);
+    weft_inst_id r = fma3(w, n, real(w, -c->ln2_high), b.within);
+    return power_of_row(w, b, n, shifted, fma3(w, n, real(w, -c->ln2_low), r), &exp_row);
+}
+
+static weft_inst_id single_exp2(const writer *w, bounded b)
+{
+    weft_inst_id shifted, n = round_to_places(w, b.within, 1.0, PLACES, 2 * w->format->bias, &shifted);
+    return power_of_row(w, b, n, shifted, sub(w, b.within, n), &exp2_row);
+}
+
+/* ---- doubles: 2^n, n an integer ---- */
+
 /* exp(x) = 2^n exp(r), |r| <= ln(2) / 2. */
+static weft_inst_id double_exp(const writer *w, bounded b)
+{
+    const math_exp_constants *c = &weft_math_exp_constants[MATH_F64];
+    weft_inst_id shifted, n = weft_math_round_scaled(w, b.within, c->log2_e, 2 * w->format->bias, &shifted);
+    weft_inst_id r = fma3(w, n, real(w, -c->ln2_high), b.within);
+    r = fma3(w, n, real(w, -c->ln2_low), r);
+    return scale_above(w, b, polynomial(w, r, c->series, c->count), n, shifted);
+}
+
+static weft_inst_id double_exp2(const writer *w, bounded b)
+{
+    const math_exp2_constants *c = &weft_math_exp2_constants[MATH_F64];
+    weft_inst_id shifted, n = weft_math_round_scaled(w, b.within, 1.0, 2 * w->format->bias, &shifted);
+    return scale_above(w, b, polynomial(w, sub(w, b.within, n), c->series, c->count), n, shifted);
+}
+
 weft_inst_id weft_math_exp(const writer *w, const weft_inst_id *x)
 {
     const math_exp_constants *c = &weft_math_exp_constants[w->number];
-    weft_inst_id shifted, seen, hidden;
     double least = c->least;
-    weft_inst_id operand = without_bound(w, x[0], &least);
+    weft_inst_id operand = without_bound(w, x[0], &least), seen, hidden;
     bounded b = bound(w, operand, least, c->most);
-    weft_inst_id n = weft_math_round_scaled(w, b.within, c->log2_e, 2 * w->format->bias, &shifted);
-    weft_inst_id r = fma3(w, n, real(w, -c->ln2_high), b.within);
-    r = fma3(w, n, real(w, -c->ln2_low), r);
-    weft_inst_id power = zero_below(w, b, weft_math_scale(w, polynomial(w, r, c->series, c->count), shifted));
+    weft_inst_id power = (is_short(w) ? single_exp : double_exp)(w, b);
     return is_masked(w, operand, &seen, &hidden) ? rarely(w, seen, power, hidden) : power;
 }
-
-/* ---- exp2 ---- */
 
 weft_inst_id weft_math_exp2(const writer *w, const weft_inst_id *x)
 {
     const math_exp2_constants *c = &weft_math_exp2_constants[w->number];
-    weft_inst_id shifted;
     bounded b = bound(w, x[0], c->least, c->most);
-    weft_inst_id n = weft_math_round_scaled(w, b.within, 1.0, 2 * w->format->bias, &shifted);
-    weft_inst_id power = weft_math_scale(w, polynomial(w, sub(w, b.within, n), c->series, c->count), shifted);
-    return zero_below(w, b, power);
+    return (is_short(w) ? single_exp2 : double_exp2)(w, b);
 }
 
 /* ---- fast exponentials ---- */
@@ -254,7 +308,8 @@ weft_inst_id weft_math_fast_sigmoid(const writer *w, const weft_inst_id *x)
 math_reduced weft_math_reduce(const writer *w, weft_inst_id x, int shift)
 {
     const math_exp_constants *c = &weft_math_exp_constants[w->number];
-    weft_inst_id magic = rounder(w, shift), lowered = real(w, LOWERED), moved = fma3(w, x, real(w, c->log2_e), lowered);
+    weft_inst_id magic = rounder(w, 0, shift), lowered = real(w, LOWERED),
+                 moved = fma3(w, x, real(w, c->log2_e), lowered);
     math_reduced reduced = {.shifted = add(w, moved, magic)};
     weft_inst_id n = sub(w, reduced.shifted, magic), exact = fma3(w, n, real(w, -c->ln2), x);
     if (is_short(w)) {

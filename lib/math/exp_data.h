@@ -23,6 +23,14 @@ static const double double_expm1[] = {0x1.0p-1,
                                       0x1.aec5a3d3fc78dp-26,
                                       0x1.2e2503adf04c7p-29};
 
+/* (exp(r) - 1) / r, |r| <= log(2) / 32, of floats, the second a little larger: the powers in the table that are least
+ * accurate are too small: error 2^-27.9. */
+static const double single_exp_row[] = {0x1.0p+0, 0x1.00036p-1, 0x1.555748p-3};
+
+/* (exp2(r) - 1) / r, |r| <= 1/32, of floats, the second a little larger: the powers in the table that are least
+ * accurate are too small: error 2^-27.9. */
+static const double single_exp2_row[] = {0x1.62e43p-1, 0x1.ec025cp-3, 0x1.c6ae0cp-5};
+
 /* (sinh(r) / r - 1) / r^2 over r^2, |r| <= log(3/2), of floats: error 2^-34.1. */
 static const double single_odd[] = {0x1.555556p-3, 0x1.110fep-7, 0x1.a28128p-13};
 
