@@ -1190,4 +1190,23 @@ static const double double_cbrt_table[8][2] = {
     {0x1.d41d41d41d112p+1018, 0x1.4c51d2c807f11p-340},
     {0x1.642c8590b20cp+1018, 0x1.6c03d54c5185p-340},
     {0x1.1a7b9611a7a02p+1018, 0x1.8941ad80a2c3fp-340}};
+
+/* for x next to c, the row-th multiple of 8/15 or near it: c, erf(c), 1 where these are equal, and (erf(x) - erf(c)) / (x - c) less that */
+static const double single_erf_table[8][10] = {
+    {0x0.0p+0, 0x0.0p+0, 0x1.0p+0, 0x1.06eba8p-3, 0x1.09039ep-22, -0x1.8129f4p-2, 0x1.41a89ep-13, 0x1.ca04eep-4,
+     0x1.7f127ep-9, -0x1.e1e0fep-6},
+    {0x1.3c22p-1, 0x1.3c22p-1, 0x1.0p+0, -0x1.d59c2ep-3, -0x1.e7499ep-2, -0x1.f3e68p-5, 0x1.6b9e84p-3, -0x1.9c7ca8p-6,
+     -0x1.6250cep-5, 0x1.ad5142p-8},
+    {0x1.0f3326p+0, 0x1.bb591p-1, 0x0.0p+0, 0x1.7825aap-2, -0x1.8e7b18p-2, 0x1.3815fap-3, 0x1.919a36p-5,
+     -0x1.101d5ap-4, 0x1.3d9bf8p-7, 0x1.8f3276p-7},
+    {0x1.994442p+0, 0x1.f3d504p-1, 0x0.0p+0, 0x1.66c816p-4, -0x1.1ecab4p-3, 0x1.ebbb2cp-4, -0x1.93b1bap-5,
+     -0x1.279a88p-8, 0x1.f8f3bap-7, -0x1.7bbb96p-8},
+    {0x1.129bc6p+1, 0x1.fec3b4p-1, 0x0.0p+0, 0x1.72ae26p-7, -0x1.8d9f94p-6, 0x1.faea96p-6, -0x1.9b5886p-6,
+     0x1.92303p-7, -0x1.f1572ap-10, -0x1.e094d4p-10},
+    {0x1.54a44p+1, 0x1.ffea0cp-1, 0x0.0p+0, 0x1.f0d616p-11, -0x1.4a8d72p-9, 0x1.1086eap-8, -0x1.338c6ep-8,
+     0x1.eb5cccp-9, -0x1.0fb1bep-9, 0x1.5c765cp-11},
+    {0x1.99cefp+1, 0x1.ffff38p-1, 0x0.0p+0, 0x1.4e8962p-15, -0x1.0bcc7p-13, 0x1.0fd3fp-12, -0x1.85935ap-12,
+     0x1.a2549p-12, -0x1.67a302p-12, 0x1.b3fa84p-13},
+    {0x1.df39a2p+1, 0x1.fffffcp-1, 0x0.0p+0, 0x1.ef2d7ap-21, -0x1.cecf92p-19, 0x1.16fe9ep-17, -0x1.e8621ep-17,
+     0x1.3c8842p-16, -0x1.484516p-16, 0x1.514bdep-16}};
 #endif

@@ -292,6 +292,24 @@ def write_tanh_table(out):
               "tanh(c)) / (x - c) less that; a row for each half octave of 1.6 x + 1")
 
 
+def write_single_erf_table(out):
+    width = mpf(8) / 15
+    end = width / 2 * mpf("1.0001")
+    rest = rounded(lambda t: erf(t) / t - 1 if t > SMALL else 2 / sqrt(pi) - 1, 0, end, 7,
+                   lambda t: t / erf(t) if t > SMALL else mpf(1))
+    rows = [[0.0, 0.0, 1.0] + rest]
+    # In the next row results may be half of erf(c): c is its own erf, so that x itself is what the rest is added to.
+    fixed = mpf(single(mp.findroot(lambda x: erf(x) - x, mpf("0.6175"))))
+    rows.append([float(fixed), float(fixed), 1.0] +
+                rounded(lambda t: (erf(fixed + t) - fixed) / t - 1 if abs(t) > SMALL else mpf(0), width - end - fixed,
+                        width + end - fixed, 7, lambda t: t / erf(fixed + t)))
+    for k in range(2, 8):
+        center, start, *rest = weighted_row(erf, k * width, end, 7)
+        rows.append([center, start, 0.0] + rest)
+    out.table("single_erf", rows, 8, "for x next to c, the row-th multiple of 8/15 or near it: c, erf(c), 1 where "
+              "these are equal, and (erf(x) - erf(c)) / (x - c) less that")
+
+
 def pieces(value, widths):
     """`value` as a sum of doubles; the first ones cut to multiples of the given powers of two."""
     found = []
@@ -462,20 +480,6 @@ def write_gamma():
     out.write()
 
 
-def write_error():
-    out = Writer("error_data.h", """\
-/*
- * Polynomials, written by constants.py, constant first, evaluated in single precision. `error` is absolute, of erf.
- */""")
-    fit(out, "single", "erf_rest", root(lambda a: erf(a) / a - 1), SMALL, mpf(49) / 64, 7, lambda z: sqrt(z),
-        "erf(a) / a - 1 over a^2, a <= 7/8")
-    def tail(t):
-        return sqrt(erfc(mpf(7) / 8 + t))
-    fit(out, "single", "erf_tail", tail, 0, mpf(25) / 8, 12, lambda t: 2 * tail(t),
-        "erfc(7/8 + t)^(1/2), t <= 25/8", fitted)
-    out.write()
-
-
 PROLOGUE = """\
 /*
  * Polynomials, written by constants.py, constant first. Those called single are for results that are floats. `error`
@@ -552,6 +556,7 @@ def write_tables():
     write_log_tables(out)
     write_tanh_table(out)
     write_cbrt_tables(out)
+    write_single_erf_table(out)
     out.write()
 
 
@@ -563,5 +568,4 @@ if __name__ == "__main__":
     write_inverse()
     write_extended()
     write_gamma()
-    write_error()
     write_tables()

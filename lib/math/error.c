@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* erf and erfc */
-#include "lib/math/error_data.h"
 #include "lib/math/extended.h"
 
 static const uint32_t erf_counts[MATH_FORMATS] = {[MATH_F64] = 13};
@@ -8,28 +7,19 @@ static const uint32_t scaled_counts[MATH_FORMATS] = {[MATH_F64] = 9};
 
 enum { SINGLE_TERMS = 7 }; /* of a row of the table for floats */
 
-/*
- * Without lookups, which vectors do one by one: a + a (erf(a) / a - 1) up to 7/8, and beyond 1 - p^2, where p is the
- * root of erfc, which is smoother. At 4 the result is 1. A fourth root needs two terms less, but its error counts four
- * times.
- */
+/* Rows are near multiples of 8/15. They end at 4; from 3.93 on the result is 1. */
 static weft_inst_id short_erf(const writer *w, weft_inst_id x)
 {
-    weft_inst_id a = at_most(w, absolute(w, x), 4.0);
-    weft_inst_id rest = polynomial(w, mul(w, x, x), single_erf_rest, sizeof single_erf_rest / sizeof *single_erf_rest);
-    weft_inst_id t = plus(w, a, -0.875);
-    weft_inst_id root = paired_polynomial(w, t, single_erf_tail, sizeof single_erf_tail / sizeof *single_erf_tail);
-    weft_inst_id far = with_sign(w, fma3(w, negative_of(w, root), root, real(w, 1.0)), x);
-    weft_inst_id near = fma3(w, x, rest, x);
-    weft_inst_id result = choose(w, below(w, a, 0.875), near, far), none = real(w, NAN);
-    return choose(w, binary(w, WEFT_SCALAR_eq, x, x), result, none);
+    weft_inst_id a = at_most(w, absolute(w, x), 3.99), shifted;
+    (void)weft_math_round_scaled(w, a, 1.875, 0, &shifted);
+    return weft_math_single_row(w, WEFT_TABLE_single_erf, as_integer(w, shifted), a);
 }
 
 weft_inst_id weft_math_erf(const writer *w, const weft_inst_id *operands)
 {
-    if (is_short(w)) return short_erf(w, operands[0]);
-    weft_inst_id x = operands[0], a = at_most(w, absolute(w, x), 6.0), t;
-    weft_inst_id row = weft_math_nearest(w, a, 25.0 / 64, &t);
+    weft_inst_id x = operands[0];
+    if (is_short(w)) return one_nan(w, with_sign(w, short_erf(w, x), x));
+    weft_inst_id a = at_most(w, absolute(w, x), 6.0), t, row = weft_math_nearest(w, a, 25.0 / 64, &t);
     pair value = weft_math_row(w, WEFT_TABLE_erf, row, t, erf_counts);
     return narrow(w, with_sign(w, add(w, value.high, value.low), x));
 }

@@ -47,6 +47,19 @@ pair weft_math_row(const writer *w, weft_table_id table, weft_inst_id row, weft_
     return (pair){high, change};
 }
 
+weft_inst_id weft_math_single_row(const writer *w, weft_table_id table, weft_inst_id row, weft_inst_id x)
+{
+    uint32_t last = weft_table_of(table)->columns - 1;
+    weft_inst_id t = sub(w, x, look_up(w, table, 0, row)), start = look_up(w, table, 1, row);
+    start = fma3(w, t, look_up(w, table, 2, row), start);
+    weft_inst_id square = mul(w, t, t), sum = look_up(w, table, last, row);
+    for (uint32_t i = last - 1; i > 3; i -= 2) {
+        weft_inst_id odd = look_up(w, table, i, row);
+        sum = fma3(w, sum, square, fma3(w, odd, t, look_up(w, table, i - 1, row)));
+    }
+    return fma3(w, sum, t, start);
+}
+
 weft_inst_id weft_math_nearest(const writer *w, weft_inst_id x, double step, weft_inst_id *out_distance)
 {
     weft_inst_id shifted, nearest = weft_math_round_scaled(w, x, 1 / step, 0, &shifted);

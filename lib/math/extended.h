@@ -154,6 +154,9 @@ weft_inst_id weft_math_series(const writer *w, weft_inst_id x, const series *of_
 /* The row of a table of polynomials (table_data.h) at distance t from its center. `count` is that of the coefficients
  * after the first one. */
 pair weft_math_row(const writer *w, weft_table_id table, weft_inst_id row, weft_inst_id t, const uint32_t *counts);
+/* Of floats: the row of a table of c, f(c), 1 where these are equal or 0, and (f(x) - f(c)) / (x - c) less that, of an
+ * odd number of terms. Where they are, f(x) is x and a sum that is small. */
+weft_inst_id weft_math_single_row(const writer *w, weft_table_id table, weft_inst_id row, weft_inst_id x);
 /* For a table whose rows have centers at multiples of `step`, a number of few bits, so that these are exact: the row of
  * x >= 0, which the table has, and the distance. */
 weft_inst_id weft_math_nearest(const writer *w, weft_inst_id x, double step, weft_inst_id *out_distance);

@@ -18,22 +18,12 @@ static const constants constants_of[MATH_FORMATS] = {
 
 /* ---- tanh ---- */
 
-/* Floats: a row of a table for each half of an octave of 1.6 a + 1. In the first one tanh(a) is a and a sum that is
- * small. */
+/* Floats: a row for each half of an octave of 1.6 a + 1. */
 static weft_inst_id single_tanh(const writer *w, weft_inst_id a)
 {
-    const weft_table_id table = WEFT_TABLE_tanh;
-    uint32_t last = weft_table_of(table)->columns - 1;
     a = at_most(w, a, constants_of[MATH_F32].most);
     weft_inst_id row = shift_right(w, as_integer(w, fma3(w, a, real(w, 1.6), real(w, 1.0))), w->format->fraction - 1);
-    weft_inst_id t = sub(w, a, look_up(w, table, 0, row)), start = look_up(w, table, 1, row);
-    start = fma3(w, t, look_up(w, table, 2, row), start);
-    weft_inst_id square = mul(w, t, t), sum = look_up(w, table, last, row);
-    for (uint32_t i = last - 1; i > 3; i -= 2) {
-        weft_inst_id odd = look_up(w, table, i, row);
-        sum = fma3(w, sum, square, fma3(w, odd, t, look_up(w, table, i - 1, row)));
-    }
-    return fma3(w, sum, t, start);
+    return weft_math_single_row(w, WEFT_TABLE_tanh, row, a);
 }
 
 /*
