@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A compiled graph for known extents: numbers that are computed from extents become constants, and with them all that
- * follows, as the steps of a search that a shorter row has no use for; and dots come in the form that these extents ask
- * for. Axes keep their extents, by which the order of sums is chosen, so that every bit is that of the program.
+ * follows, as the steps of a search that a shorter row has no use for; narrow columns are joined whose order affects no
+ * bit; and dots come in the form that these extents ask for. Axes keep their extents, by which the order of sums is
+ * chosen, so that every bit is that of the program.
  */
 #include <string.h>
 #include "lib/pass/compile.h"
 #include "lib/pass/pass.h"
+#include "lib/pass/reduce_columns.h"
 #include "lib/pass/uses.h"
 #include "lib/trace/trace.h"
 #include "runtime/program/program.h"
@@ -77,6 +79,30 @@ static weft_status *put_number(const weft_rewrite_site *site, weft_tensor *out_v
     return NULL;
 }
 
+/* Those whose narrow columns may be joined. */
+static const weft_op_id reductions[] = {WEFT_OP_reduce_sum, WEFT_OP_reduce_prod, WEFT_OP_reduce_max,
+                                        WEFT_OP_reduce_min, WEFT_OP_reduce_any,  WEFT_OP_reduce_all};
+
+static weft_status *join_columns(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
+{
+    size_t i = 0;
+    while (i < WEFT_COUNT_OF(reductions) && reductions[i] != weft_op_id_of(site->node->op)) i++;
+    if (i == WEFT_COUNT_OF(reductions)) return NULL;
+    weft_tensor joined = weft_reduce_columns_for(site, site->context);
+    if (joined.graph == NULL) return NULL;
+    out_values[0] = joined;
+    *out_replaced = true;
+    return NULL;
+}
+
+/* Whether anything may come out otherwise for known extents. */
+static bool depends_on_extents(const weft_graph *graph)
+{
+    size_t i = 0;
+    while (i < WEFT_COUNT_OF(reductions) && !weft_graph_has(graph, reductions[i])) i++;
+    return i < WEFT_COUNT_OF(reductions) || weft_graph_has(graph, WEFT_OP_dot) || weft_graph_has(graph, WEFT_OP_extent);
+}
+
 /* `values`: room for outputs and inputs. */
 static weft_status *rewrite(const weft_allocator *allocator, const weft_program *program, const weft_expected *expected,
                             weft_value *values, weft_compiled *out_compiled)
@@ -89,6 +115,7 @@ static weft_status *rewrite(const weft_allocator *allocator, const weft_program 
     WEFT_TRY(find_sensitive(graph, false, &is_sensitive));
     if (!is_sensitive) WEFT_TRY(weft_rewrite_run(graph, count, outputs, put_number, (void *)(uintptr_t)expected));
     if (graph->node_count > before) WEFT_TRY(weft_pass_simplify(graph, &program->policy, count, outputs));
+    WEFT_TRY(weft_rewrite_run(graph, count, outputs, join_columns, (void *)(uintptr_t)expected));
     WEFT_TRY(weft_canonicalize_dot_for(graph, &program->policy, expected, count, outputs));
     if (weft_status_code(weft_graph_error(graph)) == WEFT_OUT_OF_MEMORY) return weft_status_out_of_memory();
     if (graph->node_count > before) return NULL;
@@ -104,7 +131,7 @@ weft_status *weft_compiled_for(const weft_allocator *allocator, const weft_progr
     const weft_expected expected = {.formulas = &program->formulas, .values = values, .exact = true};
     size_t size = (compiled->output_count + program->input_count) * sizeof(weft_value);
     *out_compiled = (weft_compiled){.graph = NULL};
-    if (!weft_graph_has(compiled->graph, WEFT_OP_dot) && !weft_graph_has(compiled->graph, WEFT_OP_extent)) return NULL;
+    if (!depends_on_extents(compiled->graph)) return NULL;
     weft_value *roots = weft_allocate(allocator, size);
     if (roots == NULL) return weft_status_out_of_memory();
     weft_status *status = rewrite(allocator, program, &expected, roots, out_compiled);

@@ -25,11 +25,16 @@ static bool is_in_any_order(weft_tensor x)
     return kind != WEFT_KIND_FLOAT && kind != WEFT_KIND_COMPLEX;
 }
 
-/* The product of known extents [first, end); 0 where one is not known. */
-static int64_t known_count(weft_tensor x, size_t first, size_t end)
+/* The product of known, or expected, extents [first, end); 0 where one is not known. */
+static int64_t known_count(const weft_expected *expected, weft_tensor x, size_t first, size_t end)
 {
-    int64_t count;
-    return weft_extent_is_static(weft_extent_product(weft_tensor_shape(x), first, end), &count) ? count : 0;
+    int64_t count, most;
+    weft_extent extent = weft_extent_product(weft_tensor_shape(x), first, end);
+    if (weft_extent_is_static(extent, &count)) return count;
+    weft_expr e = expected == NULL ? WEFT_EXPR_NONE : weft_expected_expr(expected, x.graph, extent);
+    if (e == WEFT_EXPR_NONE) return 0;
+    weft_expr_range(x.graph->exprs, e, &count, &most);
+    return count == most ? count : 0;
 }
 
 /* Whether elements are those of memory, in its order, or computed from such. */
@@ -50,7 +55,7 @@ static bool is_light(weft_tensor x)
     return i == node->input_count;
 }
 
-static bool find_columns(const weft_rewrite_site *site, columns *out_columns)
+static bool find_columns(const weft_rewrite_site *site, const weft_expected *expected, columns *out_columns)
 {
     weft_tensor x = site->inputs.items[0];
     weft_ints axes = weft_reduced_axes(site->node);
@@ -59,8 +64,8 @@ static bool find_columns(const weft_rewrite_site *site, columns *out_columns)
     columns c = {.x = x, .dtype = weft_tensor_dtype(x), .first = (size_t)axes.items[0], .joined = JOINED_LEAST};
     c.end = c.first + axes.count;
     if ((size_t)axes.items[axes.count - 1] + 1 != c.end || c.end == rank) return false;
-    c.rows = known_count(x, c.first, c.end);
-    c.width = known_count(x, c.end, rank);
+    c.rows = known_count(expected, x, c.first, c.end);
+    c.width = known_count(expected, x, c.end, rank);
     if (c.width < 1 || c.width > NARROW_BYTES / (int64_t)weft_dtype_size(c.dtype)) return false;
     while (c.joined * c.width < JOINED_WIDTH) c.joined *= 2;
     if (weft_tensor_is_op(x, WEFT_OP_cast)) c.x = weft_tensor_operand(x, 0);
@@ -99,10 +104,10 @@ static weft_tensor reduce_rows(const weft_rewrite_site *site, const columns *c, 
     }
 }
 
-weft_tensor weft_reduce_columns(const weft_rewrite_site *site)
+weft_tensor weft_reduce_columns_for(const weft_rewrite_site *site, const weft_expected *expected)
 {
     columns c;
-    if (!find_columns(site, &c)) return weft_site_leave();
+    if (!find_columns(site, expected, &c)) return weft_site_leave();
     int64_t axis = (int64_t)c.first, left = c.rows % c.joined, whole = c.rows - left;
     weft_tensor rows = reshape_rows(&c, c.x, c.rows, c.width);
     weft_tensor first = left == 0 ? rows : weft_narrow(rows, axis, weft_extent_of(0), weft_extent_of(whole));
@@ -113,4 +118,9 @@ weft_tensor weft_reduce_columns(const weft_rewrite_site *site)
         parts = weft_concat(WEFT_TENSORS(parts, weft_composite_cast(last, c.dtype)), axis);
     }
     return reshaped(reduce_rows(site, &c, parts), site->node->types[0].shape);
+}
+
+weft_tensor weft_reduce_columns(const weft_rewrite_site *site)
+{
+    return weft_reduce_columns_for(site, NULL);
 }

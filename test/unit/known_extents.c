@@ -30,6 +30,12 @@ static weft_tensor place(weft_tensor a, weft_tensor b)
     return weft_searchsorted(weft_cumsum(weft_abs(a), 0, false, false), b, false);
 }
 
+/* Of narrow columns, which are joined where their number is known. */
+static weft_tensor columns(weft_tensor a, weft_tensor b)
+{
+    return weft_or(weft_reduce_all(weft_gt(a, -0.99), WEFT_INTS(0), false), weft_gt(b, 0));
+}
+
 /* With a constant so small that a variant has a copy of it, and a number that is computed from an extent. */
 static weft_tensor weighted(weft_tensor a, weft_tensor b)
 {
@@ -62,6 +68,8 @@ static const subject subjects[] = {
     {"product of a few, f16", product, WEFT_F16, {{5, 19, 21}, {21, 33}}},
     {"product of many", product, WEFT_BF16, {{130, 128}, {128, 130}}, OF_ALL},
     {"power", power, WEFT_BF16, {{20, 16}, {16, 16}}},
+    {"columns", columns, WEFT_F32, {{600, 10}, {10}}},
+    {"whole columns", columns, WEFT_F32, {{640, 10}, {10}}},
     {"place", place, WEFT_F32, {{100}, {40}}},
     {"place in one", place, WEFT_F32, {{1}, {9}}},
     {"weighted", weighted, WEFT_F32, {{20, 4}, {50, 4}}, OWN},
