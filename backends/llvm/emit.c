@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
 #include "lib/loop/inst.h"
+#include <stdio.h>
 #include <string.h>
+
+enum { SHORT_NAME = 256 };
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
@@ -149,15 +152,19 @@ static weft_status *emit_function(weft_emitter *e, const char *symbol)
     return e->error;
 }
 
-weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
-                              const weft_processor *processor, LLVMModuleRef module)
+/* `shorter`: what `shorter_function` is for; or NULL. */
+static weft_status *emit_kernel(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                                const weft_processor *processor, LLVMModuleRef module, const weft_short_lanes *shorter,
+                                LLVMValueRef shorter_function)
 {
     weft_emitter e = {.allocator = allocator,
                       .kernel = kernel,
                       .exprs = kernel->exprs,
                       .processor = processor,
                       .gpu = processor->gpu,
-                      .module = module};
+                      .module = module,
+                      .shorter = shorter,
+                      .shorter_function = shorter_function};
     e.constants_stored = weft_constants_are_stored(&e);
     weft_arena_init(&e.arena, allocator);
     e.context = LLVMGetModuleContext(module);
@@ -172,5 +179,35 @@ weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel
     LLVMDisposeBuilder(e.builder);
     weft_free(allocator, e.memo, e.memo_capacity * sizeof *e.memo);
     weft_arena_finish(&e.arena);
+    return status;
+}
+
+LLVMValueRef weft_kernel_find_shorter(const char *symbol, LLVMModuleRef module)
+{
+    char name[SHORT_NAME];
+    snprintf(name, sizeof name, "%s_short", symbol);
+    return LLVMGetNamedFunction(module, name);
+}
+
+/* The kernel with a function for short rows, which is emitted first. */
+static weft_status *emit_both(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                              const weft_processor *processor, LLVMModuleRef module, const weft_short_lanes *shorter)
+{
+    char name[SHORT_NAME];
+    snprintf(name, sizeof name, "%s_short", symbol);
+    WEFT_TRY(emit_kernel(allocator, shorter->kernel, name, processor, module, NULL, NULL));
+    LLVMValueRef function = LLVMGetNamedFunction(module, name);
+    LLVMSetLinkage(function, LLVMInternalLinkage);
+    return emit_kernel(allocator, kernel, symbol, processor, module, shorter, function);
+}
+
+weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                              const weft_processor *processor, LLVMModuleRef module)
+{
+    weft_short_lanes shorter = {.kernel = NULL};
+    if (!processor->gpu) WEFT_TRY(weft_kernel_find_short_lanes(kernel, &shorter));
+    if (shorter.kernel == NULL) return emit_kernel(allocator, kernel, symbol, processor, module, NULL, NULL);
+    weft_status *status = emit_both(allocator, kernel, symbol, processor, module, &shorter);
+    weft_kernel_destroy(shorter.kernel);
     return status;
 }

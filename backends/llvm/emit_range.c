@@ -128,9 +128,18 @@ static void open_latest(weft_emitter *e, weft_expr variable, LLVMValueRef start,
     weft_once_open(e, variable, LLVMBuildSelect(e->builder, late, latest, at, ""));
 }
 
-/* `first`: the first lane. */
-static void mask_lanes(weft_emitter *e, const pass *p, LLVMValueRef first)
+/* Whether [start, end) is all of a range. */
+static bool is_whole_row(weft_emitter *e, weft_expr extent, LLVMValueRef start, LLVMValueRef end)
 {
+    bool is_first = LLVMIsAConstantInt(start) != NULL && LLVMConstIntGetZExtValue(start) == 0;
+    return is_first && weft_index_emit(e, extent, 0) == end;
+}
+
+/* `first`: the first lane. The mask of a whole row is made where its length is known. */
+static void mask_lanes(weft_emitter *e, const pass *p, weft_expr extent, LLVMValueRef first)
+{
+    bool is_row = p->once && is_whole_row(e, extent, first, p->limit);
+    weft_scope_move(e, is_row ? weft_index_level(e, extent) : weft_scope_top(e));
     LLVMValueRef left = LLVMBuildSub(e->builder, p->limit, first, "");
     for (uint32_t part = 0; part + 1 < p->parts && p->any_length; part++) {
         LLVMValueRef before = weft_int(e, (int64_t)e->lane.width * part);
@@ -170,7 +179,8 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
                                 .width = range->width,
                                 .parts = p->parts,
                                 .rows = p->rows};
-    if (p->masked) mask_lanes(e, p, first);
+    if (p->masked) mask_lanes(e, p, range->extent, first);
+    weft_scope_move(e, weft_scope_top(e));
     if (p->in_memory) {
         LLVMValueRef done = LLVMBuildSub(e->builder, first, p->start, "");
         e->reduction.row = LLVMBuildUDiv(e->builder, done, weft_int(e, range->width), "");
@@ -245,7 +255,8 @@ static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
     }
     p.once = short_range || range->unroll == 1;
     p.in_memory = reduces && !p.once;
-    weft_guard_open(e, is_less(e, start, end), false);
+    bool some = is_whole_row(e, range->extent, start, end) && is_at_least(e, range->extent, 1);
+    weft_guard_open(e, some ? LLVMConstInt(e->i1, 1, false) : is_less(e, start, end), false);
     emit_pass(e, n, i, &p);
     weft_guard_close(e);
 }

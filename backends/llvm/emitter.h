@@ -15,6 +15,7 @@
  */
 #include <llvm-c/Core.h>
 #include "backends/llvm/target.h"
+#include "lib/loop/short_lanes.h"
 
 #define WEFT_MAX_PARTS WEFT_MAX_UNROLL
 #define WEFT_MAX_WIDTH 64
@@ -97,6 +98,8 @@ typedef struct weft_emitter {
     LLVMModuleRef module;
     LLVMBuilderRef builder;
     LLVMValueRef function;
+    const weft_short_lanes *shorter; /* has a function of its own for short rows; NULL: there is none */
+    LLVMValueRef shorter_function;
     LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, pointer, nothing;
 
     weft_scope *scopes;

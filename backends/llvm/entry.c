@@ -105,6 +105,30 @@ static void make_local_buffers(weft_emitter *e)
     }
 }
 
+/* Whether the scalars are no more than what the function for short rows is for. */
+static LLVMValueRef are_short(weft_emitter *e)
+{
+    LLVMValueRef all = NULL, most = weft_int(e, e->shorter->most);
+    for (size_t i = 0; i < e->shorter->count; i++) {
+        LLVMValueRef index = weft_int(e, (int64_t)e->shorter->scalars[i]);
+        LLVMValueRef address = LLVMBuildGEP2(e->builder, e->i64, e->scalar_array, &index, 1, "");
+        LLVMValueRef length = LLVMBuildLoad2(e->builder, e->i64, address, "");
+        all = weft_condition_both(e, all, LLVMBuildICmp(e->builder, LLVMIntSLE, length, most, ""));
+    }
+    return all;
+}
+
+/* Leaves the iterations to the function for short rows, if they are short; whether they are not. */
+static LLVMValueRef emit_short_rows(weft_emitter *e)
+{
+    LLVMValueRef short_rows = are_short(e), arguments[3];
+    weft_guard_open(e, short_rows, false);
+    LLVMGetParams(e->function, arguments);
+    LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(e->shorter_function), e->shorter_function, arguments, 3, "");
+    weft_guard_close(e);
+    return LLVMBuildNot(e->builder, short_rows, "");
+}
+
 void weft_entry_emit_cpu(weft_emitter *e, const char *symbol)
 {
     LLVMTypeRef types[3] = {e->pointer, e->i64, e->i64};
@@ -117,7 +141,9 @@ void weft_entry_emit_cpu(weft_emitter *e, const char *symbol)
     e->scalar_array = load_field(e, frame, 1);
     e->error_slot = load_field(e, frame, 2);
     make_local_buffers(e);
-    weft_guard_open(e, LLVMBuildICmp(e->builder, LLVMIntSLT, begin, end, ""), true);
+    LLVMValueRef runs = LLVMBuildICmp(e->builder, LLVMIntSLT, begin, end, "");
+    if (e->shorter != NULL) runs = LLVMBuildAnd(e->builder, runs, emit_short_rows(e), "");
+    weft_guard_open(e, runs, true);
     emit_iterations(e, begin, end);
     weft_guard_close(e);
     weft_nontemporal_close(e);

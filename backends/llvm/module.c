@@ -163,13 +163,13 @@ static weft_status *add_group(const compilation *c, const weft_code_group *group
     return NULL;
 }
 
-/* Where a function begins in its section; false if there is none. */
+/* Where a function begins in its section; false if there is none. The name of the module is a symbol without a size. */
 static bool find_function(LLVMBinaryRef object, const char *name, int64_t *out_address)
 {
     LLVMSymbolIteratorRef symbol = LLVMObjectFileCopySymbolIterator(object);
     bool found = false;
     for (; !found && !LLVMObjectFileIsSymbolIteratorAtEnd(object, symbol); LLVMMoveToNextSymbol(symbol)) {
-        found = strcmp(LLVMGetSymbolName(symbol), name) == 0;
+        found = strcmp(LLVMGetSymbolName(symbol), name) == 0 && LLVMGetSymbolSize(symbol) > 0;
         if (found) *out_address = (int64_t)LLVMGetSymbolAddress(symbol);
     }
     LLVMDisposeSymbolIterator(symbol);
@@ -204,6 +204,15 @@ static bool lacks_fma(const compilation *c)
     return is_host && weft_processor_find(c->target)->level < WEFT_ISA_V3;
 }
 
+/* Of a kernel, and its function for short rows. */
+static void freeze_counters_of(const compilation *c, const char *symbol)
+{
+    LLVMValueRef function = LLVMGetNamedFunction(c->module, symbol),
+                 shorter = weft_kernel_find_shorter(symbol, c->module);
+    if (function != NULL) weft_counters_freeze(function);
+    if (shorter != NULL) weft_counters_freeze(shorter);
+}
+
 static weft_status *compile(compilation *c, const weft_code_group *group, weft_llvm_format format,
                             weft_bytes *out_bytes)
 {
@@ -216,7 +225,7 @@ static weft_status *compile(compilation *c, const weft_code_group *group, weft_l
     for (size_t i = 0; i < group->count && c->target == WEFT_TARGET_HOST; i++) {
         char name[NAME_SIZE];
         name_function(group, i, sizeof name, name);
-        weft_counters_freeze(LLVMGetNamedFunction(c->module, name));
+        freeze_counters_of(c, name);
     }
     if (format == WEFT_LLVM_IR) return emit_text(c, out_bytes);
     bool is_object = format == WEFT_LLVM_OBJECT || format == WEFT_LLVM_QUICK_OBJECT;
@@ -267,10 +276,7 @@ static weft_status *add_kernels(const compilation *c, const weft_object_request 
 
 static void freeze_counters(const compilation *c, const weft_object_request *request)
 {
-    for (size_t i = 0; i < request->kernel_count; i++) {
-        LLVMValueRef function = LLVMGetNamedFunction(c->module, request->kernels[i].symbol);
-        if (function != NULL) weft_counters_freeze(function);
-    }
+    for (size_t i = 0; i < request->kernel_count; i++) freeze_counters_of(c, request->kernels[i].symbol);
 }
 
 static weft_status *compile_object(compilation *c, const weft_object_request *request, weft_bytes *out_object)

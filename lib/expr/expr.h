@@ -110,6 +110,10 @@ weft_expr weft_expr_import(weft_expr_context *exprs, const weft_expr_context *so
 weft_expr weft_expr_import_as(weft_expr_context *exprs, const weft_expr_context *source, weft_expr e, size_t count,
                               const weft_expr *instead);
 
+/* The same with values[i], of this context, in the place of symbols[i] of the source. */
+weft_expr weft_expr_import_with(weft_expr_context *exprs, const weft_expr_context *source, weft_expr e, size_t count,
+                                const weft_expr *symbols, const weft_expr *values);
+
 /* ---- text: "10*s + 89", "(n + 3) / 4", "n mod 128", "min(a, b)"; precedence as usual, mod like / ---- */
 void weft_expr_print(const weft_expr_context *exprs, weft_expr e, weft_bytes *out_text);
 /* Parses the longest expression at `*cursor`, over symbols that exist; moves the cursor after it. */

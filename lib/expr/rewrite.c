@@ -121,6 +121,13 @@ weft_expr weft_expr_import_as(weft_expr_context *exprs, const weft_expr_context 
     return e == WEFT_EXPR_NONE ? e : run_rewriter(&r, e);
 }
 
+weft_expr weft_expr_import_with(weft_expr_context *exprs, const weft_expr_context *source, weft_expr e, size_t count,
+                                const weft_expr *symbols, const weft_expr *values)
+{
+    rewriter r = {.target = exprs, .source = source, .count = count, .symbols = symbols, .values = values};
+    return e == WEFT_EXPR_NONE ? e : run_rewriter(&r, e);
+}
+
 /* ---- formulas ---- */
 
 typedef struct compiler {

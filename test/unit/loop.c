@@ -2,6 +2,7 @@
 /* What text cases of the loop IR cannot reach: the order in which expressions are made, broken kernels, little memory.
  */
 #include "lib/loop/inst.h"
+#include "lib/loop/short_lanes.h"
 #include "lib/math/math.h"
 #include <string.h>
 #include "test/support.h"
@@ -291,12 +292,88 @@ static void test_short_memory(void **state)
         assert_true(weft_test_fail_each(walk_error, wrong[i]) > 3);
 }
 
+/* ---- short lanes ---- */
+
+static const char in_tiles[] = "kernel scheduled {\n"
+                               "  symbol n in [1, 100000]\n"
+                               "  symbol m in [1, 100000]\n"
+                               "  buffer b0 : f32 out\n"
+                               "  buffer b1 : f32\n"
+                               "  for i0 < n thread\n"
+                               "  for i1 < (m + 8191) / 8192 thread\n"
+                               "  for i2 < min(8192, m - 8192*i1) lane 16 x 4\n"
+                               "  stage {\n"
+                               "    %0 = load b1[8192*i1 + i0*m + i2] if (m - 8192*i1 - i2 - 1) : f32\n"
+                               "    store b0[8192*i1 + i0*m + i2] = %0\n"
+                               "  }\n"
+                               "}\n";
+static const char in_vectors[] = "kernel scheduled {\n"
+                                 "  symbol n in [1, 100000]\n"
+                                 "  symbol m in [1, 16]\n"
+                                 "  buffer b0 : f32 out\n"
+                                 "  buffer b1 : f32\n"
+                                 "  for i0 < n thread\n"
+                                 "  for i1 < m lane 16 x 4\n"
+                                 "  stage {\n"
+                                 "    %0 = load b1[i0*m + i1] if (m - i1 - 1) : f32\n"
+                                 "    store b0[i0*m + i1] = %0\n"
+                                 "  }\n"
+                                 "}\n";
+
+static weft_status *find_short(const weft_allocator *allocator, void *context)
+{
+    weft_kernel *kernel = NULL;
+    weft_short_lanes found = {.kernel = NULL};
+    weft_bytes text;
+    (void)context;
+    weft_bytes_init(&text, allocator);
+    weft_status *status = weft_kernel_parse(allocator, "tiles", in_tiles, strlen(in_tiles), &kernel);
+    if (status == NULL) status = weft_kernel_find_short_lanes(kernel, &found);
+    if (status == NULL) {
+        assert_non_null(found.kernel);
+        assert_int_equal(found.count, 1);
+        assert_int_equal(found.scalars[0], 1);
+        assert_int_equal(found.most, 16);
+        status = weft_kernel_verify(found.kernel);
+    }
+    if (status == NULL) status = weft_kernel_print(found.kernel, &text);
+    if (status == NULL) assert_string_equal(text.data, in_vectors);
+    weft_bytes_finish(&text);
+    weft_kernel_destroy(found.kernel);
+    weft_kernel_destroy(kernel);
+    return status;
+}
+
+/* Not where rows are short anyhow, are never so, or where there is one alone. */
+static void test_short_lanes(void **state)
+{
+    (void)state;
+    static const char *const alone[] = {
+        in_vectors,
+        "kernel scheduled { symbol n in [1, 9] symbol m in [17, 100] buffer b0 : f32 out for i < n thread\n"
+        "for j < m lane 16 x 1 stage { %0 = const 0x0p+0 : f32 store b0[i*m + j] = %0 } }",
+        "kernel scheduled { symbol m in [1, 100] buffer b0 : f32 out for j < m lane 16 x 1\n"
+        "stage { %0 = const 0x0p+0 : f32 store b0[j] = %0 } }",
+        "kernel scheduled { symbol n in [1, 9] symbol m in [1, 100] buffer b0 : f32 out for i < n thread\n"
+        "for j < 2*m lane 16 x 1 stage { %0 = const 0x0p+0 : f32 store b0[2*i*m + j] = %0 } }"};
+    assert_true(weft_test_fail_each(find_short, NULL) > 20);
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        weft_kernel *kernel;
+        weft_short_lanes found;
+        weft_test_ok(weft_kernel_parse(NULL, "alone", alone[i], strlen(alone[i]), &kernel));
+        weft_test_ok(weft_kernel_find_short_lanes(kernel, &found));
+        assert_null(found.kernel);
+        weft_kernel_destroy(kernel);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print_is_canonical),
         cmocka_unit_test(test_builder_keeps_first_error),
         cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_short_lanes),
         cmocka_unit_test(test_verifier),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_parse_length),

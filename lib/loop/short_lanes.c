@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/loop/short_lanes.h"
+#include <string.h>
+
+/* Instructions for a point that take longer than the loops that a short row does not need. */
+enum { MOST_INSTRUCTIONS = 48 };
+
+/* ---- which scalars ---- */
+
+/* The ranges along which lanes go, and what their extents use. */
+typedef struct lanes {
+    const weft_kernel *kernel;
+    uint32_t width; /* of the shortest vector; 0: there are no lanes */
+    weft_expr scalars[WEFT_SHORT_SCALARS];
+    size_t count; /* more than WEFT_SHORT_SCALARS: they are too many */
+} lanes;
+
+static void add_scalar(lanes *l, weft_expr scalar)
+{
+    for (size_t i = 0; i < l->count && i < WEFT_SHORT_SCALARS; i++)
+        if (l->scalars[i] == scalar) return;
+    if (l->count < WEFT_SHORT_SCALARS) l->scalars[l->count] = scalar;
+    l->count++;
+}
+
+static void add_range(lanes *l, const weft_range *range)
+{
+    const weft_expr_context *exprs = l->kernel->exprs;
+    if (range->bind != WEFT_BIND_LANE) return;
+    if (l->width == 0 || range->width < l->width) l->width = range->width;
+    for (size_t i = 0; i < weft_expr_context_symbol_count(exprs); i++) {
+        weft_expr symbol = weft_expr_context_symbol(exprs, i);
+        bool is_scalar = weft_expr_bound(exprs, symbol) == WEFT_EXPR_NONE;
+        if (is_scalar && weft_expr_uses(exprs, range->extent, symbol)) add_scalar(l, symbol);
+    }
+}
+
+static lanes find_lanes(const weft_kernel *kernel)
+{
+    lanes l = {.kernel = kernel};
+    for (uint32_t i = 0; i < kernel->range_count; i++) add_range(&l, &kernel->ranges[i]);
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        for (uint32_t i = 0; i < kernel->stages[s].range_count; i++) add_range(&l, &kernel->stages[s].ranges[i]);
+    return l;
+}
+
+/* Whether the scalars may be more than a vector of the lanes, and as little. */
+static bool may_be_short(const lanes *l)
+{
+    int64_t least, most;
+    bool may_be_long = false;
+    if (l->count == 0 || l->count > WEFT_SHORT_SCALARS) return false;
+    if (l->width < 2 || l->kernel->inst_count > MOST_INSTRUCTIONS) return false;
+    for (size_t i = 0; i < l->count; i++) {
+        weft_expr_range(l->kernel->exprs, l->scalars[i], &least, &most);
+        if (least >= l->width) return false;
+        may_be_long |= most > l->width;
+    }
+    return may_be_long;
+}
+
+/* ---- the kernel for short rows ---- */
+
+/* Expressions of a kernel in another context, in which some scalars have other ranges. */
+typedef struct narrowing {
+    const weft_expr_context *from;
+    weft_expr_context *to;
+    const lanes *lanes;
+    weft_expr narrow[WEFT_SHORT_SCALARS];
+} narrowing;
+
+static bool put_expr(const narrowing *n, weft_expr *expr)
+{
+    if (*expr == WEFT_EXPR_NONE) return true;
+    *expr = weft_expr_import_with(n->to, n->from, *expr, n->lanes->count, n->lanes->scalars, n->narrow);
+    return *expr != WEFT_EXPR_NONE;
+}
+
+/* Those of a clone, which nothing else has. */
+static bool put_exprs(const narrowing *n, uint32_t count, const weft_expr *exprs)
+{
+    uint32_t i = 0;
+    while (i < count && put_expr(n, (weft_expr *)(uintptr_t)&exprs[i])) i++;
+    return i == count;
+}
+
+static bool put_ranges(const narrowing *n, uint32_t count, weft_range *ranges)
+{
+    uint32_t i = 0;
+    while (i < count && put_expr(n, &ranges[i].extent) && put_expr(n, &ranges[i].variable)) i++;
+    return i == count;
+}
+
+static bool put_stage(const narrowing *n, weft_kernel *kernel, weft_stage *stage)
+{
+    bool done = put_ranges(n, stage->range_count, stage->ranges);
+    for (uint32_t i = 0; i < stage->inst_count && done; i++) {
+        weft_inst *inst = &kernel->insts[stage->inst_first + i];
+        done = put_expr(n, &inst->index) && put_expr(n, &inst->position) &&
+               put_exprs(n, inst->predicate_count, inst->predicates);
+    }
+    for (uint32_t i = 0; i < stage->store_count && done; i++) {
+        weft_store *store = &stage->stores[i];
+        done = put_expr(n, &store->index) && put_exprs(n, store->predicate_count, store->predicates);
+    }
+    return done;
+}
+
+/* All scalars in their order, by which they are given. */
+static bool put_scalars(narrowing *n)
+{
+    for (size_t i = 0; i < weft_expr_context_symbol_count(n->from); i++) {
+        weft_expr symbol = weft_expr_context_symbol(n->from, i);
+        size_t number = 0;
+        int64_t min, max;
+        if (weft_expr_bound(n->from, symbol) != WEFT_EXPR_NONE) continue;
+        while (number < n->lanes->count && n->lanes->scalars[number] != symbol) number++;
+        bool is_narrow = number < n->lanes->count;
+        weft_expr_range(n->from, symbol, &min, &max);
+        if (is_narrow && max > n->lanes->width) max = n->lanes->width;
+        weft_expr put = weft_expr_symbol(n->to, weft_expr_name(n->from, symbol), min, max);
+        if (put == WEFT_EXPR_NONE) return false;
+        if (is_narrow) n->narrow[number] = put;
+    }
+    return true;
+}
+
+/* Outer ranges that have one point now are none: iterations keep their numbers. */
+static void drop_ranges(weft_kernel *kernel)
+{
+    uint32_t count = 0;
+    int64_t extent;
+    for (uint32_t i = 0; i < kernel->range_count; i++) {
+        const weft_range *range = &kernel->ranges[i];
+        bool is_one = weft_expr_is_constant(kernel->exprs, range->extent, &extent) && extent == 1;
+        if (!is_one || range->bind == WEFT_BIND_LANE) kernel->ranges[count++] = *range;
+    }
+    kernel->range_count = count;
+}
+
+static bool fits(const weft_kernel *kernel, const weft_range *range)
+{
+    int64_t least, most;
+    weft_expr_range(kernel->exprs, range->extent, &least, &most);
+    return range->bind != WEFT_BIND_LANE || most <= range->width;
+}
+
+/* Whether every row of lanes is a vector, and there is a range of rows. */
+static bool has_short_rows(const weft_kernel *kernel)
+{
+    bool all = true;
+    uint32_t ranges = kernel->range_count;
+    for (uint32_t i = 0; i < kernel->range_count; i++) all &= fits(kernel, &kernel->ranges[i]);
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        ranges += kernel->stages[s].range_count;
+        for (uint32_t i = 0; i < kernel->stages[s].range_count; i++) all &= fits(kernel, &kernel->stages[s].ranges[i]);
+    }
+    return all && ranges > 1;
+}
+
+static weft_status *narrow(weft_kernel *kernel, const lanes *l, bool *out_done)
+{
+    narrowing n = {.from = kernel->exprs, .lanes = l};
+    WEFT_TRY(weft_expr_context_create(kernel->arena.allocator, &n.to));
+    bool done = put_scalars(&n) && put_ranges(&n, kernel->range_count, kernel->ranges);
+    for (uint32_t s = 0; s < kernel->stage_count && done; s++) done = put_stage(&n, kernel, &kernel->stages[s]);
+    weft_status *status = weft_expr_context_take_out_of_memory(n.to);
+    weft_expr_context_destroy(kernel->exprs);
+    kernel->exprs = n.to;
+    *out_done = done && status == NULL;
+    if (*out_done) drop_ranges(kernel);
+    return status;
+}
+
+static size_t number_of(const weft_kernel *kernel, weft_expr scalar)
+{
+    const char *name = weft_expr_name(kernel->exprs, scalar);
+    size_t i = 0;
+    while (strcmp(weft_kernel_scalar_name(kernel, i), name) != 0) i++;
+    return i;
+}
+
+weft_status *weft_kernel_find_short_lanes(const weft_kernel *kernel, weft_short_lanes *out_short)
+{
+    const lanes l = find_lanes(kernel);
+    weft_kernel *clone;
+    bool done;
+    *out_short = (weft_short_lanes){.kernel = NULL};
+    if (!may_be_short(&l)) return NULL;
+    WEFT_TRY(weft_kernel_clone(kernel, &clone));
+    weft_status *status = narrow(clone, &l, &done);
+    if (status != NULL || !done || !has_short_rows(clone)) {
+        weft_kernel_destroy(clone);
+        return status;
+    }
+    *out_short = (weft_short_lanes){.kernel = clone, .count = l.count, .most = l.width};
+    for (size_t i = 0; i < l.count; i++) out_short->scalars[i] = number_of(kernel, l.scalars[i]);
+    return NULL;
+}
