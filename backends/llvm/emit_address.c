@@ -348,7 +348,8 @@ typedef struct nearby {
     int64_t distances[WEFT_MAX_PARTS * WEFT_MAX_WIDTH]; /* of each lane, part by part */
     uint32_t parts;                                     /* that are loaded together */
     uint32_t lanes;                                     /* that are valid, of all parts */
-    int64_t least, count;                               /* elements of the parts loaded last */
+    bool masked;          /* which lanes are valid is not known: vectors are loaded by masks */
+    int64_t least, count; /* elements of the parts loaded last */
     uint32_t vector_count;
     LLVMValueRef vectors[MOST_APART * WEFT_MAX_PARTS];
 } nearby;
@@ -367,12 +368,32 @@ static uint32_t measure(const weft_emitter *e, nearby *n, uint32_t part, uint32_
     return n->vector_count;
 }
 
+/* Whether elements at a stride can be counted up to the last valid lane. */
+static bool counts_elements(const weft_emitter *e, const weft_access *access)
+{
+    bool is_strided = access->step.kind == WEFT_LANE_STRIDE_CONSTANT && access->step.step > 0;
+    return is_strided && e->lane.left != NULL && weft_emitter_has(e, WEFT_ISA_V4) &&
+           weft_dtype_size(access->dtype) >= 4;
+}
+
+/* The lanes of a vector, which begins at `begin` of a part, up to the last valid one: in front of inner loops. */
+static LLVMValueRef mask_elements(weft_emitter *e, const weft_access *access, uint32_t part, int64_t begin)
+{
+    int64_t step = access->step.step, later = (int64_t)(e->lane.parts - 1 - part) * e->lane.width;
+    weft_scope_move(e, e->lane.level);
+    LLVMValueRef count = LLVMBuildMul(e->builder, e->lane.left, weft_int(e, step), "");
+    count = LLVMBuildAdd(e->builder, count, weft_int(e, (later - 1) * step + 1 - begin), "");
+    LLVMValueRef mask = weft_mask_below(e, count);
+    weft_scope_move(e, access->level);
+    return mask;
+}
+
 static bool find_distances(weft_emitter *e, const weft_access *access, nearby *n)
 {
     int64_t step = access->step.step;
     n->apart = false;
     if (access->step.kind == WEFT_LANE_STRIDE_SYMBOLIC) return false;
-    if (weft_index_lane_distances(e, access->index, n->distances)) return true;
+    if (!n->masked && weft_index_lane_distances(e, access->index, n->distances)) return true;
     n->apart = true;
     if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || step < -MOST_APART || step > MOST_APART) return false;
     for (uint32_t i = 0; i < e->lane.parts * e->lane.width; i++) n->distances[i] = (int64_t)(i % e->lane.width) * step;
@@ -384,8 +405,10 @@ static bool is_near(weft_emitter *e, const weft_access *access, nearby *n)
 {
     uint32_t each = 0, most = 0, size = (uint32_t)weft_dtype_size(access->dtype);
     uint32_t last = e->lane.mask == NULL ? e->lane.width : known_lanes(e, access);
-    if (e->gpu || e->lane.width == 1 || last == 0 || access->condition.varying || offset_varies(access)) return false;
-    n->lanes = (e->lane.parts - 1) * e->lane.width + last;
+    if (e->gpu || e->lane.width == 1 || access->condition.varying || offset_varies(access)) return false;
+    n->masked = last == 0;
+    if (n->masked && !counts_elements(e, access)) return false;
+    n->lanes = (e->lane.parts - 1) * e->lane.width + (n->masked ? e->lane.width : last);
     if (weft_dtype_info_of(access->dtype)->kind == WEFT_KIND_COMPLEX) return false;
     if (!find_distances(e, access, n)) return false;
     for (uint32_t part = 0; part < e->lane.parts; part++) {
@@ -417,10 +440,12 @@ static void load_vectors(weft_emitter *e, weft_access *access, uint32_t buffer, 
     pointer = offset_pointer(e, access->type, pointer, weft_int(e, n->least));
     pointer = choose(e, access->condition.scalar, pointer, access->instead);
     for (uint32_t v = 0; v < n->vector_count; v++) {
-        LLVMValueRef from = offset_pointer(e, access->type, pointer, weft_int(e, vector_begin(n, width, v)));
+        int64_t begin = vector_begin(n, width, v);
+        LLVMValueRef from = offset_pointer(e, access->type, pointer, weft_int(e, begin));
         bool whole = n->count >= (int64_t)width;
-        n->vectors[v] = whole ? aligned(LLVMBuildLoad2(e->builder, type, from, ""), access->dtype)
-                              : load_lanes(e, access, from, (uint32_t)n->count);
+        n->vectors[v] = n->masked ? load_masked(e, access, from, mask_elements(e, access, part, begin))
+                        : whole   ? aligned(LLVMBuildLoad2(e->builder, type, from, ""), access->dtype)
+                                  : load_lanes(e, access, from, (uint32_t)n->count);
     }
 }
 

@@ -230,6 +230,14 @@ static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, const pas
     weft_guard_close(e);
 }
 
+/* Whether the lanes are around inner loops, of many vectors a round: then two masked ones take little more than one. */
+static bool is_around_loops(weft_emitter *e, const nest *n, const weft_range *range)
+{
+    enum { MANY = 4 };
+    return n->stage == NULL && e->kernel->accumulator_count > 0 && weft_emitter_has(e, WEFT_ISA_V4) &&
+           range->unroll >= MANY && !is_at_most(e, range->extent, range->width);
+}
+
 /* The elements that the main pass leaves, vector by vector, the last one masked; of a reduction at once, if that takes
  * no longer. */
 static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
@@ -252,6 +260,9 @@ static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
     } else if (reduces && !short_range && p.masked && weft_mask_may_be_empty(e, n->stage, range)) {
         p.any_length = short_range = true;
         p.parts = range->unroll;
+    } else if (p.masked && is_around_loops(e, n, range)) {
+        p.any_length = true;
+        p.parts = 2;
     }
     p.once = short_range || range->unroll == 1;
     p.in_memory = reduces && !p.once;

@@ -130,6 +130,52 @@ static weft_tensor products_of_rows(weft_tensor x)
     return weft_reduce_sum(weft_mul(x, weft_flip(x, WEFT_INTS(1))), WEFT_INTS(1), false);
 }
 
+static weft_tensor scaled_rows(weft_tensor x)
+{
+    return weft_mul(x, weft_narrow(x, 1, weft_extent_of(0), weft_extent_of(1)));
+}
+
+static weft_tensor lower_triangle(weft_tensor x)
+{
+    return weft_tril(x, 2);
+}
+
+/* Behind each other, and between zeros. */
+static weft_tensor joined_rows(weft_tensor x)
+{
+    weft_tensor rows = weft_concat(WEFT_TENSORS(x, weft_neg(x)), 1);
+    return weft_roll(weft_pad(rows, 0.5, WEFT_SHAPE(0, 1), WEFT_SHAPE(1, 2)), WEFT_INTS(2), WEFT_INTS(1));
+}
+
+static weft_tensor transposed(weft_tensor x)
+{
+    return weft_transpose(x, 0, 1);
+}
+
+static weft_tensor every_third(weft_tensor x)
+{
+    return weft_exp(weft_at(x, WEFT_ALL, WEFT_RANGE(0, WEFT_OPEN, 3)));
+}
+
+static weft_tensor as_image(weft_tensor x)
+{
+    return weft_unsqueeze(weft_unsqueeze(x, 0), 0);
+}
+
+static weft_tensor pooled(weft_tensor x)
+{
+    return weft_max_pool(as_image(x), &(weft_pool_options){.size = WEFT_INTS(3, 3),
+                                                           .stride = WEFT_INTS(2, 2),
+                                                           .low = WEFT_INTS(1, 1),
+                                                           .high = WEFT_INTS(1, 1)});
+}
+
+static weft_tensor averaged(weft_tensor x)
+{
+    weft_pool_options options = {.size = WEFT_INTS(2, 4), .stride = WEFT_INTS(1, 4), .high = WEFT_INTS(1, 3)};
+    return weft_average_pool(as_image(x), &options);
+}
+
 typedef struct sample {
     const char *name;
     weft_tensor (*trace)(weft_tensor x);
@@ -384,10 +430,39 @@ static void test_side_by_side(void **state)
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) check(&samples[i]);
 }
 
+/* Lanes along rows of any length: shorter than a vector, or so long that some are left after a round. */
+static void test_along(void **state)
+{
+    (void)state;
+    static const sample samples[] = {
+        {"scaled rows", scaled_rows, WEFT_F32, 0, false},
+        {"scaled rows", scaled_rows, WEFT_I64, 0, false},
+        {"lower triangle", lower_triangle, WEFT_F32, 0, true},
+        {"joined rows", joined_rows, WEFT_F32, 0, false},
+        {"joined rows", joined_rows, WEFT_F64, 0, true},
+        {"transposed", transposed, WEFT_F32, 0, false},
+        {"transposed", transposed, WEFT_I64, 0, false},
+        {"every third", every_third, WEFT_F32, 0, false},
+        {"every third", every_third, WEFT_F64, 0, false},
+        {"pooled", pooled, WEFT_F32, 0, false},
+        {"pooled", pooled, WEFT_F64, 0, true},
+        {"averaged", averaged, WEFT_F32, 0, false},
+        {"averaged", averaged, WEFT_F64, 0, false},
+    };
+    static const int64_t columns[] = {1, 3, 8, 9, 16, 17, 33, 65, 100};
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
+            sample s = samples[i];
+            s.columns = columns[k];
+            check(&s);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths),  cmocka_unit_test(test_operations),
                                        cmocka_unit_test(test_few_rows), cmocka_unit_test(test_long_columns),
-                                       cmocka_unit_test(test_turned),   cmocka_unit_test(test_side_by_side)};
+                                       cmocka_unit_test(test_turned),   cmocka_unit_test(test_side_by_side),
+                                       cmocka_unit_test(test_along)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
