@@ -303,15 +303,16 @@ static bool is_even(weft_kernel *kernel, weft_expr along)
     return true;
 }
 
-/* Whether stages are sure to be worth their starts. Those whose extents are not known may be short, and masked stores
- * then take longer than the loads that are saved: 2.5 times for rows of 30 and 34 f32 (AVX2). Width 0: they are. */
-static bool are_worth_it(const cutter *c, weft_expr whole, uint32_t width)
+/* Whether stages are worth their starts. Those whose extents are not known may be short, and masked stores then take
+ * longer than the loads that are saved: 2.5 times for rows of 30 and 34 f32 with AVX2, 0.9 with vectors of 64 bytes.
+ * Without a machine they are. */
+static bool are_worth_it(const cutter *c, weft_expr whole, const weft_machine *machine, uint32_t width)
 {
     int64_t extent, least, most;
-    if (width == 0) return true;
+    if (machine == NULL) return true;
     weft_expr_range(c->kernel->exprs, whole, &least, &most);
     if (most / width < (int64_t)c->stage_count * LEAST_VECTORS) return false;
-    if (least == most) return true;
+    if (least == most || machine->vector_bytes >= 64) return true;
     for (uint32_t s = 0; s < c->stage_count; s++) {
         weft_expr last = c->stages[s].ranges[c->stages[s].range_count - 1].extent;
         if (!weft_expr_is_constant(c->kernel->exprs, last, &extent) &&
@@ -323,7 +324,8 @@ static bool are_worth_it(const cutter *c, weft_expr whole, uint32_t width)
 
 /* Moves the last range into the stages, one for each region; not done (false) where there are too many for its
  * length. */
-static weft_status *cut_last_range(weft_kernel *kernel, uint32_t width, int64_t tile, bool *out_cut)
+static weft_status *cut_last_range(weft_kernel *kernel, const weft_machine *machine, uint32_t width, int64_t tile,
+                                   bool *out_cut)
 {
     weft_expr_context *x = kernel->exprs;
     weft_expr extent = kernel->ranges[kernel->range_count - 1].extent;
@@ -334,7 +336,7 @@ static weft_status *cut_last_range(weft_kernel *kernel, uint32_t width, int64_t 
     if (c.stages == NULL) return weft_status_out_of_memory();
     region whole = {.begin = weft_expr_constant(x, 0), .end = c.along.extent, .share = weft_expr_constant(x, 1)};
     WEFT_TRY(cut_regions(&c, &whole));
-    *out_cut = c.fits && c.is_cut && c.stage_count > 0 && are_worth_it(&c, extent, width);
+    *out_cut = c.fits && c.is_cut && c.stage_count > 0 && are_worth_it(&c, extent, machine, width);
     kernel->range_count--;
     kernel->insts = c.list.items;
     kernel->inst_count = c.list.count;
@@ -380,7 +382,7 @@ static weft_status *cut_kernel(weft_kernel *kernel, const weft_machine *machine,
     const weft_range *last = &kernel->ranges[kernel->range_count - 1];
     if (!is_even(kernel, last->variable)) return NULL;
     if (machine != NULL && weft_kernel_find_transposition(kernel, machine) < kernel->range_count) return NULL;
-    return cut_last_range(kernel, machine != NULL ? width : 0, tile, out_cut);
+    return cut_last_range(kernel, machine, width, tile, out_cut);
 }
 
 weft_status *weft_kernel_cut_at_seams(weft_kernel *kernel, const weft_machine *machine, uint32_t width, int64_t tile,
