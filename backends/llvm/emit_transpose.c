@@ -66,8 +66,9 @@ static bool is_column(weft_emitter *e, const weft_stage *stage, const weft_store
     if (store->is_indirect || store->predicate_count != 0 || store->value < stage->inst_first) return false;
     weft_lane_stride along = stride_along(e, row, rows, store->index);
     weft_lane_stride across = stride_along(e, lane, lane->width, store->index);
-    return along.kind == WEFT_LANE_STRIDE_CONSTANT && along.step == 1 && across.kind == WEFT_LANE_STRIDE_CONSTANT &&
-           across.step != 1 && across.step != 0;
+    bool is_run = along.kind == WEFT_LANE_STRIDE_CONSTANT && along.step == 1;
+    if (across.kind != WEFT_LANE_STRIDE_CONSTANT) return is_run && across.kind == WEFT_LANE_STRIDE_SYMBOLIC;
+    return is_run && across.step != 1 && across.step != 0;
 }
 
 static bool may_reach(const weft_emitter *e, weft_expr extent, uint32_t count)
@@ -294,15 +295,19 @@ static void store_columns(const block *b, const weft_stage *stage, const weft_st
     const weft_range *lane = &stage->ranges[stage->range_count - 1];
     weft_dtype dtype = e->kernel->buffers[store->buffer].dtype;
     LLVMTypeRef type = weft_memory_type(e, dtype);
-    int64_t step = stride_along(e, lane, lane->width, store->index).step;
-    LLVMValueRef pointer = block_pointer(e, type, store->buffer, store->index);
+    weft_lane_stride stride = stride_along(e, lane, lane->width, store->index);
+    bool constant = stride.kind == WEFT_LANE_STRIDE_CONSTANT;
+    LLVMValueRef by = constant ? NULL : weft_index_emit(e, stride.stride, 0);
+    LLVMValueRef first = block_pointer(e, type, store->buffer, store->index), to = first;
     LLVMValueRef pointers[WEFT_MAX_WIDTH], columns[WEFT_MAX_WIDTH];
     for (uint32_t i = 0; i < b->width; i++) {
-        pointers[i] = advance(e, type, pointer, weft_int(e, (int64_t)i * step));
+        if (constant) to = advance(e, type, first, weft_int(e, (int64_t)i * stride.step));
+        else if (i > 0) to = advance(e, type, to, by);
+        pointers[i] = to;
         columns[i] = column(b, i);
     }
-    bool are_lines = b->rows * weft_dtype_size(dtype) >= LINE && weft_nontemporal_fits(e, store);
-    if (are_lines && weft_nontemporal_emit(e, store->buffer, b->rows, step, b->width, pointers, columns)) return;
+    bool are_lines = constant && b->rows * weft_dtype_size(dtype) >= LINE && weft_nontemporal_fits(e, store);
+    if (are_lines && weft_nontemporal_emit(e, store->buffer, b->rows, stride.step, b->width, pointers, columns)) return;
     for (uint32_t i = 0; i < b->width; i++)
         LLVMSetAlignment(LLVMBuildStore(e->builder, columns[i], pointers[i]), weft_dtype_info_of(dtype)->alignment);
 }

@@ -145,16 +145,15 @@ bool weft_kernel_copies_lines(const weft_kernel *kernel, const weft_machine *mac
     const weft_range *other = &kernel->ranges[across], *last = &kernel->ranges[kernel->range_count - 1];
     const weft_inst *load = &kernel->insts[0];
     const weft_store *store = &kernel->stages[0].stores[0];
-    int64_t rows, columns, most, size = (int64_t)weft_dtype_size(load->dtype);
+    int64_t rows, columns, least, size = (int64_t)weft_dtype_size(load->dtype);
     if (kernel->inst_count != 1 || kernel->stages[0].store_count != 1) return false;
     if (!is_transposed(kernel, load, other->variable, last->variable)) return false;
     if (load->predicate_count != 0 || store->predicate_count != 0 || store->is_indirect) return false;
-    weft_expr_range(kernel->exprs, other->extent, &columns, &most);
-    weft_expr_range(kernel->exprs, last->extent, &rows, &most);
+    weft_expr_range(kernel->exprs, other->extent, &least, &columns);
+    weft_expr_range(kernel->exprs, last->extent, &least, &rows);
     bool fills = size >= 4 && machine->vector_bytes == machine->line_bytes && columns * size >= machine->line_bytes &&
                  rows >= MOST_TILE;
-    int64_t step = step_along(kernel, store->index, other);
-    return fills && step_along(kernel, store->index, last) == 1 && step != 0 && step != 1;
+    return fills && step_along(kernel, store->index, last) == 1 && step_along(kernel, store->index, other) != 1;
 }
 
 /* Doubles a side as long as the tile has room and the side is below `most`. */
