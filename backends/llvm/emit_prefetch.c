@@ -108,13 +108,25 @@ static bool walks_alone(const weft_emitter *e)
     return alone || e->stage->accumulator_count != 0;
 }
 
+/* Whether the stage chooses by positions, which makes loads masked ones: these are fetched ahead by nobody else. */
+static bool chooses_by_position(const weft_emitter *e)
+{
+    const weft_inst *insts = e->kernel->insts;
+    for (uint32_t i = e->stage->inst_first; i < e->stage->inst_first + e->stage->inst_count; i++)
+        if (weft_scalar_is_choice(insts[i].op) &&
+            weft_inst_margin(e->kernel, &insts[insts[i].args[0]]) != WEFT_EXPR_NONE)
+            return true;
+    return false;
+}
+
 /* Whether a run of elements that a range of unknown extent goes on with counts as long: where it is more than L1 holds
  * as it is, or much is computed, beside which asking in vain is little, or nothing else is asked for. */
 static bool may_be_long(const weft_emitter *e, weft_expr index, int64_t run, size_t size)
 {
     enum { NEAR = 1 << 15, ROW = 1 << 11 };
     int64_t least = walks_alone(e) ? ROW : NEAR;
-    return !is_reread(e, index) && (e->stage->inst_count >= MUCH || run >= least / (int64_t)size);
+    bool asks = e->stage->inst_count >= MUCH || run >= least / (int64_t)size || chooses_by_position(e);
+    return asks && !is_reread(e, index);
 }
 
 /* Extends a run of elements, the lanes' first, by a range, if its points follow each other; false: the run ends.
