@@ -251,7 +251,8 @@ static weft_inst_id tan_of_single(const writer *w, reduced r)
     t.lack = sub(w, less_change, sub(w, r.high, t.high));
     weft_inst_id inverse = quotient(w, real(w, -1.0), t.high), left = fma3(w, inverse, t.high, real(w, 1.0));
     left = subtract_product(w, inverse, t.lack, left);
-    return choose(w, is_odd(w, r.turns), fma3(w, inverse, left, inverse), t.high);
+    weft_inst_id inverted = fma3(w, inverse, left, inverse);
+    return choose(w, is_odd(w, r.turns), inverted, t.high);
 }
 
 weft_inst_id weft_math_tan(const writer *w, const weft_inst_id *x)

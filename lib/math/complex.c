@@ -73,9 +73,11 @@ static weft_inst_id power_within(const writer *w, weft_inst_id x, weft_inst_id *
 {
     const math_format *format = w->format;
     uint64_t bias = (uint64_t)format->bias, infinity = (2 * bias + 1) << format->fraction;
-    weft_inst_id whole = as_real(w, binary(w, WEFT_SCALAR_and, as_integer(w, x), integer(w, infinity)));
+    weft_inst_id exponent_mask = integer(w, infinity);
+    weft_inst_id whole = as_real(w, binary(w, WEFT_SCALAR_and, as_integer(w, x), exponent_mask));
     whole = at_least(w, at_most(w, whole, ldexp(1.0, format->bias - 1)), format->smallest_normal);
-    *out_inverse = as_real(w, sub(w, integer(w, 2 * bias << format->fraction), as_integer(w, whole)));
+    weft_inst_id bits = as_integer(w, whole);
+    *out_inverse = as_real(w, sub(w, integer(w, 2 * bias << format->fraction), bits));
     return whole;
 }
 
@@ -88,7 +90,8 @@ static weft_inst_id expand_abs(const writer *w, pair z)
     great = mul(w, great, inverse);
     little = mul(w, little, inverse);
     weft_inst_id square = mul(w, great, great), sum = fma3(w, little, little, square), taken = sub(w, square, sum);
-    weft_inst_id lost = add(w, fma3(w, little, little, taken), product_error(w, square, great, great));
+    weft_inst_id lost = product_error(w, square, great, great);
+    lost = add(w, fma3(w, little, little, taken), lost);
     weft_inst_id root = unary(w, WEFT_SCALAR_sqrt, sum), left = add(w, fma3(w, negative_of(w, root), root, sum), lost);
     weft_inst_id size = fma3(w, left, half_inverse_root(w, sum), root);
     return or_infinite(w, z, mul(w, size, unit));
@@ -122,7 +125,7 @@ static pair quotient_of(const writer *w, pair a, pair b, bool scaled)
     enum { HIGH = 1019 };
     if (!scaled) return divide(w, a, a, b);
     uint64_t bias = (uint64_t)w->format->bias, back = 2 * bias - HIGH;
-    weft_inst_id of_a = binary(w, WEFT_SCALAR_max, greatest_exponent(w, a), integer(w, HIGH + 1));
+    weft_inst_id least = integer(w, HIGH + 1), of_a = binary(w, WEFT_SCALAR_max, greatest_exponent(w, a), least);
     weft_inst_id of_b = exponent_of(w, b);
     pair high = scale(w, a, power(w, sub(w, integer(w, 2 * bias + HIGH), of_a)));
     pair small = divide(w, a, high, reduce(w, b, of_b));
@@ -146,14 +149,14 @@ static pair by_parts(const writer *w, weft_scalar_op op, pair a, pair b)
  */
 static weft_inst_id larger_part(const writer *w, pair z)
 {
-    weft_inst_id size = size_of(w, z);
-    return unary(w, WEFT_SCALAR_sqrt, mul(w, add(w, size, absolute(w, z.re)), real(w, 0.5)));
+    weft_inst_id size = size_of(w, z), half = real(w, 0.5);
+    return unary(w, WEFT_SCALAR_sqrt, mul(w, add(w, size, absolute(w, z.re)), half));
 }
 
 static pair root(const writer *w, pair z, weft_inst_id t)
 {
     weft_inst_id none = binary(w, WEFT_SCALAR_eq, t, real(w, 0));
-    weft_inst_id other = mul(w, quotient(w, absolute(w, z.im), t), real(w, 0.5));
+    weft_inst_id half = real(w, 0.5), other = mul(w, quotient(w, absolute(w, z.im), t), half);
     other = choose(w, none, real(w, 0), other);
     weft_inst_id left = less(w, z.re, real(w, 0));
     pair result = choose_pair(w, left, (pair){other, t}, (pair){t, other});
@@ -169,9 +172,9 @@ static pair root_of(const writer *w, pair z, pair unused, bool scaled)
     (void)unused;
     if (!scaled) return root(w, z, larger_part(w, z));
     /* An odd biased exponent is an even power. */
-    weft_inst_id exponent = either(w, exponent_of(w, z), integer(w, 1));
+    weft_inst_id one = integer(w, 1), exponent = either(w, exponent_of(w, z), one);
     weft_inst_id bias = integer(w, (uint64_t)w->format->bias);
-    weft_inst_id half = binary(w, WEFT_SCALAR_sar, sub(w, exponent, bias), integer(w, 1));
+    weft_inst_id half = binary(w, WEFT_SCALAR_sar, sub(w, exponent, bias), one);
     weft_inst_id t = larger_part(w, reduce(w, z, exponent));
     return root(w, z, mul(w, t, power(w, add(w, half, bias))));
 }

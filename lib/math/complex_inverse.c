@@ -44,9 +44,10 @@ static void flatten(const writer *w, triangle *t)
 {
     weft_inst_id one = real(w, 1.0), above = less(w, one, t->x), below = less(w, t->x, one);
     weft_inst_id flat = less(w, t->y, real(w, tiny)), edge = root_of(w, t->y);
-    weft_inst_id product = mul(w, absolute(w, sub(w, one, t->x)), add(w, one, t->x));
+    weft_inst_id right = add(w, one, t->x), product = mul(w, absolute(w, sub(w, one, t->x)), right);
     weft_inst_id slope = quotient(w, t->y, root_of(w, product));
-    weft_inst_id leg = choose(w, above, mul(w, slope, t->x), choose(w, below, t->leg, edge));
+    weft_inst_id leg = choose(w, below, t->leg, edge);
+    leg = choose(w, above, mul(w, slope, t->x), leg);
     weft_inst_id growth = choose(w, below, slope, choose(w, above, t->growth, edge));
     t->leg = choose(w, flat, leg, t->leg);
     t->growth = choose(w, flat, growth, t->growth);
@@ -74,7 +75,7 @@ static triangle triangle_of(const writer *w, pair z, bool scaled)
 /* log(1 + growth), far out log(2 |z|). */
 static weft_inst_id height_of(const writer *w, const triangle *t, pair z, bool scaled)
 {
-    weft_inst_id beyond = add(w, weft_complex_log_of_size(w, z, scaled), real(w, ln2));
+    weft_inst_id log_two = real(w, ln2), beyond = add(w, weft_complex_log_of_size(w, z, scaled), log_two);
     return choose(w, t->far, beyond, unary(w, WEFT_SCALAR_log1p, t->growth));
 }
 
@@ -94,7 +95,8 @@ pair weft_complex_acos(const writer *w, pair a, pair unused, bool scaled)
     (void)unused;
     triangle t = triangle_of(w, a, scaled);
     weft_inst_id re = binary(w, WEFT_SCALAR_atan2, t.leg, a.re);
-    re = choose(w, binary(w, WEFT_SCALAR_eq, t.x, real(w, 0.0)), real(w, half_pi), re);
+    weft_inst_id right_angle = real(w, half_pi);
+    re = choose(w, binary(w, WEFT_SCALAR_eq, t.x, real(w, 0.0)), right_angle, re);
     weft_inst_id height = height_of(w, &t, a, scaled);
     return (pair){re, with_sign(w, height, negative_of(w, a.im))};
 }
@@ -121,8 +123,8 @@ static weft_inst_id reciprocal(const writer *w, pair z, bool scaled)
 /* pi/2 far out, where neither part is NaN or y is infinite. */
 static weft_inst_id right_angle(const writer *w, weft_inst_id x, weft_inst_id y)
 {
-    weft_inst_id sum = add(w, x, y), known = binary(w, WEFT_SCALAR_eq, sum, sum);
-    return choose(w, either(w, known, is_infinite(w, y)), real(w, half_pi), sum);
+    weft_inst_id sum = add(w, x, y), known = binary(w, WEFT_SCALAR_eq, sum, sum), angle = real(w, half_pi);
+    return choose(w, either(w, known, is_infinite(w, y)), angle, sum);
 }
 
 /* atanh(z) = log(1 + 4x / ((1 - x)^2 + y^2)) / 4 + i atan2(2y, (1 - x) (1 + x) - y^2) / 2 for x >= 0 */
@@ -132,10 +134,11 @@ pair weft_complex_atanh(const writer *w, pair a, pair unused, bool scaled)
     weft_inst_id x = absolute(w, a.re), y = absolute(w, a.im), one = real(w, 1.0), zero = real(w, 0.0);
     weft_inst_id left = sub(w, one, x), square = mul(w, y, y), under = fma3(w, left, left, square);
     weft_inst_id ratio = quotient(w, mul(w, x, real(w, 4.0)), under);
-    weft_inst_id re = mul(w, unary(w, WEFT_SCALAR_log1p, ratio), real(w, 0.25));
+    weft_inst_id quarter = real(w, 0.25), re = mul(w, unary(w, WEFT_SCALAR_log1p, ratio), quarter);
     if (scaled) {
         /* Next to the pole y^2 may vanish: log(4 / y^2) / 4. */
-        weft_inst_id near = sub(w, real(w, ln2), unary(w, WEFT_SCALAR_log, y));
+        weft_inst_id near = unary(w, WEFT_SCALAR_log, y);
+        near = sub(w, real(w, ln2), near);
         weft_inst_id at_pole = binary(w, WEFT_SCALAR_eq, x, one);
         at_pole = binary(w, WEFT_SCALAR_and, at_pole, less(w, y, real(w, tiny)));
         re = choose(w, at_pole, half_of(w, near), re);

@@ -118,7 +118,7 @@ pair weft_complex_tanh(const writer *w, pair a, pair unused, bool scaled)
     circle c = turn(w, a.re, a.im);
     weft_inst_id one = real(w, 1.0), sine = choose(w, c.lost, with_sign(w, real(w, 0.0), a.im), c.sine);
     weft_inst_id sinh = unary(w, WEFT_SCALAR_sinh, a.re), cosh = unary(w, WEFT_SCALAR_cosh, a.re);
-    weft_inst_id large = less(w, real(w, large_tanh), absolute(w, a.re));
+    weft_inst_id size = absolute(w, a.re), large = less(w, real(w, large_tanh), size);
     weft_inst_id factor = choose(w, large, quotient(w, one, cosh), one);
     sinh = choose(w, large, with_sign(w, one, a.re), sinh);
     cosh = choose(w, large, one, cosh);
@@ -201,7 +201,8 @@ pair weft_complex_log(const writer *w, pair a, pair unused, bool scaled)
 /* To another base: times the logarithm of e to that base. */
 static pair weigh(const writer *w, pair a, bool scaled, double factor)
 {
-    return scale(w, weft_complex_log(w, a, a, scaled), real(w, factor));
+    weft_inst_id weight = real(w, factor);
+    return scale(w, weft_complex_log(w, a, a, scaled), weight);
 }
 
 pair weft_complex_log2(const writer *w, pair a, pair unused, bool scaled)
@@ -227,7 +228,7 @@ pair weft_complex_log1p(const writer *w, pair a, pair unused, bool scaled)
     weft_inst_id sum = exact_sum(w, twice, square, &rest), d = add(w, sum, add(w, rest, lost));
     weft_inst_id near = less(w, real(w, -0.75), d), x = add(w, a.re, real(w, 1.0));
     near = binary(w, WEFT_SCALAR_and, near, less(w, d, real(w, 0x1p500)));
-    weft_inst_id re = mul(w, unary(w, WEFT_SCALAR_log1p, d), real(w, 0.5));
+    weft_inst_id half = real(w, 0.5), re = mul(w, unary(w, WEFT_SCALAR_log1p, d), half);
     re = choose(w, near, re, weft_complex_log_of_size(w, (pair){x, a.im}, scaled));
     return (pair){re, binary(w, WEFT_SCALAR_atan2, a.im, x)};
 }

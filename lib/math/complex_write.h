@@ -46,13 +46,14 @@ static inline weft_inst_id is_infinite(const writer *w, weft_inst_id size)
 static inline weft_inst_id greatest_exponent(const writer *w, pair z)
 {
     weft_inst_id a = as_integer(w, absolute(w, z.re)), b = as_integer(w, absolute(w, z.im));
-    return binary(w, WEFT_SCALAR_shr, binary(w, WEFT_SCALAR_max, a, b), integer(w, w->format->fraction));
+    weft_inst_id count = integer(w, w->format->fraction);
+    return binary(w, WEFT_SCALAR_shr, binary(w, WEFT_SCALAR_max, a, b), count);
 }
 
 /* The same from 1 to 2045: what divides both parts into numbers around one. */
 static inline weft_inst_id exponent_of(const writer *w, pair z)
 {
-    weft_inst_id exponent = binary(w, WEFT_SCALAR_min, greatest_exponent(w, z), integer(w, 2045));
+    weft_inst_id most = integer(w, 2045), exponent = binary(w, WEFT_SCALAR_min, greatest_exponent(w, z), most);
     return binary(w, WEFT_SCALAR_max, exponent, integer(w, 1));
 }
 

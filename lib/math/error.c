@@ -61,7 +61,7 @@ static weft_inst_id single_tail(const writer *w, weft_inst_id a)
     weft_inst_id n = weft_math_round_scaled(w, square, -exp->log2_e, 2 * w->format->bias, &shifted);
     weft_inst_id d = minus(w, fma3(w, n, real(w, exp->ln2_high), square));
     weft_inst_id low = minus(w, fma3(w, n, real(w, exp->ln2_low), square_low)), r = add(w, d, low);
-    weft_inst_id e = fma3(w, mul(w, r, r), polynomial(w, r, exp->series + 2, exp->count - 2), low);
+    weft_inst_id curve = polynomial(w, r, exp->series + 2, exp->count - 2), e = fma3(w, mul(w, r, r), curve, low);
     line g = single_scaled_erfc(w, a);
     weft_inst_id high = fma3(w, g.h, d, g.h), gap = sub(w, g.h, high), product = mul(w, g.t, g.s);
     weft_inst_id rest = fma3(w, product, d, fma3(w, g.h, d, gap));

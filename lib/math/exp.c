@@ -279,8 +279,8 @@ static weft_inst_id fast_parts(const writer *w, weft_inst_id x, double sign, wef
 weft_inst_id weft_math_fast_exp(const writer *w, const weft_inst_id *x)
 {
     weft_inst_id twice, power = fast_parts(w, at_most(w, x[0], 89.0), 1, &twice);
-    weft_inst_id tiny = less(w, x[0], real(w, -86.98));
-    return choose(w, tiny, real(w, 0.0), mul(w, twice, power));
+    weft_inst_id tiny = less(w, x[0], real(w, -86.98)), result = mul(w, twice, power);
+    return choose(w, tiny, real(w, 0.0), result);
 }
 
 weft_inst_id weft_math_fast_exp2(const writer *w, const weft_inst_id *x)
@@ -289,7 +289,8 @@ weft_inst_id weft_math_fast_exp2(const writer *w, const weft_inst_id *x)
     weft_inst_id n = weft_math_round_scaled(w, within, 1.0, w->format->bias - 1, &shifted);
     weft_inst_id twice = polynomial(w, sub(w, within, n), fast_exp2, sizeof fast_exp2 / sizeof *fast_exp2);
     weft_inst_id tiny = less(w, x[0], real(w, -125.4)), power = weft_math_power(w, as_integer(w, shifted));
-    return choose(w, tiny, real(w, 0.0), mul(w, twice, power));
+    weft_inst_id result = mul(w, twice, power);
+    return choose(w, tiny, real(w, 0.0), result);
 }
 
 /* 1 / (1 + exp(-x)) */

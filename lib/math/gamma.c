@@ -95,7 +95,9 @@ static weft_inst_id negative_lgamma(const writer *w, weft_inst_id z, pair gamma)
 {
     pair wave = sine(w, sub(w, z, unary(w, WEFT_SCALAR_round, z)));
     weft_inst_id factor = absolute(w, wave.high);
-    pair log = weft_math_log_pair(w, factor), sum = two_sum(w, minus(w, gamma.high), minus(w, log.high));
+    pair log = weft_math_log_pair(w, factor);
+    weft_inst_id minus_log = minus(w, log.high);
+    pair sum = two_sum(w, minus(w, gamma.high), minus_log);
     weft_inst_id low = sub(w, sum.low, gamma.low);
     low = sub(w, low, add(w, log.low, quotient(w, wave.low, wave.high)));
     weft_inst_id infinity = real(w, HUGE_VAL), pole = binary(w, WEFT_SCALAR_eq, factor, real(w, 0.0));

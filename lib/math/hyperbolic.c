@@ -22,7 +22,8 @@ static const constants constants_of[MATH_FORMATS] = {
 static weft_inst_id single_tanh(const writer *w, weft_inst_id a)
 {
     a = at_most(w, a, constants_of[MATH_F32].most);
-    weft_inst_id row = shift_right(w, as_integer(w, fma3(w, a, real(w, 1.6), real(w, 1.0))), w->format->fraction - 1);
+    weft_inst_id one = real(w, 1.0), place = fma3(w, a, real(w, 1.6), one);
+    weft_inst_id row = shift_right(w, as_integer(w, place), w->format->fraction - 1);
     return weft_math_single_row(w, WEFT_TABLE_tanh, row, a);
 }
 

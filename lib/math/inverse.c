@@ -32,8 +32,9 @@ static weft_inst_id atan_rest(const writer *w, weft_inst_id z)
 static weft_inst_id finish_atan(const writer *w, pair base, pair t)
 {
     weft_inst_id z = mul(w, t.high, t.high), cube = mul(w, t.high, z), p = atan_rest(w, z);
-    /* The derivative 1 / (1 + z), nearly. */
-    weft_inst_id low = fma3(w, t.low, fma3(w, z, real(w, -0.5), real(w, 1.0)), base.low);
+    /* Nearly 1 / (1 + z). */
+    weft_inst_id one = real(w, 1.0), derivative = fma3(w, z, real(w, -0.5), one);
+    weft_inst_id low = fma3(w, t.low, derivative, base.low);
     pair sum = fast_two_sum(w, base.high, t.high);
     weft_inst_id angle = fma3(w, cube, p, sum.high), taken = sub(w, sum.high, angle);
     weft_inst_id rest = fma3(w, cube, p, taken);
@@ -53,7 +54,7 @@ weft_inst_id weft_math_atan(const writer *w, const weft_inst_id *operands)
     weft_inst_id t = quotient(w, over, under), left = subtract_product(w, t, under, over);
     pair half_pi = quarter_turns(w, 1);
     weft_inst_id turned = sub(w, half_pi.high, t);
-    weft_inst_id low = fma3(w, mul(w, left, t), real(w, -0.55), half_pi.low);
+    weft_inst_id weight = real(w, -0.55), low = fma3(w, mul(w, left, t), weight, half_pi.low);
     low = add(w, sub(w, sub(w, half_pi.high, turned), t), low);
     weft_inst_id z = mul(w, t, t), cube = mul(w, t, z), p = atan_rest(w, z);
     cube = choose(w, great, minus(w, cube), cube);
@@ -113,9 +114,11 @@ static arc find_arc(const writer *w, weft_inst_id x)
     weft_inst_id a = absolute(w, x), half = real(w, 0.5), great = less(w, half, a);
     weft_inst_id complement = fma3(w, a, real(w, -0.5), half);
     weft_inst_id z = choose(w, great, complement, mul(w, a, a)), root = unary(w, WEFT_SCALAR_sqrt, complement);
-    weft_inst_id lost = mul(w, subtract_product(w, root, root, complement), half_inverse_root(w, complement));
+    weft_inst_id slope = half_inverse_root(w, complement);
+    weft_inst_id lost = mul(w, subtract_product(w, root, root, complement), slope);
     weft_inst_id u = choose(w, great, root, x), low = choose(w, great, lost, real(w, 0.0));
-    return (arc){great, u, fma3(w, mul(w, u, z), weft_math_series(w, z, asin_series), low)};
+    weft_inst_id rest = weft_math_series(w, z, asin_series);
+    return (arc){great, u, fma3(w, mul(w, u, z), rest, low)};
 }
 
 /* asin(x), or pi/2 - 2 asin(u) with the sign of x */

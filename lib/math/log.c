@@ -50,7 +50,8 @@ math_split weft_math_split(const writer *w, weft_inst_id x, uint64_t least)
     weft_inst_id a = absolute(w, x), tiny = less(w, a, real(w, format->smallest_normal));
     weft_inst_id lifted = as_integer(w, mul(w, a, real(w, (double)((uint64_t)1 << fraction))));
     lifted = sub(w, lifted, integer(w, (uint64_t)fraction << fraction));
-    weft_inst_id bits = rarely(w, split.unusual, choose(w, tiny, lifted, as_integer(w, a)), as_integer(w, x));
+    weft_inst_id bits = as_integer(w, x), of_unusual = choose(w, tiny, lifted, as_integer(w, a));
+    bits = rarely(w, split.unusual, of_unusual, bits);
     weft_inst_id moved = split.beyond = sub(w, bits, integer(w, start));
     if (w->number == MATH_F32) {
         weft_inst_id exponent = mask(w, moved, UINT32_MAX - significand);
@@ -167,7 +168,7 @@ weft_inst_id weft_math_log1p(const writer *w, const weft_inst_id *x)
     weft_inst_id correction = quotient(w, add(w, lost, lost_too), y);
     math_split split = split_at_row(w, y);
     weft_inst_id result = corrected(w, y, &split, correction);
-    weft_inst_id tiny = less(w, absolute(w, x[0]), real(w, 0.25 * w->format->epsilon));
+    weft_inst_id limit = real(w, 0.25 * w->format->epsilon), tiny = less(w, absolute(w, x[0]), limit);
     return choose(w, tiny, x[0], result);
 }
 
@@ -191,7 +192,7 @@ static balanced balance(const writer *w, weft_inst_id top, weft_inst_id bottom)
 {
     unsigned fraction = w->format->fraction, origin = w->number == MATH_F32 ? 0 : ORIGIN;
     uint64_t unit = (uint64_t)1 << fraction, half = unit / 2;
-    weft_inst_id least = sub(w, as_integer(w, bottom), integer(w, half));
+    weft_inst_id octave = integer(w, half), least = sub(w, as_integer(w, bottom), octave);
     weft_inst_id moved = sub(w, as_integer(w, top), least);
     weft_inst_id bits = binary(w, WEFT_SCALAR_and, moved, integer(w, unit - 1)), whole = sub(w, moved, bits);
     balanced parts = {.scaled = as_real(w, add(w, bits, least))};
@@ -219,14 +220,17 @@ weft_inst_id weft_math_half_log(const writer *w, const math_ratio *ratio)
     weft_inst_id n = sub(w, parts.scaled, ratio->bottom), twice = add(w, ratio->bottom, ratio->bottom),
                  d = add(w, twice, n);
     weft_inst_id low = mul(w, parts.power, ratio->top_low), n_low = sub(w, low, ratio->bottom_low);
-    weft_inst_id d_low = add(w, sum_error(w, d, twice, n), add(w, low, ratio->bottom_low));
+    weft_inst_id d_low = add(w, low, ratio->bottom_low);
+    d_low = add(w, sum_error(w, d, twice, n), d_low);
     weft_inst_id inverse = quotient(w, real(w, 1.0), d), s = mul(w, n, inverse), minus = negative_of(w, s);
     weft_inst_id left = fma3(w, minus, d, n);
     weft_inst_id s_low = mul(w, add(w, left, fma3(w, minus, d_low, n_low)), inverse);
     weft_inst_id sum = fma3(w, parts.k, real(w, 0.5 * c->ln2_high), s);
     weft_inst_id taken = fma3(w, parts.k, real(w, -0.5 * c->ln2_high), sum);
-    weft_inst_id rest = add(w, fma3(w, parts.k, real(w, 0.5 * c->ln2_low), sub(w, s, taken)), s_low), z = mul(w, s, s);
-    return add(w, sum, fma3(w, mul(w, s, z), atanh_rest(w, z), rest));
+    weft_inst_id rest = sub(w, s, taken);
+    rest = add(w, fma3(w, parts.k, real(w, 0.5 * c->ln2_low), rest), s_low);
+    weft_inst_id z = mul(w, s, s), curve = atanh_rest(w, z);
+    return add(w, sum, fma3(w, mul(w, s, z), curve, rest));
 }
 
 /* ---- other bases ---- */
@@ -235,7 +239,8 @@ static weft_inst_id to_base(const writer *w, weft_inst_id x, const base *b)
 {
     math_split split = split_at_row(w, x);
     reduced p = take_apart(w, &split, b);
-    weft_inst_id slope = fma3(w, rest_of(w, p.r, b), p.r, real(w, b->scale_low)), low = mul(w, slope, p.r);
+    weft_inst_id scale_low = real(w, b->scale_low), slope = fma3(w, rest_of(w, p.r, b), p.r, scale_low);
+    weft_inst_id low = mul(w, slope, p.r);
     if (b->two_low != 0) low = add_low(w, &split, b, low);
     return with_specials(w, x, split.unusual, add(w, p.start, fma3(w, p.r, real(w, b->scale_high), low)));
 }

@@ -122,7 +122,8 @@ static pair log2_of_f64(const writer *w, weft_inst_id m, weft_inst_id k)
     pair third = constant_pair(w, 0x1.5555555555555p-2, 0x1.5555555555555p-56);
     pair terms = sum(w, third, product(w, square, (pair){r, zero}));
     pair rest = product(w, s, product(w, square, terms));
-    pair log2 = product(w, sum(w, s, rest), constant_pair(w, 0x1.71547652b82fep+1, 0x1.777d0ffda0d24p-55));
+    pair scale = constant_pair(w, 0x1.71547652b82fep+1, 0x1.777d0ffda0d24p-55);
+    pair log2 = product(w, sum(w, s, rest), scale);
     return sum(w, (pair){k, zero}, log2);
 }
 
@@ -208,7 +209,7 @@ static weft_inst_id general_power(const writer *w, weft_inst_id x, weft_inst_id 
     weft_inst_id k = weft_math_exponent(w, &split);
     pair log2 = (w->number == MATH_F32 ? log2_of_f32 : log2_of_f64)(w, split.m, k);
     pair usual = times_logarithm(w, log2, y);
-    weft_inst_id within = less(w, absolute(w, usual.high), real(w, w->format->bias - 1.0));
+    weft_inst_id limit = real(w, w->format->bias - 1.0), within = less(w, absolute(w, usual.high), limit);
     weft_inst_id rare = binary(w, WEFT_SCALAR_or, split.unusual, unary(w, WEFT_SCALAR_not, within));
     weft_inst_id a = absolute(w, x), one = real(w, 1.0), zero = real(w, 0.0), shifted;
     pair e = bounded_exponent(w, a, y, log2.high, usual);
@@ -281,7 +282,7 @@ static weft_inst_id widened_inverse(const writer *w, weft_inst_id x)
 {
     weft_inst_id one = real(w, 1.0), high = quotient(w, one, x);
     weft_inst_id low = mul(w, fma3(w, negative_of(w, high), x, one), high);
-    weft_inst_id known = less(w, absolute(w, low), real(w, HUGE_VAL));
+    weft_inst_id infinity = real(w, HUGE_VAL), known = less(w, absolute(w, low), infinity);
     weft_inst_id wide = given(w, WEFT_SCALAR_cast, WEFT_F64, high);
     return choose(w, known, add(w, wide, given(w, WEFT_SCALAR_cast, WEFT_F64, low)), wide);
 }

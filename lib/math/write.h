@@ -3,7 +3,7 @@
 #define WEFT_LIB_MATH_WRITE_H
 /*
  * The notation of the math lowerings; only files of this folder include this. Of the arguments of a call at most one
- * emits code, for their order is the C compiler's choice.
+ * emits code, for their order is the C compiler's choice (test/math/expansions.c).
  */
 #include "lib/loop/inst.h"
 #include <math.h>
@@ -205,7 +205,7 @@ static inline weft_inst_id with_sign(const writer *w, weft_inst_id result, weft_
  */
 static inline weft_inst_id rough_power(const writer *w, weft_inst_id x, unsigned shift, double exponent)
 {
-    weft_inst_id bits = binary(w, WEFT_SCALAR_shr, as_integer(w, x), integer(w, shift));
+    weft_inst_id count = integer(w, shift), bits = binary(w, WEFT_SCALAR_shr, as_integer(w, x), count);
     return as_real(w, sub(w, integer(w, (uint64_t)ldexp(exponent, (int)w->format->fraction)), bits));
 }
 
