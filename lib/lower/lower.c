@@ -409,7 +409,8 @@ static void lower_final(lowerer *low, const weft_point *point, uint32_t target)
     begin_stage(low);
     weft_lowerer_accumulate_partial(low, plan, low->lowering->first_memory[low->root] + 1);
     begin_stage(low);
-    store(low, buffer, weft_lowerer_address(low, target, point->index), weft_lowerer_outcome(low, plan));
+    weft_inst_id outcome = weft_lowerer_outcome(low, plan);
+    store(low, buffer, weft_lowerer_address(low, target, point->index), outcome);
 }
 
 static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, weft_value value)
@@ -514,7 +515,8 @@ static void copy(lowerer *low, const weft_point *point, uint32_t target)
     uint32_t written = weft_lowerer_buffer(low, target, true);
     make_ranges(low, all_axes(low));
     begin_stage(low);
-    store(low, written, weft_lowerer_address(low, target, point->index), weft_lowerer_value(low, point));
+    weft_inst_id value = weft_lowerer_value(low, point);
+    store(low, written, weft_lowerer_address(low, target, point->index), value);
 }
 
 /* With one axis cut, if `cut` says so; sets it to the cut that is wanted instead of a result. */
