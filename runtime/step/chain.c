@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/step/chain.h"
-#include <string.h>
 #include "runtime/base/memory.h"
+#include "runtime/step/chain_rows.h"
 #include "runtime/step/step.h"
-
-/*
- * Steps of a chain run in strips if they all have the same rows. A product has one for each index of the batch axes
- * along which its result moves and of one side, m or n, or of the outer ones of these; a kernel runs so many iterations
- * for each, or each iteration has so many. An intermediate holds them one after another.
- */
 
 enum {
     NEAR = 8,     /* L2 sizes, about what a core has of L3: a strip is no larger, */
@@ -17,275 +11,6 @@ enum {
     BALANCED = 4, /* strips of each thread, from which on it matters little who has one more */
 };
 
-/* Axes of a product that run over rows, outermost first: batch axes, and after all of them the side that does. */
-typedef struct row_axes {
-    size_t count;
-    int64_t extents[WEFT_MAX_RANK + 1];
-    size_t batch[WEFT_MAX_RANK + 1]; /* which axis of the call; batch_rank: the side */
-} row_axes;
-
-/* Some steps of a chain, and the intermediates that nothing but these uses. */
-typedef struct chain_view {
-    const weft_bound_variant *bound;
-    const weft_step *steps;
-    const weft_bound_step *bound_steps;
-    size_t count, intermediate_count;
-    uint32_t intermediates[WEFT_CHAIN_STEPS];
-    weft_strip_step found[WEFT_CHAIN_STEPS];
-    int64_t rows;
-    int64_t grain; /* rows of which strips consist: those of an iteration, where it has several */
-    row_axes axes; /* of the first product */
-} chain_view;
-
-static bool uses(const weft_step *step, uint32_t buffer)
-{
-    size_t i = 0;
-    while (i < step->buffer_count && step->buffers[i] != buffer) i++;
-    return i < step->buffer_count;
-}
-
-/* Steps [begin, end) of the chain that begins with step `number`. */
-static chain_view view_of(const weft_bound_variant *bound, size_t number, size_t begin, size_t end)
-{
-    const weft_step *first = &bound->variant->steps[number];
-    chain_view v = {
-        .bound = bound, .steps = first + begin, .bound_steps = &bound->steps[number + begin], .count = end - begin};
-    for (size_t i = 0; i < first->chain.intermediate_count; i++) {
-        bool outside = false;
-        for (size_t s = 0; s <= first->chain.steps; s++)
-            if (s < begin || s >= end) outside |= uses(&first[s], first->chain.intermediates[i]);
-        if (!outside) v.intermediates[v.intermediate_count++] = first->chain.intermediates[i];
-    }
-    return v;
-}
-
-static bool is_intermediate(const chain_view *v, uint32_t buffer)
-{
-    size_t i = 0;
-    while (i < v->intermediate_count && v->intermediates[i] != buffer) i++;
-    return i < v->intermediate_count;
-}
-
-static int64_t bytes_of(const chain_view *v, uint32_t buffer)
-{
-    return v->bound->values[v->bound->variant->buffers[buffer].bytes];
-}
-
-static int64_t elements_of(const chain_view *v, uint32_t buffer)
-{
-    return bytes_of(v, buffer) / (int64_t)weft_dtype_size(v->bound->variant->buffers[buffer].dtype);
-}
-
-/* ---- rows ---- */
-
-static row_axes axes_of(const weft_gemm_call *call, bool by_columns)
-{
-    row_axes axes = {.count = 0};
-    for (size_t i = 0; i < call->batch_rank; i++) {
-        if (call->c_batch[i] == 0 || call->batch[i] == 1) continue;
-        axes.batch[axes.count] = i;
-        axes.extents[axes.count++] = call->batch[i];
-    }
-    axes.batch[axes.count] = call->batch_rank;
-    axes.extents[axes.count++] = by_columns ? call->n : call->m;
-    return axes;
-}
-
-static size_t innermost_of(const row_axes *axes)
-{
-    return axes->batch[axes->count - 1];
-}
-
-static int64_t rows_of(const row_axes *axes)
-{
-    int64_t rows = 1;
-    for (size_t i = 0; i < axes->count; i++)
-        if (__builtin_mul_overflow(rows, axes->extents[i], &rows)) return 0;
-    return rows;
-}
-
-/* An operand of a product: strides along the batch axes, along the side that may have rows, and along its other axis;
- * indices of both. */
-typedef struct operand {
-    const int64_t *batch;
-    int64_t side, other, count, extent, offset;
-} operand;
-
-/* Operand 0, 1 or 2 (A, B, C); false for the one whose side has no rows. */
-static bool operand_of(const weft_gemm_call *call, size_t i, bool by_columns, operand *out)
-{
-    switch (i) {
-    case 0:
-        *out = (operand){call->a_batch, call->a_row, call->a_column, call->m, call->k, call->a_offset};
-        return !by_columns;
-    case 1:
-        *out = (operand){call->b_batch, call->b_column, call->b_row, call->n, call->k, call->b_offset};
-        return by_columns;
-    default:
-        *out = by_columns ? (operand){call->c_batch, call->c_column, call->c_row, call->n, call->m, call->c_offset}
-                          : (operand){call->c_batch, call->c_row, call->c_column, call->m, call->n, call->c_offset};
-        return true;
-    }
-}
-
-/* Whether the operand's rows, which run over axes up to `innermost`, lie one after another, each within `pitch`
- * elements. */
-static bool has_rows(const weft_gemm_call *call, const operand *o, size_t innermost, int64_t pitch)
-{
-    int64_t last = o->offset, step = pitch, side = o->count;
-    bool side_has_rows = innermost == call->batch_rank;
-    if (o->offset < 0 || o->other < 0 || (side_has_rows ? side != 1 && o->side != pitch : o->side < 0)) return false;
-    if (side_has_rows) step *= side;
-    else last += (side - 1) * o->side;
-    for (size_t i = call->batch_rank; i-- > 0;) {
-        if (call->batch[i] == 1) continue;
-        if (call->c_batch[i] == 0 || i > innermost) {
-            if (o->batch[i] < 0) return false;
-            last += (call->batch[i] - 1) * o->batch[i];
-            continue;
-        }
-        if (o->batch[i] != step) return false;
-        step *= call->batch[i];
-    }
-    return last + (o->extent - 1) * o->other < pitch;
-}
-
-/* Whether all intermediates that a product uses have rows that run over `axes`. */
-static bool operands_fit(const chain_view *v, size_t s, bool by_columns, const row_axes *axes)
-{
-    const weft_gemm_call *call = &v->bound_steps[s].gemm;
-    size_t innermost = innermost_of(axes);
-    for (size_t i = 0; i < 3; i++) {
-        operand o;
-        uint32_t buffer = v->steps[s].buffers[i];
-        if (!is_intermediate(v, buffer)) continue;
-        if (!operand_of(call, i, by_columns, &o) && innermost == call->batch_rank) return false;
-        if (!has_rows(call, &o, innermost, elements_of(v, buffer) / v->rows)) return false;
-    }
-    return true;
-}
-
-/* Whether the product has so many rows, over m, n, or batch axes alone; their axes. */
-static bool product_fits(chain_view *v, size_t s, row_axes *out_axes)
-{
-    weft_strip_step *found = &v->found[s];
-    const weft_gemm_call *call = &v->bound_steps[s].gemm;
-    row_axes axes = axes_of(call, false);
-    found->innermost = call->batch_rank;
-    for (int by_columns = 0; by_columns < 2; by_columns++) {
-        *out_axes = axes_of(call, by_columns);
-        found->by_columns = by_columns;
-        if (call->panels == (by_columns ? WEFT_PANELS_B : WEFT_PANELS_A)) continue; /* panels are not cut */
-        if (rows_of(out_axes) == v->rows && operands_fit(v, s, by_columns, out_axes)) return true;
-    }
-    while (--axes.count > 0 && rows_of(&axes) != v->rows) continue;
-    *out_axes = axes;
-    if (axes.count == 0) return false;
-    found->innermost = innermost_of(&axes);
-    found->by_columns = is_intermediate(v, v->steps[s].buffers[1]);
-    return operands_fit(v, s, found->by_columns, &axes);
-}
-
-/* Iterations have whole rows, only the last one perhaps fewer, or rows whole iterations, the same of each intermediate.
- * `rows` is how many an iteration has, 0 where it has a part of one: so has each of a group. */
-static bool kernel_fits(chain_view *v, size_t s)
-{
-    const weft_step *step = &v->steps[s];
-    int64_t iterations = v->bound_steps[s].iterations, rows = -1;
-    for (size_t i = 0; i < step->buffer_count; i++) {
-        if (!is_intermediate(v, step->buffers[i])) continue;
-        int64_t pitch = v->bound->values[step->pitches[i]], row = elements_of(v, step->buffers[i]) / v->rows;
-        int64_t group = v->bound->values[step->groups[i]], whole = pitch <= 0 || group > 1 ? 0 : pitch / row;
-        if (pitch <= 0 || (rows >= 0 && rows != whole)) return false;
-        rows = whole;
-        if (rows > 0 ? pitch % row != 0 : row % pitch != 0 || row / pitch * group != iterations / v->rows) return false;
-    }
-    v->found[s] = (weft_strip_step){.rows = rows, .iterations = iterations / v->rows};
-    return rows > 0 ? iterations == (v->rows + rows - 1) / rows : iterations % v->rows == 0;
-}
-
-/* How many rows the intermediates have where no product says so: as many as the step with the longest ones of which
- * none is shorter. 0: there is none. */
-static int64_t kernel_rows(const chain_view *v)
-{
-    int64_t rows = INT64_MAX;
-    for (size_t s = 0; s < v->count; s++) {
-        for (size_t i = 0; i < v->steps[s].buffer_count; i++) {
-            uint32_t buffer = v->steps[s].buffers[i];
-            if (!is_intermediate(v, buffer)) continue;
-            int64_t pitch = v->bound->values[v->steps[s].pitches[i]];
-            if (pitch <= 0) return 0;
-            if (elements_of(v, buffer) % pitch != 0) continue;
-            if (elements_of(v, buffer) / pitch < rows) rows = elements_of(v, buffer) / pitch;
-        }
-    }
-    return rows == INT64_MAX ? 0 : rows;
-}
-
-/* Whether all intermediates have `rows` rows, and the products too: those of the first are the axes of all. */
-static bool try_rows(chain_view *v, int64_t rows)
-{
-    v->rows = rows;
-    v->axes = (row_axes){.count = 1, .extents = {rows}};
-    bool fits = rows > 0, any = false;
-    for (size_t i = 0; i < v->intermediate_count && fits; i++) fits = elements_of(v, v->intermediates[i]) % rows == 0;
-    for (size_t s = 0; s < v->count && fits; s++) {
-        row_axes axes;
-        if (v->steps[s].kind != WEFT_STEP_GEMM) continue;
-        fits = product_fits(v, s, &axes);
-        if (!any) v->axes = axes;
-        any = true;
-    }
-    return fits;
-}
-
-/* As many rows as there can be: those of the first product, over m, n or ever fewer batch axes. */
-static bool find_rows(chain_view *v)
-{
-    size_t s = 0;
-    while (s < v->count && v->steps[s].kind != WEFT_STEP_GEMM) s++;
-    if (s == v->count) return try_rows(v, kernel_rows(v));
-    for (int by_columns = 0; by_columns < 2; by_columns++) {
-        row_axes axes = axes_of(&v->bound_steps[s].gemm, by_columns);
-        if (try_rows(v, rows_of(&axes))) return true;
-    }
-    row_axes axes = axes_of(&v->bound_steps[s].gemm, false);
-    while (--axes.count > 0)
-        if (try_rows(v, rows_of(&axes))) return true;
-    return false;
-}
-
-/* Whether each step uses an intermediate, and what a step writes apart from them no other one uses. */
-static bool is_connected(const chain_view *v)
-{
-    for (size_t s = 0; s < v->count; s++) {
-        const weft_step *step = &v->steps[s];
-        bool any = false;
-        for (size_t i = 0; i < step->buffer_count; i++) any |= is_intermediate(v, step->buffers[i]);
-        if (!any) return false;
-        for (size_t i = 0; i < step->written; i++) {
-            uint32_t written = weft_step_written(step, i);
-            for (size_t other = 0; other < v->count && !is_intermediate(v, written); other++)
-                if (other != s && uses(&v->steps[other], written)) return false;
-        }
-    }
-    return true;
-}
-
-/* The kernels of a chain whose products fit. */
-static bool kernels_fit(chain_view *v)
-{
-    v->grain = 1;
-    for (size_t s = 0; s < v->count; s++) {
-        if (v->steps[s].kind == WEFT_STEP_GEMM) continue;
-        if (!kernel_fits(v, s)) return false;
-        int64_t rows = v->found[s].rows > 1 ? v->found[s].rows : 1;
-        if (v->grain % rows != 0 && rows % v->grain != 0) return false;
-        if (rows > v->grain) v->grain = rows;
-    }
-    return true;
-}
-
 /* ---- strips ---- */
 
 static int64_t units_of(const weft_strips *strips)
@@ -293,19 +18,19 @@ static int64_t units_of(const weft_strips *strips)
     return (strips->extent + strips->unit - 1) / strips->unit;
 }
 
-static void set_parts(const chain_view *v, weft_strips *strips, int64_t parts)
+static void set_parts(const weft_chain_view *v, weft_strips *strips, int64_t parts)
 {
     strips->parts = parts;
     strips->all = v->rows / (strips->extent * strips->inner) * parts;
 }
 
 /* Whether a kernel has no use for parts of rows. */
-static bool hides(const chain_view *v)
+static bool hides(const weft_chain_view *v)
 {
     for (size_t s = 0; s < v->count; s++) {
         const weft_step *step = &v->steps[s];
         for (size_t i = 0; i < step->buffer_count && step->kind == WEFT_STEP_KERNEL; i++)
-            if (is_intermediate(v, step->buffers[i]) && step->hidden[i].known) return true;
+            if (weft_chain_is_intermediate(v, step->buffers[i]) && step->hidden[i].known) return true;
     }
     return false;
 }
@@ -313,7 +38,7 @@ static bool hides(const chain_view *v)
 /* Cuts the outermost axis whose indices have no more rows than `most`, or than iterations have, or the innermost one;
  * false where iterations do not begin there. Only the last unit of all may be shorter. Long matrices of which parts are
  * hidden are cut one by one, as products leave out what is hidden in all rows of one call. */
-static bool cut_rows(const chain_view *v, int64_t most, weft_strips *strips)
+static bool cut_rows(const weft_chain_view *v, int64_t most, weft_strips *strips)
 {
     int64_t inner = v->rows;
     bool masked = hides(v);
@@ -333,13 +58,13 @@ static bool cut_rows(const chain_view *v, int64_t most, weft_strips *strips)
 }
 
 /* Finds the axis that is cut in each product: it has as many indices and as many rows inside. */
-static bool find_cuts(chain_view *v, const weft_strips *strips)
+static bool find_cuts(weft_chain_view *v, const weft_strips *strips)
 {
     for (size_t s = 0; s < v->count; s++) {
         if (v->steps[s].kind != WEFT_STEP_GEMM) continue;
-        row_axes axes = axes_of(&v->bound_steps[s].gemm, v->found[s].by_columns);
+        weft_row_axes axes = weft_chain_axes(&v->bound_steps[s].gemm, v->found[s].by_columns);
         int64_t inner = 1;
-        while (innermost_of(&axes) != v->found[s].innermost) axes.count--;
+        while (weft_chain_innermost(&axes) != v->found[s].innermost) axes.count--;
         size_t i = axes.count;
         for (; i > 0 && (inner != strips->inner || axes.extents[i - 1] != strips->extent); i--)
             inner *= axes.extents[i - 1];
@@ -351,7 +76,7 @@ static bool find_cuts(chain_view *v, const weft_strips *strips)
 
 /* Bytes that the product of one of `parts` reads of the operand that has no rows: of batch axes along which it moves,
  * no more indices than the strip has. */
-static double other_bytes(const chain_view *v, size_t s, int64_t parts)
+static double other_bytes(const weft_chain_view *v, size_t s, int64_t parts)
 {
     const weft_gemm_call *call = &v->bound_steps[s].gemm;
     const weft_strip_step *step = &v->found[s];
@@ -367,7 +92,7 @@ static double other_bytes(const chain_view *v, size_t s, int64_t parts)
 }
 
 /* Bytes of these operands that all strips together read more than once. */
-static double reread_bytes(const chain_view *v, const weft_strips *strips)
+static double reread_bytes(const weft_chain_view *v, const weft_strips *strips)
 {
     double bytes = 0, outer = (double)(strips->all / strips->parts);
     for (size_t s = 0; s < v->count; s++)
@@ -377,7 +102,7 @@ static double reread_bytes(const chain_view *v, const weft_strips *strips)
 }
 
 /* Two strips of each thread at least, and the same number of each as far as that can be. */
-static void balance(const chain_view *v, int64_t threads, weft_strips *strips)
+static void balance(const weft_chain_view *v, int64_t threads, weft_strips *strips)
 {
     while (strips->parts < units_of(strips) &&
            (strips->all < 2 * threads || (strips->all < BALANCED * threads && strips->all % threads != 0)))
@@ -397,7 +122,7 @@ static int64_t strip_bytes(const weft_strips *strips, int64_t parts, int64_t row
  * worth more of that, since strips need so much less memory: 4 MB instead of 540 for attention of length 8192. Fewer
  * strips than threads would leave some idle.
  */
-static bool cut(chain_view *v, int64_t bytes, int64_t room, int64_t threads, weft_strips *strips)
+static bool cut(weft_chain_view *v, int64_t bytes, int64_t room, int64_t threads, weft_strips *strips)
 {
     enum { FAR = 8 }; /* rooms */
     int64_t cache = (int64_t)weft_pool_machine(v->bound->pool)->cache_bytes[1], row_bytes = bytes / v->rows;
@@ -415,7 +140,7 @@ static bool cut(chain_view *v, int64_t bytes, int64_t room, int64_t threads, wef
 
 /* What kernel `s` does not use of the rows of an intermediate, or, if it is `written`, is the same in each of its rows
  * that it writes; INT64_MAX: nothing. */
-static int64_t hidden_in(const chain_view *v, const weft_strips *strips, size_t s, uint32_t buffer, bool written)
+static int64_t hidden_in(const weft_chain_view *v, const weft_strips *strips, size_t s, uint32_t buffer, bool written)
 {
     const weft_step *step = &v->steps[s];
     const int64_t *values = v->bound->values;
@@ -432,30 +157,31 @@ static int64_t hidden_in(const chain_view *v, const weft_strips *strips, size_t 
 }
 
 /* Of what product `s` writes, as far as those steps read it that come before another one writes there. */
-static int64_t hidden_from(const chain_view *v, const weft_strips *strips, size_t s)
+static int64_t hidden_from(const weft_chain_view *v, const weft_strips *strips, size_t s)
 {
     uint32_t buffer = v->steps[s].buffers[2];
     int64_t most = INT64_MIN;
     for (size_t reader = s + 1; reader < v->count; reader++) {
-        if (!uses(&v->steps[reader], buffer)) continue;
+        if (!weft_chain_step_uses(&v->steps[reader], buffer)) continue;
         int64_t own = hidden_in(v, strips, reader, buffer, false);
         if (own > most) most = own;
         if (v->steps[reader].kind == WEFT_STEP_KERNEL && weft_step_writes(&v->steps[reader], buffer)) break;
     }
-    return is_intermediate(v, buffer) && most != INT64_MIN ? most : INT64_MAX;
+    return weft_chain_is_intermediate(v, buffer) && most != INT64_MIN ? most : INT64_MAX;
 }
 
 /* Of the rows that product `s` reads: what is the same in each of them is often zero. */
-static int64_t zero_from(const chain_view *v, const weft_strips *strips, size_t s)
+static int64_t zero_from(const weft_chain_view *v, const weft_strips *strips, size_t s)
 {
     uint32_t buffer = v->steps[s].buffers[0];
     size_t writer = s;
     while (writer > 0 && !weft_step_writes(&v->steps[writer - 1], buffer)) writer--;
-    return writer > 0 && is_intermediate(v, buffer) ? hidden_in(v, strips, writer - 1, buffer, true) : INT64_MAX;
+    return writer > 0 && weft_chain_is_intermediate(v, buffer) ? hidden_in(v, strips, writer - 1, buffer, true)
+                                                               : INT64_MAX;
 }
 
 /* Of each product whose rows are those of the axis that is cut, one for each of its indices. */
-static void find_hidden(chain_view *v, const weft_strips *strips)
+static void find_hidden(weft_chain_view *v, const weft_strips *strips)
 {
     for (size_t s = 0; s < v->count; s++) {
         if (v->steps[s].kind != WEFT_STEP_GEMM) continue;
@@ -470,20 +196,21 @@ static void find_hidden(chain_view *v, const weft_strips *strips)
 /* ---- memory ---- */
 
 /* The bytes of a strip: the pointers of all steps, then the intermediates, at *out_offsets, which may be NULL. */
-static int64_t find_offsets(const chain_view *v, const weft_strips *strips, int64_t *out_offsets)
+static int64_t find_offsets(const weft_chain_view *v, const weft_strips *strips, int64_t *out_offsets)
 {
     int64_t most = (units_of(strips) + strips->parts - 1) / strips->parts * strips->unit * strips->inner, bytes = 0;
     for (size_t s = 0; s < v->count; s++) bytes += (int64_t)(v->steps[s].buffer_count * sizeof(void *));
     for (size_t i = 0; i < v->intermediate_count; i++) {
         bytes = weft_strip_aligned(bytes);
         if (out_offsets != NULL) out_offsets[i] = bytes;
-        bytes += most * (bytes_of(v, v->intermediates[i]) / v->rows);
+        bytes += most * (weft_chain_bytes(v, v->intermediates[i]) / v->rows);
     }
     return weft_strip_aligned(bytes);
 }
 
 /* Copies what `strips` refers to, and itself. */
-static weft_status *keep(weft_bound_variant *bound, const chain_view *v, weft_strips *strips, weft_strips **out_strips)
+static weft_status *keep(weft_bound_variant *bound, const weft_chain_view *v, weft_strips *strips,
+                         weft_strips **out_strips)
 {
     strips->count = v->count;
     strips->steps = weft_arena_copy(&bound->arena, v->found, v->count * sizeof *v->found);
@@ -496,33 +223,34 @@ static weft_status *keep(weft_bound_variant *bound, const chain_view *v, weft_st
     if (strips->steps == NULL || strips->intermediates == NULL || strips->offsets == NULL || strips->pitches == NULL ||
         *out_strips == NULL)
         return weft_status_out_of_memory();
-    for (size_t i = 0; i < v->intermediate_count; i++) strips->pitches[i] = bytes_of(v, v->intermediates[i]) / v->rows;
+    for (size_t i = 0; i < v->intermediate_count; i++)
+        strips->pitches[i] = weft_chain_bytes(v, v->intermediates[i]) / v->rows;
     strips->bytes = find_offsets(v, strips, strips->offsets);
     **out_strips = *strips;
     return NULL;
 }
 
 /* Of all intermediates; 0: more than can be. */
-static int64_t intermediate_bytes(const chain_view *v)
+static int64_t intermediate_bytes(const weft_chain_view *v)
 {
     int64_t bytes = 0;
     for (size_t i = 0; i < v->intermediate_count; i++)
-        if (__builtin_add_overflow(bytes, bytes_of(v, v->intermediates[i]), &bytes)) return 0;
+        if (__builtin_add_overflow(bytes, weft_chain_bytes(v, v->intermediates[i]), &bytes)) return 0;
     return bytes;
 }
 
 /* Whether kernel `s` reads as many elements of buffer `i` for each row, which has a whole number of groups. */
-static bool reads_in_rows(const chain_view *v, size_t s, size_t i)
+static bool reads_in_rows(const weft_chain_view *v, size_t s, size_t i)
 {
     const weft_strip_step *found = &v->found[s];
     int64_t pitch = v->bound->values[v->steps[s].pitches[i]], group = v->bound->values[v->steps[s].groups[i]];
-    int64_t all = elements_of(v, v->steps[s].buffers[i]), row = all / v->rows;
+    int64_t all = weft_chain_elements(v, v->steps[s].buffers[i]), row = all / v->rows;
     if (pitch <= 0 || group <= 0 || all % v->rows != 0) return false; /* a group of none: the kernel does not run */
     return found->rows > 0 ? pitch == row * found->rows : pitch * (found->iterations / group) == row;
 }
 
 /* How many kernels from step `begin` on, before step `end`, read the buffer in rows. */
-static int64_t count_row_readers(const chain_view *v, uint32_t buffer, size_t begin, size_t end)
+static int64_t count_row_readers(const weft_chain_view *v, uint32_t buffer, size_t begin, size_t end)
 {
     int64_t readers = 0;
     for (size_t s = begin; s < end; s++) {
@@ -536,16 +264,16 @@ static int64_t count_row_readers(const chain_view *v, uint32_t buffer, size_t be
 
 /* Of what several kernels read in rows apart from intermediates; 0 also where it cannot be counted. *out_again: what
  * they read after the first one. */
-static int64_t shared_bytes(const chain_view *v, int64_t *out_again)
+static int64_t shared_bytes(const weft_chain_view *v, int64_t *out_again)
 {
     int64_t bytes = 0;
     *out_again = 0;
     for (size_t s = 0; s < v->count; s++) {
         for (size_t i = v->steps[s].written; i < v->steps[s].buffer_count; i++) {
             uint32_t buffer = v->steps[s].buffers[i];
-            if (is_intermediate(v, buffer) || count_row_readers(v, buffer, 0, s) > 0) continue;
+            if (weft_chain_is_intermediate(v, buffer) || count_row_readers(v, buffer, 0, s) > 0) continue;
             int64_t again = count_row_readers(v, buffer, s, v->count) - 1;
-            int64_t size = bytes_of(v, buffer), more;
+            int64_t size = weft_chain_bytes(v, buffer), more;
             if (again <= 0) continue;
             if (__builtin_mul_overflow(again, size, &more) || __builtin_add_overflow(*out_again, more, out_again))
                 return *out_again = 0;
@@ -557,13 +285,13 @@ static int64_t shared_bytes(const chain_view *v, int64_t *out_again)
 
 /* Whether strips pay; not where they need as much memory as an intermediate. *out_saved: memory, and what is not read
  * from beyond L2 again. */
-static bool decide(chain_view *v, int64_t threads, weft_strips *out_strips, int64_t *out_saved)
+static bool decide(weft_chain_view *v, int64_t threads, weft_strips *out_strips, int64_t *out_saved)
 {
     int64_t largest = 0, again, all, kept = intermediate_bytes(v), shared = shared_bytes(v, &again);
     if (__builtin_add_overflow(kept, again, &all)) return false;
     int64_t bytes = kept + shared;
     for (size_t i = 0; i < v->intermediate_count; i++)
-        if (bytes_of(v, v->intermediates[i]) > largest) largest = bytes_of(v, v->intermediates[i]);
+        if (weft_chain_bytes(v, v->intermediates[i]) > largest) largest = weft_chain_bytes(v, v->intermediates[i]);
     int64_t room = NEAR * (int64_t)weft_pool_machine(v->bound->pool)->cache_bytes[1];
     if (bytes / v->rows * FEWEST > room) room = bytes / v->rows * FEWEST;
     if (!cut(v, bytes, room, threads, out_strips)) return false;
@@ -592,15 +320,14 @@ static weft_status *find_strips(weft_bound_variant *bound, size_t number, int64_
                                 weft_strips **out_strips)
 {
     size_t all = bound->variant->steps[number].chain.steps + 1;
-    chain_view best = {.count = 0};
+    weft_chain_view best = {.count = 0};
     weft_strips strips, best_strips;
     int64_t most = 0;
     for (size_t count = all; count > 1; count--) {
         for (size_t begin = 0; begin + count <= all; begin++) {
-            chain_view v = view_of(bound, number, begin, begin + count);
+            weft_chain_view v = weft_chain_view_of(bound, number, begin, begin + count);
             int64_t saved;
-            bool fits = is_connected(&v) && find_rows(&v) && kernels_fit(&v);
-            if (!fits || !decide(&v, threads, &strips, &saved) || saved <= most) continue;
+            if (!weft_chain_find_rows(&v) || !decide(&v, threads, &strips, &saved) || saved <= most) continue;
             most = saved;
             best = v;
             best_strips = strips;
