@@ -83,6 +83,12 @@ const char *weft_code_name(weft_code code);
  */
 size_t weft_text_escape(const char *text, char *out_text, size_t size);
 
+/*
+ * For "did you mean": whether fewer than `*least` bytes must be changed, left out or put in to make `name` of the first
+ * `length` bytes of `given`; `*least` is how many then. False for a `length` above 32, and if anything is NULL.
+ */
+bool weft_text_is_nearer(const char *name, const char *given, size_t length, size_t *least);
+
 /* ---- allocator --------------------------------------------------------------------------------------------- */
 
 /*

@@ -240,8 +240,9 @@ static inline bool weft_node_may_fail(const weft_node *node)
     return divides && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED);
 }
 
-/* Why weft_graph_find_op has no op of that name: a format for the name. */
-const char *weft_graph_missing_op(const weft_graph *graph, const char *name);
+enum { WEFT_MISSING_OP_ROOM = 256 };
+/* Why weft_graph_find_op has no op of that name, and which one may be meant. */
+void weft_graph_missing_op(const weft_graph *graph, const char *name, char out_sentence[WEFT_MISSING_OP_ROOM]);
 
 /* Makes or finds the node; runs the type rule. On failure the error sticks and WEFT_NODE_INVALID is returned. */
 uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ops that a graph knows: built-in ones, and those of the extensions registered with it. */
+#include <stdio.h>
 #include <string.h>
 #include "lib/graph/graph.h"
 #include "runtime/program/extension.h"
@@ -59,10 +60,29 @@ const weft_op_def *weft_graph_find_op(const weft_graph *graph, const char *name)
     return NULL;
 }
 
-const char *weft_graph_missing_op(const weft_graph *graph, const char *name)
+/* The op whose name is nearest to `name`, of the built-in ones without an extension; NULL: each is another word. */
+static const char *nearest_op(const weft_extension *extension, const char *name)
+{
+    const char *nearest = NULL;
+    size_t length = strlen(name), least = length < 6 ? 2 : 3; /* with this many changes it is another word */
+    size_t count = extension == NULL ? WEFT_OP_COUNT : extension->op_count;
+    for (size_t i = 0; i < count && length > 2; i++) {
+        const char *known = extension == NULL ? weft_op_table()[i].name : extension->ops[i]->name;
+        if (weft_text_is_nearer(known, name, length, &least)) nearest = known;
+    }
+    return nearest;
+}
+
+void weft_graph_missing_op(const weft_graph *graph, const char *name, char out_sentence[WEFT_MISSING_OP_ROOM])
 {
     const char *dot = strchr(name, '.');
-    if (dot == NULL) return "there is no op '%.80s'";
-    bool known = extension_find(weft_graph_root(graph), name, (size_t)(dot - name)) != NULL;
-    return known ? "its extension has no op '%.80s'" : "no registered extension has the op '%.80s'";
+    const weft_extension *extension =
+        dot == NULL ? NULL : extension_find(weft_graph_root(graph), name, (size_t)(dot - name));
+    const char *nearest = dot == NULL || extension != NULL ? nearest_op(extension, name) : NULL;
+    const char *start = dot == NULL         ? "there is no op"
+                        : extension != NULL ? "its extension has no op"
+                                            : "no registered extension has the op";
+    (void)snprintf(out_sentence, WEFT_MISSING_OP_ROOM, "%s '%.80s'%s%.80s%s", start, name,
+                   nearest == NULL ? "" : "; did you mean '", nearest == NULL ? "" : nearest,
+                   nearest == NULL ? "" : "'?");
 }

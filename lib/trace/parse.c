@@ -118,7 +118,9 @@ static weft_status *parse_op(weft_parser *p, weft_statement *s)
     s->op = weft_graph_find_op(p->graph, name);
     if (s->op == NULL) {
         weft_code code = strchr(name, '.') != NULL ? WEFT_NOT_REGISTERED : WEFT_PARSE_ERROR;
-        return weft_lexer_error(&p->lexer, s->at, code, weft_graph_missing_op(p->graph, name), name);
+        char sentence[WEFT_MISSING_OP_ROOM];
+        weft_graph_missing_op(p->graph, name, sentence);
+        return weft_lexer_error(&p->lexer, s->at, code, "%s", sentence);
     }
     size_t size = s->op->attr_count * sizeof *s->attrs;
     s->attrs = weft_arena_allocate(&p->arena, size);

@@ -61,8 +61,8 @@ weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, c
                                                           "the name of the op is NULL"));
     const weft_op_def *def = weft_graph_find_op(graph, op);
     if (def != NULL) return weft_graph_trace(graph, def, inputs, attrs);
-    char sentence[128];
-    snprintf(sentence, sizeof sentence, weft_graph_missing_op(graph, op), op);
+    char sentence[WEFT_MISSING_OP_ROOM];
+    weft_graph_missing_op(graph, op, sentence);
     return weft_trace_error(graph, weft_status_create(graph->allocator, WEFT_NOT_REGISTERED, op, "%s", sentence));
 }
 

@@ -41,6 +41,9 @@ class Plugin(Command):
     def test_failures(self):
         self.refuses(FAILED, "run: p.weft:4:8: no registered extension has the op 'sample.median'",
                      "run", "p.weft", "x=a.npy")
+        (self.folder / "q.weft").write_text(GRAPH.replace("median", "mediam"))
+        self.refuses(FAILED, "run: q.weft:4:8: its extension has no op 'sample.mediam'; did you mean 'sample.median'?",
+                     "run", "q.weft", "x=a.npy", "--plugin", SAMPLE)
         status, _, error = self.weft("run", "p.weft", "x=a.npy", "--plugin", "none.so")
         self.assertEqual(status, FAILED)
         self.assertRegex(error, r"^weft run: .*none\.so.*\n$")

@@ -150,6 +150,26 @@ static void text_is_cut_between_characters(void **state)
     assert_int_equal(weft_text_escape(NULL, NULL, 0), 0);
 }
 
+static void nearer_names_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *given;
+        size_t changes;
+    } cases[] = {{"neg", "neg", 0}, {"neg", "nag", 1}, {"neg", "ngX", 2},
+                 {"", "abc", 3},    {"abc", "", 3},    {"tanh", "atnh", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t least = cases[i].changes + 1, length = strlen(cases[i].given);
+        assert_true(weft_text_is_nearer(cases[i].name, cases[i].given, length, &least));
+        assert_int_equal(least, cases[i].changes);
+        assert_false(weft_text_is_nearer(cases[i].name, cases[i].given, length, &least));
+    }
+    size_t least = 100;
+    assert_false(weft_text_is_nearer("a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 33, &least));
+    assert_false(weft_text_is_nearer(NULL, "a", 1, &least));
+    assert_int_equal(least, 100);
+}
+
 static weft_status *pass_on(weft_status *status, int *reached)
 {
     WEFT_TRY(status);
@@ -180,6 +200,7 @@ int main(void)
         cmocka_unit_test(messages_are_one_line),
         cmocka_unit_test(escaping_may_run_out_of_memory),
         cmocka_unit_test(text_is_cut_between_characters),
+        cmocka_unit_test(nearer_names_are_counted),
         cmocka_unit_test(try_returns_errors_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

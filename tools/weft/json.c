@@ -106,7 +106,7 @@ weft_status *weft_json_check_members(const char *path, const cJSON *root, size_t
         const char *meant = NULL;
         size_t least = 2, i = 0; /* with this many changes it is another word */
         for (; i < count && strcmp(known[i], item->string) != 0; i++)
-            if (weft_option_is_nearer(known[i], item->string, strlen(item->string), &least)) meant = known[i];
+            if (weft_text_is_nearer(known[i], item->string, strlen(item->string), &least)) meant = known[i];
         if (i < count) WEFT_TRY(check_once(path, item));
         else if (meant != NULL)
             return weft_json_refuse(path, "\"%.40s\" is unknown here; did you mean \"%s\"?", item->string, meant);

@@ -103,7 +103,7 @@ static weft_status *find_named(const char *given, const weft_command **out_comma
     *out_command = find_command(given);
     if (*out_command != NULL) return NULL;
     for (size_t i = 0; i < COMMAND_COUNT && length > 1; i++)
-        if (weft_option_is_nearer(commands[i]->name, given, length, &least)) nearest = commands[i]->name;
+        if (weft_text_is_nearer(commands[i]->name, given, length, &least)) nearest = commands[i]->name;
     if (nearest != NULL) return weft_misuse("unknown command '%s'; did you mean '%s'?", given, nearest);
     return weft_misuse("unknown command '%s'; 'weft help' lists them", given);
 }

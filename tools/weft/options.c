@@ -32,40 +32,12 @@ static const weft_option *find_option(weft_option_table table, const char *argum
     return NULL;
 }
 
-enum { LONGEST_NAME = 32 };
-
-/* Letters that must be changed, left out or put in to make one of the other. */
-static size_t count_changes(const char *name, const char *given, size_t length)
-{
-    size_t counts[LONGEST_NAME + 1];
-    for (size_t i = 0; i <= length; i++) counts[i] = i;
-    for (size_t k = 0; name[k] != 0; k++) {
-        size_t before = counts[0];
-        counts[0] = k + 1;
-        for (size_t i = 1; i <= length; i++) {
-            size_t changed = before + (name[k] != given[i - 1]),
-                   other = counts[i] < counts[i - 1] ? counts[i] : counts[i - 1];
-            before = counts[i];
-            counts[i] = changed < other + 1 ? changed : other + 1;
-        }
-    }
-    return counts[length];
-}
-
-bool weft_option_is_nearer(const char *name, const char *given, size_t length, size_t *least)
-{
-    size_t changes = length <= LONGEST_NAME ? count_changes(name, given, length) : *least;
-    bool nearer = changes < *least;
-    if (nearer) *least = changes;
-    return nearer;
-}
-
 static weft_status *refuse_option(weft_option_table table, const char *given, size_t length)
 {
     const char *nearest = NULL;
     size_t least = length < 6 ? 2 : 3; /* with this many changes it is another word */
     for (size_t i = 0; i < table.count && length > 3; i++)
-        if (weft_option_is_nearer(table.options[i].name, given, length, &least)) nearest = table.options[i].name;
+        if (weft_text_is_nearer(table.options[i].name, given, length, &least)) nearest = table.options[i].name;
     return weft_misuse("unknown option '%.*s'%s%s%s", (int)length, given, nearest == NULL ? "" : "; did you mean '",
                        nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
 }

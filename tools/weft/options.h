@@ -48,10 +48,6 @@ typedef struct weft_arguments {
 weft_status *weft_misuse(const char *format, ...) WEFT_MUST_USE WEFT_FORMAT(1, 2);
 bool weft_status_is_misuse(const weft_status *status);
 
-/* Whether fewer than `*least` letters must be changed to make `name` of the `length` first letters of `given`; writes
- * how many. */
-bool weft_option_is_nearer(const char *name, const char *given, size_t length, size_t *least);
-
 /* Reads decimal digits, which one '-' may stand before if `negative`, from `*at`, and moves that past them; false if
  * there are none, or too many for an int64. */
 bool weft_option_read_integer(const char **at, bool negative, int64_t *out_value);
