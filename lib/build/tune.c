@@ -22,7 +22,7 @@ enum { LEAST_RUNS = 4, MOST_RUNS = 20 };
 #define ROUND_NS 100000000
 /* What a schedule has to gain to take the place of another: less is noise. */
 #define LEAST_GAIN 0.97
-/* Rounds in which a schedule has to gain that much: in one of them it may by chance. */
+/* Rounds in which a schedule has to gain that much: in one of them it may by chance. The time for them is kept. */
 enum { CONFIRMATIONS = 3 };
 #define DEFAULT_SECONDS 10
 
@@ -65,7 +65,7 @@ static weft_status *add_kernel(tuning *t, uint64_t key, const weft_kernel *kerne
     tuned_kernel *made = weft_arena_allocate(&t->arena, sizeof *made);
     tuned_kernel **list = weft_loop_grow(&t->arena, t->list, t->count, sizeof *list);
     if (made == NULL || list == NULL) return weft_status_out_of_memory();
-    *made = (tuned_kernel){.key = key, .ratio = 1};
+    *made = (tuned_kernel){.key = key, .ratio = 1, .least = {INFINITY, INFINITY}};
     t->list = list;
     WEFT_TRY(weft_candidates_init(t->allocator, kernel, machine, &made->candidates));
     if (!weft_map_insert(&t->kernels, &key, sizeof key, made)) {
@@ -186,24 +186,32 @@ static bool use_candidates(tuning *t, uint32_t number)
     return any;
 }
 
-static void take_best(tuning *t)
+/* Whether any kernel has one that is faster than that of the rules. */
+static bool take_best(tuning *t)
 {
+    bool any = false;
     for (uint32_t i = 0; i < t->count; i++) {
         tuned_kernel *kernel = t->list[i];
         double ratio = ratio_of(kernel);
-        if (kernel->used == 0 || ratio >= kernel->ratio || ratio >= LEAST_GAIN) continue;
-        kernel->best = kernel->used;
-        kernel->ratio = ratio;
+        if (kernel->used != 0 && ratio < kernel->ratio && ratio < LEAST_GAIN) {
+            kernel->best = kernel->used;
+            kernel->ratio = ratio;
+        }
+        any |= kernel->best != 0;
     }
+    return any;
 }
 
-static weft_status *try_candidates(tuning *t, int64_t deadline)
+static weft_status *try_candidates(tuning *t, int64_t deadline, bool *out_found)
 {
+    int64_t kept = 0;
     WEFT_TRY(run_side(t, RULED));
-    for (uint32_t number = 1; weft_clock_now() < deadline && use_candidates(t, number); number++) {
+    for (uint32_t number = 1; weft_clock_now() < deadline - kept && use_candidates(t, number); number++) {
+        int64_t begin = weft_clock_now();
         weft_executor_clear(t->sides[TRIED].executor);
         WEFT_TRY(run_round(t));
-        take_best(t);
+        *out_found = take_best(t);
+        if (*out_found) kept = CONFIRMATIONS * (weft_clock_now() - begin);
     }
     return NULL;
 }
@@ -228,7 +236,6 @@ static weft_status *confirm_best(tuning *t)
 
 static weft_status *keep_best(tuning *t, weft_schedules *schedules)
 {
-    WEFT_TRY(confirm_best(t));
     for (uint32_t i = 0; i < t->count; i++) {
         const tuned_kernel *kernel = t->list[i];
         bool better = kernel->best != 0;
@@ -278,7 +285,9 @@ static weft_status *tune(tuning *t, const weft_tune_options *options, weft_sched
     double seconds = options->seconds == 0 ? DEFAULT_SECONDS : options->seconds;
     int64_t deadline = weft_clock_now() + (int64_t)(1e9 * seconds);
     for (uint32_t i = 0; i < SIDES; i++) WEFT_TRY(side_init(t, i, options));
-    WEFT_TRY(try_candidates(t, deadline));
+    bool found = false;
+    WEFT_TRY(try_candidates(t, deadline, &found));
+    if (found) WEFT_TRY(confirm_best(t));
     return keep_best(t, schedules);
 }
 

@@ -457,6 +457,67 @@ static void test_tuning_refuses_what_a_run_refuses(void **state)
     weft_program_release(program);
 }
 
+/* ---- an op that counts the runs ---- */
+
+static size_t run_count;
+
+static weft_status *infer_counted(const weft_infer_context *context, weft_type *out_types)
+{
+    out_types[0] = context->inputs[0];
+    return NULL;
+}
+
+static weft_status *count(const weft_kernel_context *context)
+{
+    (void)context;
+    run_count++;
+    return NULL;
+}
+
+static const weft_op_def counted_op = {.size = sizeof(weft_op_def),
+                                       .name = "counted.run",
+                                       .version = 1,
+                                       .input_count = 1,
+                                       .output_count = 1,
+                                       .op_class = WEFT_CLASS_OPAQUE,
+                                       .infer = infer_counted,
+                                       .kernel = count};
+static const weft_op_def *const counted_ops[] = {&counted_op};
+static const weft_extension counted = {.size = sizeof(weft_extension),
+                                       .abi_major = WEFT_ABI_MAJOR,
+                                       .abi_minor = WEFT_ABI_MINOR,
+                                       .family = "counted",
+                                       .version = "1",
+                                       .op_count = 1,
+                                       .ops = counted_ops};
+
+static weft_tensor trace_counted(weft_graph *graph)
+{
+    weft_test_ok(weft_graph_register(graph, &counted));
+    weft_tensor sums = weft_reduce_sum(input(graph, "x", WEFT_F32, 301, 203), WEFT_INTS(0), false);
+    return weft_trace(graph, "counted.run", WEFT_TENSORS(sums), NULL);
+}
+
+/* Where no schedule was tried there is none to be confirmed. */
+static void test_time_that_is_up(void **state)
+{
+    (void)state;
+    weft_program *program = compile(trace_counted);
+    arrays inputs = create_inputs(program, (const int64_t[][8]){{301, 203}});
+    weft_schedules *schedules;
+    weft_tune_report report;
+    weft_test_ok(weft_schedules_create(NULL, &schedules));
+    const weft_run once = {.input_count = 1, .inputs = inputs.items};
+    run_count = 0;
+    weft_test_ok(weft_tune(program, &once, &(weft_tune_options){.seconds = 1e-9}, schedules, &report));
+    assert_int_equal(run_count, 1);
+    assert_int_equal(report.tried, 0);
+    assert_true(report.kernels > 0 && report.ruled_ns > 0 && report.best_ns == report.ruled_ns);
+    weft_schedules_destroy(schedules);
+    release(&inputs);
+    weft_program_release(program);
+}
+
 static weft_status *keep_and_print(const weft_allocator *allocator, void *context)
 {
     weft_schedules *schedules;
@@ -534,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_what_is_wrong_with_a_text_is_said),
         cmocka_unit_test(test_a_schedule_that_does_not_fit_is_an_error),
         cmocka_unit_test(test_tuning_refuses_what_a_run_refuses),
+        cmocka_unit_test(test_time_that_is_up),
         cmocka_unit_test(test_memory_that_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
