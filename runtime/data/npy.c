@@ -246,10 +246,10 @@ static weft_status *read_header(struct reader *reader, struct header *header)
     return status;
 }
 
-/* The bytes that the shape takes must be all the rest of the file. */
+/* The elements of the shape must be all the rest of the file. */
 static weft_status *check_size(const struct reader *reader, const struct header *header)
 {
-    uint64_t expected = weft_dtype_size(header->dtype), rest = reader->source->size - reader->data_begin;
+    uint64_t size = weft_dtype_size(header->dtype), expected = size, rest = reader->source->size - reader->data_begin;
     bool empty = false, overflow = false;
     for (size_t i = 0; i < header->rank; i++) {
         if (header->shape[i] == 0) empty = true;
@@ -257,9 +257,9 @@ static weft_status *check_size(const struct reader *reader, const struct header 
     }
     if (empty) expected = 0;
     else if (overflow) return bad_file(reader, "the size of the array overflows 64 bits");
-    if (rest < expected)
-        return bad_file(reader, "the size of the array is %" PRIu64 ", but the file has only %" PRIu64 " bytes of it",
-                        expected, rest);
+    if (rest < expected || (rest > expected && rest % size == 0))
+        return bad_file(reader, "the shape is of %" PRIu64 " element%s, but the file has %" PRIu64, expected / size,
+                        expected == size ? "" : "s", rest / size);
     if (rest > expected)
         return bad_file(reader, "%" PRIu64 " byte%s the array", rest - expected,
                         rest - expected == 1 ? " follows" : "s follow");

@@ -210,9 +210,10 @@ static void refuses_bad_headers(void **state)
          "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
          "the rank is over the limit"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", "overflows 64 bits"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (7,)}",
-         "the size of the array is 28, but the file has only 24 bytes of it"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,)}", "4 bytes follow the array"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (7,)}", "the shape is of 7 elements, but the file has 6"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,)}", "the shape is of 5 elements, but the file has 6"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': ()}", "the shape is of 1 element, but the file has 6"},
+        {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,)}", "8 bytes follow the array"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) refuse(cases[i].header, six, sizeof six, cases[i].part);
 }
