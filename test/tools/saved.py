@@ -58,6 +58,8 @@ class Saved(Command):
         self.assertEqual((self.folder / "again").read_bytes(), (self.folder / "code").read_bytes())
         self.prints("", "opt", "code", "--save", "plain")
         self.assertNotIn("code ", self.weft("info", "plain")[1])
+        self.assertEqual(self.weft("run", "plain", *inputs, "--saved-code"),
+                         (OK, expected, "'plain' has no code, so it is compiled; --save writes it with its code\n"))
 
     def test_code_is_of_saved_programs(self):
         inputs = ["x=a.npy", "w=w.npy"]
