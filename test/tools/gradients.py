@@ -232,6 +232,13 @@ class Gradients(Command):
                 ("c64[4, 3] in its file, but f64[4, 3] in the graph", numpy.zeros((4, 3), "c8"))]:
             numpy.save(self.folder / "given.npy", given)
             self.refuses(MISUSED, f"check-gradients: input 'x' is {sentence}", "check-gradients", "given.weft", "x=given.npy")
+        (self.folder / "rows.weft").write_text('weft 0.1\nsymbol n in [1, 9]\nsymbol m in [1, 9]\ngraph {\n'
+                                               '  %x = input() {name = "x", dtype = f32, shape = [n]}\n'
+                                               "  %0 = reshape(%x) {shape = [m, 3]}\n  return y = %0\n}\n")
+        source = "by --set, or else by default"
+        self.refuses(MISUSED, "check-gradients: reshape: f64[n] and f64[m, 3] must have equally many elements "
+                     f"(operand 0 is x): n = 6 ({source}) must equal 3*m = 12 (m = 4 {source}) (rows.weft:6)",
+                     "check-gradients", "rows.weft", "--set", "n=6")
         (self.folder / "whole.weft").write_text(RELU.replace("f64", "i64"))
         self.refuses(MISUSED, "check-gradients: the graph has no gradient: it takes an input and an output of a float dtype",
                      "check-gradients", "whole.weft")

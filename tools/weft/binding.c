@@ -3,6 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+weft_status *weft_binding_name_source(weft_status *status, const char *source)
+{
+    static const char given[] = "given in extents";
+    const char *message = weft_status_message(status), *found = status == NULL ? NULL : strstr(message, given);
+    if (found == NULL) return status;
+    weft_status *named = weft_status_create(NULL, weft_status_code(status), weft_status_where(status), "%.*s%s%s",
+                                            (int)(found - message), message, source, found + strlen(given));
+    weft_status_destroy(status);
+    return weft_binding_name_source(named, source);
+}
+
 weft_status *weft_binding_parse(const char *text, weft_binding *out_binding)
 {
     int64_t value;

@@ -349,7 +349,9 @@ static weft_status *run(const weft_arguments *arguments)
     weft_status *status = weft_plugins_init(&plugins, arguments);
     if (status == NULL) status = load(arguments, &plugins, &module);
     weft_interrupt_begin();
-    if (status == NULL) status = check_module(arguments, &plugins, module, &verdict);
+    if (status == NULL)
+        status = weft_binding_name_source(check_module(arguments, &plugins, module, &verdict),
+                                          "by --set, or else by default");
     weft_interrupt_end();
     weft_module_destroy(module);
     weft_plugins_finish(&plugins);

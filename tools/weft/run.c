@@ -225,19 +225,6 @@ static weft_status *write_outputs(const weft_arguments *arguments, const weft_se
 
 /* ---- all ---- */
 
-/* Puts the option in place of the API's `extents` in a message. Takes `status`. */
-static weft_status *name_option(weft_status *status)
-{
-    static const char given[] = "given in extents";
-    const char *message = weft_status_message(status), *found = status == NULL ? NULL : strstr(message, given);
-    if (found == NULL) return status;
-    weft_status *named =
-        weft_status_create(NULL, weft_status_code(status), weft_status_where(status), "%.*sgiven by --set%s",
-                           (int)(found - message), message, found + strlen(given));
-    weft_status_destroy(status);
-    return name_option(named);
-}
-
 /* Where the program goes with its code. */
 static weft_status *check_saving(const weft_arguments *arguments)
 {
@@ -260,7 +247,7 @@ static weft_status *run_files(const weft_arguments *arguments, weft_graph *graph
     WEFT_TRY(check_files(arguments, inputs, outputs));
     WEFT_TRY(load_inputs(arguments, inputs, session->inputs));
     WEFT_TRY(check_extents(session));
-    WEFT_TRY(name_option(weft_session_run(session, arguments)));
+    WEFT_TRY(weft_binding_name_source(weft_session_run(session, arguments), "given by --set"));
     weft_status *first = write_outputs(arguments, session, outputs);
     if (goes_on(first) && save != NULL) keep_first(&first, weft_program_save(session->program, save));
     if (goes_on(first)) keep_first(&first, weft_session_report(session, arguments));
