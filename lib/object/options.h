@@ -2,10 +2,11 @@
 #ifndef WEFT_LIB_OBJECT_OPTIONS_H
 #define WEFT_LIB_OBJECT_OPTIONS_H
 /* What weft_object_options ask for. */
-#include <weft/executor.h>
 #include <weft/object.h>
 #include "runtime/base/isa.h"
 #include "runtime/base/memory.h"
+
+struct weft_schedules;
 
 typedef struct weft_object_plan {
     weft_arena arena;
@@ -15,8 +16,8 @@ typedef struct weft_object_plan {
     bool levels[WEFT_ISA_COUNT]; /* of the architecture */
     weft_bytes isa;              /* their names, between commas */
     size_t specialized_count;
-    int64_t **specialized;                           /* values of all symbols of the program, of each */
-    const weft_schedules *schedules[WEFT_ISA_COUNT]; /* NULL: those of the rules */
+    int64_t **specialized;                                  /* values of all symbols of the program, of each */
+    const struct weft_schedules *schedules[WEFT_ISA_COUNT]; /* NULL: those of the rules */
 } weft_object_plan;
 
 weft_status *weft_object_plan_init(weft_object_plan *plan, const weft_program *program,
