@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/import.h"
+#include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/Error.h>
@@ -65,6 +66,7 @@ static weft_status *check_all_needs(const bitcode *b)
 
 static weft_status *check(const bitcode *b)
 {
+    if (LLVMVerifyModule(b->read, LLVMReturnStatusAction, NULL)) return refuse(b, "is broken%s", "");
     if (strcmp(LLVMGetDataLayoutStr(b->read), LLVMGetDataLayoutStr(b->module)) != 0)
         return refuse(b, "is for %s", LLVMGetTarget(b->read));
     for (size_t i = 0; i < b->request->import_count; i++) {

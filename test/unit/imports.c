@@ -11,6 +11,10 @@ static const unsigned char abroad[] = {
 #include "abroad_bitcode.inc"
 };
 
+static const unsigned char broken[] = {
+#include "broken_bitcode.inc"
+};
+
 /* A family of two ops, to be changed. */
 typedef struct family {
     weft_op_def one, two;
@@ -97,6 +101,10 @@ static void bitcode_is_checked(void **state)
     f.two.bitcode = abroad;
     f.two.bitcode_size = sizeof abroad / 2;
     refuse(f, plain, WEFT_UNSUPPORTED, "op t.two: the bitcode of its extension is none that LLVM 19 reads");
+    f.two.bitcode = broken;
+    f.two.bitcode_size = sizeof broken;
+    refuse(f, plain, WEFT_UNSUPPORTED, "op t.two: the bitcode of its extension is broken");
+    f.two.bitcode = abroad;
     f.two.bitcode_size = sizeof abroad;
     refuse(f, freestanding, WEFT_UNSUPPORTED,
            "op t.two: the bitcode of its extension needs test_elsewhere, which a freestanding object must not");
