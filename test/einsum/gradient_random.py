@@ -8,7 +8,6 @@ sum of products of inputs, which the rules for products keep one, and which nump
 or symbols, nodes are lowered or stay, labels are sliced, memory is limited; runs are on generated code and on the
 reference. What is wrong is printed with its number, which repeats it alone.
 """
-import argparse
 import ctypes
 import math
 import pathlib
@@ -18,8 +17,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "grad"))
-from binding import POINTER, SIZE, TEXT, Failure, Ints, Policy, Tensor, Tensors, ints, items, numpy, shard, structure
-from numpy_random import ORDERS, Expression
+from binding import POINTER, SIZE, TEXT, Failure, Ints, Policy, Tensor, Tensors, ints, items, numpy, structure
+from numpy_random import ORDERS, Expression, check_all
 from trial import Library
 
 DTYPES = [numpy.dtype(name) for name in ("f4", "f8", "f8", "c8", "c16")]
@@ -349,20 +348,5 @@ def check(weft, number):
     return True
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--shard", type=shard, default=slice(None))
-    parser.add_argument("numbers", type=int, nargs="*")
-    options = parser.parse_args()
-    weft = Library(options.build)
-    numbers = (options.numbers or range(options.count))[options.shard]
-    failed = sum(not check(weft, number) for number in numbers)
-    print(f"{len(numbers)} expressions, {failed} of them wrong")
-    weft.executor_destroy(weft.executor)
-    sys.exit(failed > 0)
-
-
 if __name__ == "__main__":
-    main()
+    check_all(__doc__, 200, Library, check)

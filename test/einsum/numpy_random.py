@@ -204,14 +204,15 @@ def check(weft, number):
     return True
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def check_all(description, count, library, check):
+    """A program's main: checks expressions by number, in the library of a build."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--count", type=int, default=600)
+    parser.add_argument("--count", type=int, default=count)
     parser.add_argument("--shard", type=shard, default=slice(None))
     parser.add_argument("numbers", type=int, nargs="*")
     options = parser.parse_args()
-    weft = Einsum(options.build)
+    weft = library(options.build)
     numbers = (options.numbers or range(options.count))[options.shard]
     failed = sum(not check(weft, number) for number in numbers)
     print(f"{len(numbers)} expressions, {failed} of them wrong")
@@ -220,4 +221,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    check_all(__doc__, 600, Einsum, check)
