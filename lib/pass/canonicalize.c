@@ -203,6 +203,41 @@ static weft_tensor split_concat(const weft_rewrite_site *site)
     return weft_concat((weft_tensors){count, groups}, axis);
 }
 
+/* The stack of tensors along its last axis that `x` is a reshape of, to an axis of extent one at `axis`; NULL if it is
+ * another value. */
+static const weft_node *stack_of(weft_tensor x, int64_t axis)
+{
+    if (!weft_tensor_is_op(x, WEFT_OP_reshape) || !weft_extent_is(weft_tensor_extent(x, axis), 1)) return NULL;
+    weft_tensor stack = weft_tensor_operand(x, 0);
+    int64_t rank = (int64_t)weft_tensor_rank(stack);
+    if (!weft_tensor_is_op(stack, WEFT_OP_concat) || rank + 1 != (int64_t)weft_tensor_rank(x)) return NULL;
+    for (int64_t i = 0; i < rank; i++)
+        if (!weft_extent_equal(weft_tensor_extent(stack, i), weft_tensor_extent(x, i + (i >= axis)))) return NULL;
+    const weft_node *node = weft_tensor_node(stack);
+    for (size_t i = 0; i < node->input_count; i++)
+        if (!weft_extent_is(weft_tensor_extent(weft_tensor_operand(stack, i), -1), 1)) return NULL;
+    return node->attrs[0].integer + 1 == rank ? node : NULL;
+}
+
+/* A stack of stacks, as of the rows or columns of small matrices, is a stack of all elements. */
+static weft_tensor merge_stacks(const weft_rewrite_site *site)
+{
+    weft_tensor elements[WEFT_LONGEST_ROW];
+    int64_t axis = site->node->attrs[0].integer, rank = (int64_t)shape_of(site).rank;
+    size_t outer = site->inputs.count, inner = 0;
+    if (axis + 2 < rank) return weft_site_leave();
+    for (size_t i = 0; i < outer; i++) {
+        const weft_node *node = stack_of(site->inputs.items[i], axis);
+        if (node == NULL || (i > 0 && node->input_count != inner)) return weft_site_leave();
+        inner = node->input_count;
+        if (outer * inner > WEFT_LONGEST_ROW) return weft_site_leave();
+        weft_tensor stack = weft_tensor_operand(site->inputs.items[i], 0);
+        for (size_t k = 0; k < inner; k++)
+            elements[axis + 1 < rank ? i * inner + k : k * outer + i] = weft_tensor_operand(stack, k);
+    }
+    return weft_reshape(weft_concat((weft_tensors){outer * inner, elements}, rank - 2), shape_of(site));
+}
+
 /* Without a step, or along one element, nothing moves. */
 static weft_tensor drop_shear(const weft_rewrite_site *site)
 {
@@ -247,6 +282,7 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_pad, merge_pads},
     {WEFT_OP_pad, pad_first},
     {WEFT_OP_concat, drop_concat},
+    {WEFT_OP_concat, merge_stacks},
     {WEFT_OP_concat, split_concat},
     {WEFT_OP_dynamic_slice, drop_dynamic_slice},
     {WEFT_OP_dynamic_update_slice, drop_dynamic_slice},
