@@ -41,6 +41,25 @@ TRACE(shift, weft_shift_left(A, 3))
 TRACE(divide, weft_div(A, B))
 TRACE(square_root, weft_sqrt(A))
 
+/* The inverses of 3 x 3, by cofactors. */
+static weft_tensor cofactor(weft_tensor m, int row, int column)
+{
+    int a = (row + 1) % 3, b = (row + 2) % 3, c = (column + 1) % 3, d = (column + 2) % 3;
+    return weft_sub(weft_mul(weft_at(m, WEFT_ALL, a, c), weft_at(m, WEFT_ALL, b, d)),
+                    weft_mul(weft_at(m, WEFT_ALL, a, d), weft_at(m, WEFT_ALL, b, c)));
+}
+
+static weft_tensor inverse_3(const weft_tensor *in)
+{
+    weft_tensor rows[3], determinant = weft_mul(weft_at(A, WEFT_ALL, 0, 0), cofactor(A, 0, 0));
+    for (int i = 1; i < 3; i++)
+        determinant = weft_add(determinant, weft_mul(weft_at(A, WEFT_ALL, 0, i), cofactor(A, 0, i)));
+    for (int i = 0; i < 3; i++)
+        rows[i] = weft_stack(WEFT_TENSORS(cofactor(A, 0, i), cofactor(A, 1, i), cofactor(A, 2, i)), -1);
+    weft_tensor adjugate = weft_stack(WEFT_TENSORS(rows[0], rows[1], rows[2]), -2);
+    return weft_div(adjugate, weft_reshape(determinant, WEFT_SHAPE(WEFT_INFER, 1, 1)));
+}
+
 /* ---- functions ---- */
 
 TRACE(sine, weft_sin(A))
@@ -88,6 +107,10 @@ TRACE(count_positive, weft_count_nonzero(weft_gt(A, 0), WEFT_INTS(1), false))
 TRACE(logsumexp_1, weft_logsumexp(A, WEFT_INTS(1), false))
 TRACE(centred, weft_sub(A, weft_mean(A, WEFT_INTS(1), true)))
 TRACE(mean_all, weft_mean(A, WEFT_INTS(0, 1), false))
+TRACE(max_01, weft_reduce_max(A, WEFT_INTS(0, 1), false))
+TRACE(variation, weft_mean(weft_abs(weft_sub(weft_at(A, WEFT_ALL, WEFT_RANGE(1, WEFT_OPEN)),
+                                             weft_at(A, WEFT_ALL, WEFT_RANGE(0, -1)))),
+                           WEFT_INTS(0, 1), false))
 
 /* ---- scans ---- */
 
@@ -176,6 +199,15 @@ TRACE(max_pool, weft_max_pool(A, &(weft_pool_options){.size = WEFT_INTS(3, 3),
                                                       .high = WEFT_INTS(1, 1)}))
 TRACE(average_pool, weft_average_pool(A, &(weft_pool_options){.size = WEFT_INTS(2, 2)}))
 TRACE(global_pool, weft_mean(A, WEFT_INTS(2, 3), false))
+
+/* Means of 3 x 3 bytes, in integers. */
+static weft_tensor box_3(const weft_tensor *in)
+{
+    weft_tensor x = weft_cast(A, WEFT_I32);
+    for (int axis = 0; axis < 2; axis++)
+        x = weft_reduce_sum(weft_window(x, axis, weft_extent_of(3), 1, 1), WEFT_INTS(-1), false);
+    return weft_cast(weft_div(x, 9), WEFT_U8);
+}
 
 /* ---- networks ---- */
 
@@ -278,6 +310,7 @@ static const weft_suite_program programs[] = {
     {"elementwise", "c64 abs", "c64 262144", magnitude, 0},
     {"elementwise", "i32 shift", "i32 1048576 below 1000", shift, 0},
     {"elementwise", "sqrt", "f32 1048576 positive", square_root, 0},
+    {"elementwise", "inverses of 3 x 3", "f64 20000x3x3 positive", inverse_3, 0},
 
     {"functions", "sin", "f32 262144 times 10", sine, 0},
     {"functions", "sin of large", "f32 262144 times 1000000", sine, 0},
@@ -344,6 +377,8 @@ static const weft_suite_program programs[] = {
     {"reductions", "logsumexp of rows", "f32 2048x1024 times 4", logsumexp_1, 0},
     {"reductions", "rows less their mean", "f32 4096x100", centred, 0},
     {"reductions", "mean of all", "f32 1024x1024", mean_all, 0},
+    {"reductions", "max of channels last", "f32 512x512x3", max_01, 0},
+    {"reductions", "mean of steps along rows", "f32 512x512", variation, 0},
 
     {"scans", "cumsum of rows", "f32 2048x2048", cumsum_1, 0},
     {"scans", "cumsum of columns", "f32 2048x2048", cumsum_0, 0},
@@ -447,6 +482,7 @@ static const weft_suite_program programs[] = {
     {"windows", "max pool", "f32 1x64x112x112", max_pool, 0},
     {"windows", "average pool", "f32 8x64x56x56", average_pool, 0},
     {"windows", "global pool", "f32 8x512x7x7", global_pool, 0},
+    {"windows", "box of 3x3, u8", "u8 1024x1024 below 256", box_3, 0},
 
     {"networks", "784-512-512-10, 32 rows", "f32 32x784; f32 784x512; f32 512x512; f32 512x10", perceptron,
      2.0 * 32 * (784 * 512 + 512 * 512 + 512 * 10)},

@@ -129,6 +129,24 @@ def pool_2(n, x):
     return x.reshape(b, c, h // 2, 2, w // 2, 2).mean(axis=(3, 5))
 
 
+def box(n, x):
+    x = x.to(n.int32) if n.__name__ == "torch" else x.astype("int32")
+    x = x[:, :-2] + x[:, 1:-1] + x[:, 2:]
+    x = (x[:-2] + x[1:-1] + x[2:]) // 9
+    return x.to(n.uint8) if n.__name__ == "torch" else x.astype("uint8")
+
+
+def inverse_3(n, m):
+    def cofactor(row, column):
+        a, b, c, d = (row + 1) % 3, (row + 2) % 3, (column + 1) % 3, (column + 2) % 3
+        return m[:, a, c] * m[:, b, d] - m[:, a, d] * m[:, b, c]
+
+    cofactors = [[cofactor(i, k) for k in range(3)] for i in range(3)]
+    determinant = sum(m[:, 0, k] * cofactors[0][k] for k in range(3))
+    rows = [n.stack([cofactors[k][i] for k in range(3)], -1) for i in range(3)]
+    return n.stack(rows, -2) / determinant[:, None, None]
+
+
 def relu(n, x):
     return n.maximum(x, 0) if n.__name__ != "torch" else n.relu(x)
 
@@ -277,6 +295,7 @@ WAYS = {
         "clamp": Ways(lambda n, x: n.clip(x, -0.5, 0.5)),
         "is_finite": unary("isfinite"), "c64 abs": unary("abs"), "sqrt": unary("sqrt", "Sqrt"),
         "i32 shift": Ways(lambda n, x: x << 3),
+        "inverses of 3 x 3": Ways(inverse_3),
     },
     "functions": {
         "sin": unary("sin", "Sin"), "sin of large": unary("sin"), "cos": unary("cos", "Cos"), "tan": unary("tan"),
@@ -316,6 +335,8 @@ WAYS = {
             jax=lambda n, x: special().logsumexp(x, 1), torch=lambda n, x: n.logsumexp(x, 1)),
         "rows less their mean": Ways(lambda n, x: x - x.mean(1, keepdims=True)),
         "mean of all": Ways(lambda n, x: x.mean()),
+        "max of channels last": maxima((0, 1)),
+        "mean of steps along rows": Ways(lambda n, x: n.abs(x[:, 1:] - x[:, :-1]).mean()),
     },
     "scans": {
         "cumsum of rows": CUMSUM[1], "cumsum of columns": CUMSUM[0], "cumsum 1M": CUMSUM[0],
@@ -409,6 +430,7 @@ WAYS = {
         "average pool": Ways(pool_2, torch=lambda n, x: functional().avg_pool2d(x, 2),
                              onnx=node("AveragePool", kernel_shape=[2, 2], strides=[2, 2])),
         "global pool": Ways(lambda n, x: x.mean((2, 3))),
+        "box of 3x3, u8": Ways(box),
     },
     "networks": {
         "784-512-512-10, 32 rows": Ways(perceptron), "784-512-512-10, 1 row": Ways(perceptron),
