@@ -61,6 +61,17 @@ static LLVMValueRef emit_compare(weft_emitter *e, weft_scalar_op op, weft_dtype 
 
 /* ---- integer division ---- */
 
+/* Whether the integer is a constant above zero, the same in all lanes: below zero, x / b is then -1 - (-1 - x) / b. */
+static bool is_positive(LLVMValueRef b)
+{
+    if (!LLVMIsConstant(b)) return false;
+    bool vector = LLVMGetTypeKind(LLVMTypeOf(b)) == LLVMVectorTypeKind;
+    LLVMValueRef first = vector ? LLVMGetAggregateElement(b, 0) : b;
+    for (uint32_t i = 1; vector && i < LLVMGetVectorSize(LLVMTypeOf(b)); i++)
+        if (LLVMGetAggregateElement(b, i) != first) return false;
+    return first != NULL && LLVMIsAConstantInt(first) != NULL && LLVMConstIntGetSExtValue(first) > 0;
+}
+
 LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMBuilderRef builder = e->builder;
@@ -70,6 +81,11 @@ LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a
     if (!is_signed(dtype)) {
         LLVMValueRef quotient = LLVMBuildUDiv(builder, a, LLVMBuildSelect(builder, zero, one, b, ""), "");
         return LLVMBuildSelect(builder, zero, none, quotient, "");
+    }
+    if (is_positive(b)) {
+        LLVMValueRef sign = LLVMBuildAShr(builder, a, weft_int_like(type, 8 * (int64_t)weft_dtype_size(dtype) - 1), "");
+        LLVMValueRef quotient = LLVMBuildUDiv(builder, LLVMBuildXor(builder, a, sign, ""), b, "");
+        return LLVMBuildXor(builder, quotient, sign, "");
     }
     /* The least integer divided by -1 traps, so -1 is a case of its own. */
     LLVMValueRef minus = LLVMBuildICmp(builder, LLVMIntEQ, b, LLVMConstAllOnes(type), "");

@@ -247,6 +247,39 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 /* ---- elementwise ---- */
 
+/* Integers of both signs by a constant: one above zero divides what is not negative. */
+static const char quotient_text[] = "kernel scheduled {\n"
+                                    "  buffer b0 : %s out\n  buffer b1 : %s\n  sites 1\n"
+                                    "  for i0 < 100 lane 8 x 2\n"
+                                    "  stage {\n"
+                                    "    %%0 = load b1[i0] : %s\n"
+                                    "    %%1 = const %d : %s\n"
+                                    "    %%2 = div %%0, %%1 site 0 at i0 : %s\n"
+                                    "    store b0[i0] = %%2\n"
+                                    "  }\n}\n";
+
+static void test_quotients(void **state)
+{
+    (void)state;
+    static const char *const dtypes[] = {"i32", "i64"};
+    static const int divisors[] = {1, 2, 3, 7, 1000, -1, -3};
+    char text[512];
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        for (size_t k = 0; k < sizeof divisors / sizeof *divisors; k++) {
+            const char *d = dtypes[i];
+            snprintf(text, sizeof text, quotient_text, d, d, d, divisors[k], d, d);
+            example x = {.name = text, .text = text, .buffers = {{0, 100}, {0, 100}}};
+            check(&x);
+            weft_kernel *kernel = parse(&x);
+            weft_bytes code;
+            weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+            if (divisors[k] == 7 && i == 0) assert_non_null(strstr(code.data, "udiv <8 x i32>"));
+            weft_bytes_finish(&code);
+            weft_kernel_destroy(kernel);
+        }
+    }
+}
+
 static const char add_text[] = "kernel scheduled {\n"
                                "  symbol n in [0, 1000000]\n"
                                "  buffer b0 : f32 out\n  buffer b1 : f32\n  buffer b2 : f32\n"
@@ -1196,6 +1229,7 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quotients),
         cmocka_unit_test(test_tails),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_near_lanes),
