@@ -12,7 +12,7 @@
 enum { FAILED = 1, MISUSED = 2, OPTION_WIDTH = 48 };
 
 static const weft_command *const commands[] = {
-    &weft_command_einsum, &weft_command_run,  &weft_command_compile, &weft_command_opt, &weft_command_view,
+    &weft_command_einsum,          &weft_command_run,  &weft_command_compile, &weft_command_opt, &weft_command_view,
     &weft_command_check_gradients, &weft_command_info,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
