@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/llvm/emit.h"
+#include "backends/llvm/emit_access.h"
 
 /* ---- where loads and stores that do not happen go ---- */
-
-enum { PLACE_BYTES = 16 * WEFT_MAX_WIDTH };
 
 static LLVMValueRef zeros(weft_emitter *e)
 {
@@ -26,22 +24,6 @@ static LLVMValueRef scrap(weft_emitter *e)
 
 /* ---- accesses ---- */
 
-/* One access to a buffer: where, and what to touch instead where the condition is false. */
-typedef struct weft_access {
-    weft_dtype dtype;
-    LLVMTypeRef type; /* of an element in memory */
-    weft_expr index;
-    const weft_emitted *offset; /* computed, added to the index; or NULL */
-    uint32_t offset_bits;       /* that hold it: 8, 16, 32 or 64 */
-    weft_lane_stride step;
-    uint32_t level;
-    bool is_store;
-    LLVMValueRef instead;
-    weft_condition condition;
-    LLVMValueRef offsets; /* of all lanes, in memory, in as many bits; NULL until they are used one by one */
-    LLVMValueRef first;   /* pointer of part 0, when `step` is exact; of what lanes share, when they have no step */
-} weft_access;
-
 LLVMValueRef weft_buffer_pointer(weft_emitter *e, uint32_t buffer)
 {
     if (e->buffers[buffer] == NULL) {
@@ -53,24 +35,13 @@ LLVMValueRef weft_buffer_pointer(weft_emitter *e, uint32_t buffer)
     return e->buffers[buffer];
 }
 
-static LLVMValueRef offset_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef count)
-{
-    return LLVMBuildGEP2(e->builder, type, pointer, &count, 1, "");
-}
-
-static LLVMValueRef choose(weft_emitter *e, LLVMValueRef condition, LLVMValueRef pointer, LLVMValueRef instead)
-{
-    return condition == NULL ? pointer : LLVMBuildSelect(e->builder, condition, pointer, instead, "");
-}
-
 /* From a first lane to a later one, in elements; wraps, as pointers do, where no such element is accessed. */
 static int64_t steps_to(const weft_access *access, uint64_t lane)
 {
     return (int64_t)(lane * (uint64_t)access->step.step);
 }
 
-/* The pointer to the first lane of a part. */
-static LLVMValueRef part_pointer(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
+LLVMValueRef weft_access_part_pointer(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
     LLVMValueRef base = weft_buffer_pointer(e, buffer);
     LLVMValueRef pointer = access->first;
@@ -122,7 +93,7 @@ static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer,
     }
     bool constant = access->step.kind == WEFT_LANE_STRIDE_CONSTANT;
     LLVMValueRef stride = constant ? NULL : weft_index_emit(e, access->step.stride, 0);
-    out_pointers[0] = part_pointer(e, access, buffer, part);
+    out_pointers[0] = weft_access_part_pointer(e, access, buffer, part);
     /* Hides the chain from LLVM's loop strength reduction, which takes longer for it than everything else does. */
     if (width > 1) out_pointers[0] = LLVMBuildFreeze(e->builder, out_pointers[0], "");
     for (uint32_t i = 1; i < width; i++)
@@ -170,8 +141,7 @@ static LLVMValueRef load_offset(weft_emitter *e, const weft_access *access, uint
     return LLVMBuildAnd(e->builder, word, weft_int(e, (INT64_C(1) << bits) - 1), "");
 }
 
-/* The computed offset, added to the pointers. */
-static void add_offset(weft_emitter *e, weft_access *access, uint32_t part, uint32_t count, LLVMValueRef *pointers)
+void weft_access_add_offset(weft_emitter *e, weft_access *access, uint32_t part, uint32_t count, LLVMValueRef *pointers)
 {
     if (access->offset == NULL) return;
     bool apart = access->offset->varying && e->lane.width > 1;
@@ -184,20 +154,13 @@ static void add_offset(weft_emitter *e, weft_access *access, uint32_t part, uint
     }
 }
 
-static bool offset_varies(const weft_access *access)
-{
-    return access->offset != NULL && access->offset->varying;
-}
-
 /* The lanes of a part that take part; NULL: all. */
 static LLVMValueRef part_mask(weft_emitter *e, const weft_access *access, uint32_t part)
 {
     return weft_condition_both(e, weft_lane_mask(e, part), access->condition.masks[part]);
 }
 
-/* The lanes of the last part, from the first on, that a mask known now leaves; 0: they are not known, or the mask is
- * another one. */
-static uint32_t known_lanes(const weft_emitter *e, const weft_access *access)
+uint32_t weft_access_known_lanes(const weft_emitter *e, const weft_access *access)
 {
     uint32_t count = 0;
     if (e->lane.mask == NULL || access->condition.varying || access->step.step < 0) return 0;
@@ -214,7 +177,7 @@ static uint32_t known_lanes(const weft_emitter *e, const weft_access *access)
 static bool is_contiguous(const weft_emitter *e, const weft_access *access)
 {
     if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || offset_varies(access)) return false;
-    if (access->step.step == 1 && known_lanes(e, access) != 0) return true;
+    if (access->step.step == 1 && weft_access_known_lanes(e, access) != 0) return true;
     bool masked = e->lane.mask != NULL || access->condition.varying;
     bool any_size = weft_emitter_has(e, WEFT_ISA_V4) || (!access->is_store && access->condition.varying);
     bool maskable = e->lane.width > 1 && (any_size || weft_dtype_size(access->dtype) >= 4);
@@ -237,8 +200,8 @@ static LLVMValueRef address_mask(weft_emitter *e, const weft_access *access, LLV
 /* The pointer to the lowest address of a contiguous part. */
 static LLVMValueRef vector_pointer(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
-    LLVMValueRef pointer = part_pointer(e, access, buffer, part);
-    add_offset(e, access, part, 1, &pointer);
+    LLVMValueRef pointer = weft_access_part_pointer(e, access, buffer, part);
+    weft_access_add_offset(e, access, part, 1, &pointer);
     if (access->step.step < 0)
         pointer = offset_pointer(e, access->type, pointer, weft_int(e, 1 - (int64_t)e->lane.width));
     return choose(e, access->condition.scalar, pointer, access->instead);
@@ -249,7 +212,7 @@ static void element_pointers(weft_emitter *e, weft_access *access, uint32_t buff
                              LLVMValueRef *out_pointers)
 {
     lane_pointers(e, access, buffer, part, out_pointers);
-    add_offset(e, access, part, e->lane.width, out_pointers);
+    weft_access_add_offset(e, access, part, e->lane.width, out_pointers);
     LLVMValueRef mask = part_mask(e, access, part);
     for (uint32_t i = 0; i < e->lane.width; i++) {
         LLVMValueRef lane = mask == NULL ? NULL : weft_element(e, mask, e->lane.width, i);
@@ -257,12 +220,6 @@ static void element_pointers(weft_emitter *e, weft_access *access, uint32_t buff
         out_pointers[i] =
             choose(e, weft_condition_both(e, access->condition.scalar, lane), out_pointers[i], access->instead);
     }
-}
-
-static LLVMValueRef aligned(LLVMValueRef access, weft_dtype dtype)
-{
-    LLVMSetAlignment(access, weft_dtype_info_of(dtype)->alignment);
-    return access;
 }
 
 /* The length of the next piece of `left` lanes: a power of two. */
@@ -292,7 +249,8 @@ static LLVMValueRef load_pieces(weft_emitter *e, weft_access *access, LLVMValueR
  * As the processor's vectors: LLVM 19 takes longer ones apart itself, and may lose a condition that all lanes share
  * where the other lanes of the mask are known.
  */
-static LLVMValueRef load_masked(weft_emitter *e, const weft_access *access, LLVMValueRef pointer, LLVMValueRef mask)
+LLVMValueRef weft_access_load_masked(weft_emitter *e, const weft_access *access, LLVMValueRef pointer,
+                                     LLVMValueRef mask)
 {
     uint32_t width = e->lane.width, native = e->processor->vector_bytes / (uint32_t)weft_dtype_size(access->dtype);
     if (native < 2) native = width;
@@ -311,14 +269,13 @@ static LLVMValueRef load_masked(weft_emitter *e, const weft_access *access, LLVM
     return value;
 }
 
-/* The first `count` lanes: a masked load where that is one instruction instead of several. */
-static LLVMValueRef load_lanes(weft_emitter *e, weft_access *access, LLVMValueRef pointer, uint32_t count)
+LLVMValueRef weft_access_load_lanes(weft_emitter *e, weft_access *access, LLVMValueRef pointer, uint32_t count)
 {
     uint32_t size = (uint32_t)weft_dtype_size(access->dtype);
     bool is_one = weft_emitter_has(e, WEFT_ISA_V4) && size >= 4 && e->lane.width * size <= e->processor->vector_bytes;
     bool is_complex = weft_dtype_info_of(access->dtype)->kind == WEFT_KIND_COMPLEX;
     if (!is_one || is_complex || piece_of(count) == count) return load_pieces(e, access, pointer, count);
-    return load_masked(e, access, pointer, weft_mask_below(e, weft_int(e, count)));
+    return weft_access_load_masked(e, access, pointer, weft_mask_below(e, weft_int(e, count)));
 }
 
 static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, const weft_inst *load, uint32_t part)
@@ -326,157 +283,20 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, const 
     LLVMValueRef pointer = vector_pointer(e, access, load->buffer, part);
     LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
     LLVMValueRef mask = address_mask(e, access, part_mask(e, access, part)), value;
-    uint32_t known = part + 1 == e->lane.parts ? known_lanes(e, access) : 0;
-    if (known != 0) return load_lanes(e, access, pointer, known);
+    uint32_t known = part + 1 == e->lane.parts ? weft_access_known_lanes(e, access) : 0;
+    if (known != 0) return weft_access_load_lanes(e, access, pointer, known);
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
         if (access->step.step > 0) weft_prefetch_load(e, load, access->type, pointer, part, access->level);
     } else if (weft_dtype_size(access->dtype) < 4 && !weft_emitter_has(e, WEFT_ISA_V4)) {
         value = weft_masked_load(e, access->dtype, type, pointer, mask);
     } else {
-        value = load_masked(e, access, pointer, mask);
+        value = weft_access_load_masked(e, access, pointer, mask);
     }
     return access->step.step < 0 ? reverse(e, value) : value;
 }
 
-/* Elements near each other are picked from vectors of all that lie between the first one and the last one: those of
- * each part, or of all parts where these share vectors. */
-enum { MOST_APART = 4 };
-
-typedef struct nearby {
-    bool apart; /* distances are from the first lane of the part, of part 0 if not */
-    int64_t distances[WEFT_MAX_PARTS * WEFT_MAX_WIDTH]; /* of each lane, part by part */
-    uint32_t parts;                                     /* that are loaded together */
-    uint32_t lanes;                                     /* that are valid, of all parts */
-    bool masked;          /* which lanes are valid is not known: vectors are loaded by masks */
-    int64_t least, count; /* elements of the parts loaded last */
-    uint32_t vector_count;
-    LLVMValueRef vectors[MOST_APART * WEFT_MAX_PARTS];
-} nearby;
-
-/* Sets what the parts from `part` on need; how many vectors that is. */
-static uint32_t measure(const weft_emitter *e, nearby *n, uint32_t part, uint32_t parts)
-{
-    const int64_t *distances = n->distances + (size_t)part * e->lane.width;
-    int64_t most = n->least = distances[0];
-    for (uint32_t i = 1; i < parts * e->lane.width && part * e->lane.width + i < n->lanes; i++) {
-        if (distances[i] < n->least) n->least = distances[i];
-        if (distances[i] > most) most = distances[i];
-    }
-    n->count = most - n->least + 1;
-    n->vector_count = (uint32_t)((n->count + e->lane.width - 1) / e->lane.width);
-    return n->vector_count;
-}
-
-/* Whether elements at a stride can be counted up to the last valid lane. */
-static bool counts_elements(const weft_emitter *e, const weft_access *access)
-{
-    bool is_strided = access->step.kind == WEFT_LANE_STRIDE_CONSTANT && access->step.step > 0;
-    return is_strided && e->lane.left != NULL && weft_emitter_has(e, WEFT_ISA_V4) &&
-           weft_dtype_size(access->dtype) >= 4;
-}
-
-/* The lanes of a vector, which begins at `begin` of a part, up to the last valid one: in front of inner loops. */
-static LLVMValueRef mask_elements(weft_emitter *e, const weft_access *access, uint32_t part, int64_t begin)
-{
-    int64_t step = access->step.step, later = (int64_t)(e->lane.parts - 1 - part) * e->lane.width;
-    weft_scope_move(e, e->lane.level);
-    LLVMValueRef count = LLVMBuildMul(e->builder, e->lane.left, weft_int(e, step), "");
-    count = LLVMBuildAdd(e->builder, count, weft_int(e, (later - 1) * step + 1 - begin), "");
-    LLVMValueRef mask = weft_mask_below(e, count);
-    weft_scope_move(e, access->level);
-    return mask;
-}
-
-static bool find_distances(weft_emitter *e, const weft_access *access, nearby *n)
-{
-    int64_t step = access->step.step;
-    n->apart = false;
-    if (access->step.kind == WEFT_LANE_STRIDE_SYMBOLIC) return false;
-    if (!n->masked && weft_index_lane_distances(e, access->index, n->distances)) return true;
-    n->apart = true;
-    if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || step < -MOST_APART || step > MOST_APART) return false;
-    for (uint32_t i = 0; i < e->lane.parts * e->lane.width; i++) n->distances[i] = (int64_t)(i % e->lane.width) * step;
-    return true;
-}
-
-/* Whether the lanes are loaded this way; where they are not known to exist there is a place of PLACE_BYTES instead. */
-static bool is_near(weft_emitter *e, const weft_access *access, nearby *n)
-{
-    uint32_t each = 0, most = 0, size = (uint32_t)weft_dtype_size(access->dtype);
-    uint32_t last = e->lane.mask == NULL ? e->lane.width : known_lanes(e, access);
-    if (e->gpu || e->lane.width == 1 || access->condition.varying || offset_varies(access)) return false;
-    n->masked = last == 0;
-    if (n->masked && !counts_elements(e, access)) return false;
-    n->lanes = (e->lane.parts - 1) * e->lane.width + (n->masked ? e->lane.width : last);
-    if (weft_dtype_info_of(access->dtype)->kind == WEFT_KIND_COMPLEX) return false;
-    if (!find_distances(e, access, n)) return false;
-    for (uint32_t part = 0; part < e->lane.parts; part++) {
-        uint32_t vectors = measure(e, n, part, 1);
-        each += vectors;
-        if (vectors > most) most = vectors;
-    }
-    uint32_t together = measure(e, n, 0, e->lane.parts);
-    n->parts = together < each && !n->apart ? e->lane.parts : 1;
-    if (n->parts > 1) most = together;
-    if (access->condition.scalar != NULL && most * e->lane.width * size > PLACE_BYTES) return false;
-    return most <= MOST_APART * n->parts;
-}
-
-/* The first element of a vector: the last one ends with the last element, nothing beyond it is read. */
-static int64_t vector_begin(const nearby *n, int64_t width, uint32_t vector)
-{
-    int64_t last = n->count - width;
-    return last > 0 && vector * width > last ? last : vector * width;
-}
-
-static void load_vectors(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, nearby *n)
-{
-    uint32_t width = e->lane.width;
-    LLVMTypeRef type = weft_vector_type(access->type, width);
-    LLVMValueRef pointer = part_pointer(e, access, buffer, n->apart ? part : 0);
-    measure(e, n, part, n->parts);
-    add_offset(e, access, 0, 1, &pointer);
-    pointer = offset_pointer(e, access->type, pointer, weft_int(e, n->least));
-    pointer = choose(e, access->condition.scalar, pointer, access->instead);
-    for (uint32_t v = 0; v < n->vector_count; v++) {
-        int64_t begin = vector_begin(n, width, v);
-        LLVMValueRef from = offset_pointer(e, access->type, pointer, weft_int(e, begin));
-        bool whole = n->count >= (int64_t)width;
-        n->vectors[v] = n->masked ? load_masked(e, access, from, mask_elements(e, access, part, begin))
-                        : whole   ? aligned(LLVMBuildLoad2(e->builder, type, from, ""), access->dtype)
-                                  : load_lanes(e, access, from, (uint32_t)n->count);
-    }
-}
-
-/* The lanes of `value` that are not in the vector, and from there on those that are in it. */
-static LLVMValueRef pick(weft_emitter *e, LLVMValueRef value, const nearby *n, uint32_t vector,
-                         const int64_t *distances)
-{
-    int64_t width = e->lane.width, first = vector_begin(n, width, vector);
-    bool is_used = false;
-    LLVMValueRef numbers[WEFT_MAX_WIDTH];
-    for (int64_t i = 0; i < width; i++) {
-        int64_t at = distances[i] - n->least;
-        bool here = at >= 0 && at < n->count && at / width == vector;
-        numbers[i] = LLVMConstInt(e->i32, (uint64_t)(here ? width + at - first : i), false);
-        is_used |= here;
-    }
-    if (!is_used) return value;
-    return LLVMBuildShuffleVector(e->builder, value, n->vectors[vector], LLVMConstVector(numbers, e->lane.width), "");
-}
-
-static LLVMValueRef load_near(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, nearby *n)
-{
-    if (part % n->parts == 0) load_vectors(e, access, buffer, part, n);
-    LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
-    LLVMValueRef value = e->lane.mask == NULL ? LLVMGetPoison(type) : LLVMConstNull(type);
-    for (uint32_t v = 0; v < n->vector_count; v++)
-        value = pick(e, value, n, v, n->distances + (size_t)part * e->lane.width);
-    return value;
-}
-
-/* The same for any step, with the computed offset. */
+/* As varying_offsets, for any step, with the computed offset. */
 static LLVMValueRef lane_offsets(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part,
                                  LLVMValueRef *out_base)
 {
@@ -486,7 +306,7 @@ static LLVMValueRef lane_offsets(weft_emitter *e, weft_access *access, uint32_t 
     } else {
         bool constant = access->step.kind == WEFT_LANE_STRIDE_CONSTANT;
         LLVMValueRef stride = constant ? NULL : weft_index_emit(e, access->step.stride, 0);
-        *out_base = part_pointer(e, access, buffer, part);
+        *out_base = weft_access_part_pointer(e, access, buffer, part);
         for (uint32_t i = 0; i < e->lane.width; i++)
             numbers[i] = weft_int(e, constant ? steps_to(access, i) : (int64_t)i);
         offsets = LLVMConstVector(numbers, e->lane.width);
@@ -563,8 +383,8 @@ static LLVMValueRef load_wrapped(weft_emitter *e, weft_access *access, uint32_t 
     then = LLVMBuildSelect(e->builder, wraps, then, from, "");
     LLVMValueRef first = weft_mask_below(e, left), runs[2];
     if (wrap->step == 1) {
-        runs[0] = load_masked(e, access, from, first);
-        runs[1] = load_masked(e, access, then, LLVMBuildNot(e->builder, first, ""));
+        runs[0] = weft_access_load_masked(e, access, from, first);
+        runs[1] = weft_access_load_masked(e, access, then, LLVMBuildNot(e->builder, first, ""));
     } else {
         for (int i = 0; i < 2; i++) {
             LLVMValueRef element = LLVMBuildLoad2(e->builder, access->type, i == 0 ? from : then, "");
@@ -584,8 +404,8 @@ static bool is_strided(const weft_emitter *e, const weft_access *access)
 
 static LLVMValueRef load_strided(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
-    LLVMValueRef pointer = part_pointer(e, access, buffer, part);
-    add_offset(e, access, part, 1, &pointer);
+    LLVMValueRef pointer = weft_access_part_pointer(e, access, buffer, part);
+    weft_access_add_offset(e, access, part, 1, &pointer);
     return weft_strided_load(e, access->dtype, pointer, access->step.step);
 }
 
@@ -593,7 +413,7 @@ static LLVMValueRef load_uniform(weft_emitter *e, weft_access *access, uint32_t 
 {
     LLVMValueRef pointer = weft_index_pointer(e, access->type, weft_buffer_pointer(e, buffer), access->index, 0);
     weft_scope_move(e, access->level);
-    add_offset(e, access, 0, 1, &pointer);
+    weft_access_add_offset(e, access, 0, 1, &pointer);
     pointer = choose(e, access->condition.scalar, pointer, access->instead);
     return aligned(LLVMBuildLoad2(e->builder, access->type, pointer, ""), access->dtype);
 }
@@ -618,9 +438,9 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
                           .offset = inst->arg_count != 0 ? &e->values[inst->args[0]] : NULL,
                           .offset_bits = inst->arg_count != 0 ? offset_bits_of(e, inst->args[0]) : 0};
     access_start(e, &access, level, inst->predicate_count, inst->predicates, false);
-    nearby near;
+    weft_nearby near;
     weft_lane_wrap wrap;
-    bool picks = value->varying && !is_contiguous(e, &access) && is_near(e, &access, &near);
+    bool picks = value->varying && !is_contiguous(e, &access) && weft_near_find(e, &access, &near);
     bool wraps = value->varying && !picks && is_wrapped(e, &access, &wrap);
     bool in_rows = value->varying && !picks && !wraps && !is_contiguous(e, &access);
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
@@ -628,7 +448,7 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
         if (loaded == NULL)
             loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
                      : is_contiguous(e, &access) ? load_contiguous(e, &access, inst, part)
-                     : picks                     ? load_near(e, &access, inst->buffer, part, &near)
+                     : picks                     ? weft_near_load(e, &access, inst->buffer, part, &near)
                      : wraps                     ? load_wrapped(e, &access, inst->buffer, part, &wrap)
                      : is_strided(e, &access)    ? load_strided(e, &access, inst->buffer, part)
                      : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
@@ -662,7 +482,7 @@ static void store_contiguous(weft_emitter *e, weft_access *access, const weft_st
 {
     LLVMValueRef pointer = vector_pointer(e, access, store->buffer, part), mask = part_mask(e, access, part);
     mask = address_mask(e, access, mask);
-    uint32_t known = part + 1 == e->lane.parts ? known_lanes(e, access) : 0;
+    uint32_t known = part + 1 == e->lane.parts ? weft_access_known_lanes(e, access) : 0;
     if (known != 0) {
         store_lanes(e, access, pointer, value, known);
         return;
@@ -690,7 +510,7 @@ static void store_uniform(weft_emitter *e, weft_access *access, uint32_t buffer,
 {
     LLVMValueRef pointer = weft_index_pointer(e, access->type, weft_buffer_pointer(e, buffer), access->index, 0);
     weft_scope_move(e, access->level);
-    add_offset(e, access, 0, 1, &pointer);
+    weft_access_add_offset(e, access, 0, 1, &pointer);
     pointer = choose(e, access->condition.scalar, pointer, access->instead);
     aligned(LLVMBuildStore(e->builder, value, pointer), access->dtype);
 }
