@@ -7,7 +7,7 @@
 #include "runtime/engine/gemm_runs.h"
 #include "runtime/engine/gemm_transpose.h"
 
-/* One panel or a part of one, or several whole ones of numbers that are adjacent (gemm_pack.c). */
+/* One panel or a part of one, or several whole ones of numbers that are adjacent (gemm_pack_panel.h). */
 typedef struct weft_gemm_panel weft_gemm_panel;
 /* How complex elements are packed: re and im as two terms; each as two numbers, re and im in the first of these terms,
  * -im and re in the second; or as they are, as numbers of twice the size. */

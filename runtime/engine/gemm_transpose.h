@@ -11,7 +11,7 @@
  * `lines` lines. Touches these alone. */
 typedef void weft_gemm_transpose(const char *from, const ptrdiff_t *offsets, int64_t lines, int64_t terms, char *out,
                                  int64_t width);
-extern weft_gemm_transpose weft_gemm_transpose_any_f32, weft_gemm_transpose_any_f64; /* gemm_pack.c */
+extern weft_gemm_transpose weft_gemm_transpose_any_f32, weft_gemm_transpose_any_f64; /* gemm_pack_panel.c */
 extern weft_gemm_transpose weft_gemm_transpose_v3_f32, weft_gemm_transpose_v3_f64;
 extern weft_gemm_transpose weft_gemm_transpose_v4_f32, weft_gemm_transpose_v4_f64;
 extern weft_gemm_transpose weft_gemm_transpose_v4_f16, weft_gemm_transpose_v4_bf16; /* these become f32 */
