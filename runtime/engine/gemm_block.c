@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/engine/gemm_block.h"
 #include <stdlib.h>
-#include <string.h>
+#include "runtime/engine/gemm_block_tile.h"
 #include "runtime/engine/gemm_panels.h"
 #include "runtime/engine/gemm_part.h"
 #include "runtime/engine/gemm_rows.h"
-#include "runtime/engine/vector.h"
 
 /*
  * The terms are cut into blocks of fixed length, whose sums are added to C one after the other; rows and columns are
@@ -142,160 +141,6 @@ static struct panel panel_at(const weft_gemm_part *part, int64_t index, int64_t 
 
 /* ---- tiles ---- */
 
-/* A tile of C: `along` elements along the vectors of the kernel, `across` rows of them. Strides in bytes. */
-struct tile {
-    char *c;
-    int64_t along, across;
-    int64_t along_stride, across_stride;
-    int64_t pitch; /* of the buffer, in bytes */
-    bool is_split; /* its elements lie at several strides */
-    int64_t i, j;  /* its first row of the left operand, and column of the right one */
-};
-
-/* Adds numbers of `size` bytes that are adjacent. */
-static inline __attribute__((always_inline)) void add_run(char *c, const char *sums, size_t bytes, size_t size)
-{
-    typedef float floats __attribute__((vector_size(16)));
-    typedef double doubles __attribute__((vector_size(16)));
-    size_t i = 0;
-    for (; i + 16 <= bytes; i += 16) {
-        floats x, y;
-        memcpy(&x, c + i, sizeof x);
-        memcpy(&y, sums + i, sizeof y);
-        x = size == sizeof(float) ? x + y : (floats)((doubles)x + (doubles)y);
-        memcpy(c + i, &x, sizeof x);
-    }
-    for (; i < bytes; i += size) {
-        if (size == sizeof(float)) *(any_float *)(c + i) += *(const any_float *)(sums + i);
-        else *(any_double *)(c + i) += *(const any_double *)(sums + i);
-    }
-}
-
-/* A part of C and one of the buffer: extents and strides in bytes, the inner loop second. */
-struct part_of_tile {
-    char *c;
-    const char *buffer;
-    int64_t extents[2], strides[2], pitches[2];
-    bool adjacent;
-};
-
-/* Sums become C, in runs of adjacent elements. */
-static void copy_runs(const struct part_of_tile *p, size_t bytes)
-{
-    for (int64_t j = 0; j < p->extents[0]; j++)
-        weft_copy_few(p->c + j * p->strides[0], p->buffer + j * p->pitches[0], bytes);
-}
-
-/* The same one by one. Inlined with a constant size. */
-static inline __attribute__((always_inline)) void copy_part(const struct part_of_tile *p, size_t size)
-{
-    for (int64_t j = 0; j < p->extents[0]; j++) {
-        const char *from = p->buffer + j * p->pitches[0];
-        char *to = p->c + j * p->strides[0];
-        for (int64_t i = 0; i < p->extents[1]; i++, to += p->strides[1], from += p->pitches[1]) memcpy(to, from, size);
-    }
-}
-
-/* Sums are added to C. Inlined with a constant size of numbers; `size` is that of elements. */
-static inline __attribute__((always_inline)) void add_part(const struct part_of_tile *p, size_t size, size_t number)
-{
-    int64_t runs = p->adjacent ? 1 : p->extents[1];
-    size_t bytes = p->adjacent ? (size_t)p->extents[1] * size : size;
-    for (int64_t j = 0; j < p->extents[0]; j++) {
-        const char *from = p->buffer + j * p->pitches[0];
-        char *to = p->c + j * p->strides[0];
-        for (int64_t i = 0; i < runs; i++, to += p->strides[1], from += p->pitches[1]) add_run(to, from, bytes, number);
-    }
-}
-
-/* Whether elements of C that are adjacent lie across the vectors, and squares of registers are transposed. */
-static bool is_transposed(const weft_gemm_block *block, const struct tile *tile)
-{
-    return tile->across_stride == block->c_element && block->kernel->masked && block->c_element <= 8;
-}
-
-static void transpose_tile(const weft_gemm_block *block, const struct tile *tile, const char *buffer, char *out,
-                           int64_t stride)
-{
-    ptrdiff_t offsets[WEFT_GEMM_MOST_LINES];
-    offsets[0] = 0;
-    for (int64_t j = 1; j < tile->across; j++) offsets[j] = j * tile->pitch;
-    block->kernel->transpose(buffer, offsets, tile->across, tile->along, out, stride / block->c_element);
-}
-
-/* The inner loop goes along the shorter stride of C. */
-static void move_part(const weft_gemm_block *block, const struct tile *tile, const char *buffer, bool add)
-{
-    _Alignas(WEFT_GEMM_ALIGNMENT) char transposed[WEFT_GEMM_TILE * sizeof(double)];
-    const int64_t size = block->c_element;
-    bool along = llabs(tile->along_stride) <= llabs(tile->across_stride);
-    int64_t pitch_along = size, pitch_across = tile->pitch;
-    if (is_transposed(block, tile)) {
-        pitch_along = tile->across * size;
-        pitch_across = size;
-        transpose_tile(block, tile, buffer, add ? transposed : tile->c, add ? pitch_along : tile->along_stride);
-        if (!add) return;
-        buffer = transposed;
-        along = false;
-    }
-    int64_t stride = along ? tile->along_stride : tile->across_stride, pitch = along ? pitch_along : pitch_across;
-    struct part_of_tile part = {.c = tile->c,
-                                .buffer = buffer,
-                                .extents = {along ? tile->across : tile->along, along ? tile->along : tile->across},
-                                .strides = {along ? tile->across_stride : tile->along_stride, stride},
-                                .pitches = {along ? pitch_across : pitch_along, pitch},
-                                .adjacent = stride == size && pitch == size};
-    if (add && block->left.size == sizeof(float)) add_part(&part, (size_t)size, sizeof(float));
-    else if (add) add_part(&part, (size_t)size, sizeof(double));
-    else if (part.adjacent) copy_runs(&part, (size_t)(part.extents[1] * size));
-    else if (size == 4) copy_part(&part, 4);
-    else
-        for (int64_t half = 0; half < size; half += 8, part.c += 8, part.buffer += 8) copy_part(&part, 8);
-}
-
-/* Asks for what is going to be added to. Processors may ignore that for a page they have not looked up lately, so the
- * first number of each page is loaded. */
-static void fetch_part(const weft_gemm_block *block, const struct tile *tile)
-{
-    enum { LINE = 64, PAGE = 4096 };
-    bool turns = is_transposed(block, tile);
-    if (!turns && tile->along_stride != block->c_element) return;
-    int64_t lines = turns ? tile->along : tile->across, stride = turns ? tile->along_stride : tile->across_stride;
-    int64_t last = (turns ? tile->across : tile->along) * block->c_element - 1;
-    const char *line = tile->c;
-    uintptr_t page = 0;
-    for (int64_t i = 0; i < lines; i++, line += stride) {
-        if ((uintptr_t)line / PAGE != page) (void)*(const volatile char *)line;
-        page = (uintptr_t)line / PAGE;
-        for (int64_t at = 0; at < last; at += LINE) __builtin_prefetch(line + at);
-        __builtin_prefetch(line + last);
-    }
-}
-
-/* What is done with a tile: sums in a buffer become C, or are added to it, which is asked for before. */
-enum action { STORE, ADD, FETCH };
-
-/* In parts whose elements lie at one stride each way. */
-static void move_tile(const weft_gemm_block *block, const struct tile *tile, const char *buffer, enum action action)
-{
-    const int64_t size = block->c_element;
-    bool by_columns = block->kernel->by_columns;
-    int64_t rows = by_columns ? tile->along : tile->across, columns = by_columns ? tile->across : tile->along;
-    for (int64_t i = 0, row_run; i < rows; i += row_run) {
-        row_run = tile->is_split ? weft_gemm_axes_run(block->c_left, tile->i + i, rows - i) : rows;
-        for (int64_t j = 0, column_run; j < columns; j += column_run) {
-            column_run = tile->is_split ? weft_gemm_axes_run(block->c_right, tile->j + j, columns - j) : columns;
-            struct tile part = *tile;
-            if (tile->is_split) part.c = weft_gemm_block_element(block, tile->i + i, tile->j + j);
-            part.along = by_columns ? row_run : column_run;
-            part.across = by_columns ? column_run : row_run;
-            int64_t along = by_columns ? i : j, across = by_columns ? j : i;
-            if (action == FETCH) fetch_part(block, &part);
-            else move_part(block, &part, buffer + along * size + across * tile->pitch, action == ADD);
-        }
-    }
-}
-
 /* Tiles that the kernel takes in one go, and bytes from one to the next, and from the wide operand to what is fetched
  * into L2 beside it. */
 struct series {
@@ -368,7 +213,7 @@ bool weft_gemm_block_repeats(const weft_gemm_block *block)
 }
 
 /* Through `buffer` where the kernel cannot write the tile as it lies. Returns how many tiles of the series are done. */
-static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile, const struct panel *wide,
+static int64_t run_strided(const weft_gemm_block *block, const weft_gemm_block_tile *tile, const struct panel *wide,
                            const struct panel *narrow, const struct series *series, int64_t terms, bool add,
                            char *buffer)
 {
@@ -377,7 +222,7 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
     int64_t along = tile->along * parts, whole = weft_gemm_round_up(along, weft_gemm_lanes(kernel));
     bool direct = (kernel->masked || along == whole) && tile->along_stride == parts * size && !tile->is_split;
     int64_t count = direct ? series->count : 1;
-    if (!direct && add) move_tile(block, tile, buffer, FETCH);
+    if (!direct && add) weft_gemm_block_tile_move(block, tile, buffer, WEFT_GEMM_TILE_FETCH);
     kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
                                         .narrow = narrow->data,
                                         .c = direct ? tile->c : buffer,
@@ -397,13 +242,13 @@ static int64_t run_strided(const weft_gemm_block *block, const struct tile *tile
                                         .add = add && direct,
                                         .near = series->near,
                                         .wide_first = kernel->by_columns != block->right_first});
-    if (!direct) move_tile(block, tile, buffer, add ? ADD : STORE);
+    if (!direct) weft_gemm_block_tile_move(block, tile, buffer, add ? WEFT_GEMM_TILE_ADD : WEFT_GEMM_TILE_STORE);
     return count;
 }
 
 /* The same with a kernel for whole tiles of packed operands. */
-static void run_packed(const weft_gemm_block *block, const struct tile *tile, const char *left, const char *right,
-                       int64_t terms, bool add, char *buffer)
+static void run_packed(const weft_gemm_block *block, const weft_gemm_block_tile *tile, const char *left,
+                       const char *right, int64_t terms, bool add, char *buffer)
 {
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t parts = weft_gemm_parts(block), element = parts * (int64_t)block->left.size;
@@ -411,13 +256,13 @@ static void run_packed(const weft_gemm_block *block, const struct tile *tile, co
     int64_t vectors = kernel->by_columns ? kernel->columns : kernel->rows;
     bool whole = tile->along * parts == vector && tile->across == vectors;
     bool direct = whole && tile->along_stride == element && tile->across_stride > 0 && !tile->is_split;
-    if (!direct && add) move_tile(block, tile, buffer, FETCH);
+    if (!direct && add) weft_gemm_block_tile_move(block, tile, buffer, WEFT_GEMM_TILE_FETCH);
     kernel->panels(kernel, terms * parts, left, right, add && direct, direct ? tile->c : buffer,
                    direct ? tile->across_stride / (int64_t)block->left.size : vector);
-    if (!direct) move_tile(block, tile, buffer, add ? ADD : STORE);
+    if (!direct) weft_gemm_block_tile_move(block, tile, buffer, add ? WEFT_GEMM_TILE_ADD : WEFT_GEMM_TILE_STORE);
 }
 
-static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows, int64_t j, int64_t columns)
+static weft_gemm_block_tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows, int64_t j, int64_t columns)
 {
     bool by_columns = block->kernel->by_columns, is_joined = block->c_left->rank + block->c_right->rank > 0;
     int64_t element = block->c_element;
@@ -426,15 +271,15 @@ static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows
                                   weft_gemm_axes_run(block->c_right, j, columns) < columns);
     char *c = is_joined ? weft_gemm_block_element(block, i, j)
                         : block->c + (i - block->c_first_left) * left + (j - block->c_first_right) * right;
-    return (struct tile){.c = c,
-                         .along = by_columns ? rows : columns,
-                         .across = by_columns ? columns : rows,
-                         .along_stride = by_columns ? left : right,
-                         .across_stride = by_columns ? right : left,
-                         .pitch = weft_gemm_vector(block->kernel) * (int64_t)block->left.size,
-                         .is_split = is_split,
-                         .i = i,
-                         .j = j};
+    return (weft_gemm_block_tile){.c = c,
+                                  .along = by_columns ? rows : columns,
+                                  .across = by_columns ? columns : rows,
+                                  .along_stride = by_columns ? left : right,
+                                  .across_stride = by_columns ? right : left,
+                                  .pitch = weft_gemm_vector(block->kernel) * (int64_t)block->left.size,
+                                  .is_split = is_split,
+                                  .i = i,
+                                  .j = j};
 }
 
 /* Rows or columns of the tile that begins with number `index`. */
@@ -486,7 +331,7 @@ static inline __attribute__((always_inline)) int64_t run_from(const struct tiles
     const weft_gemm_block *block = t->block;
     const weft_gemm_kernel *kernel = block->kernel;
     const weft_gemm_part *left = t->left, *right = t->right;
-    const struct tile tile = tile_at(block, left->first + at->i, at->rows, right->first + at->j, at->columns);
+    const weft_gemm_block_tile tile = tile_at(block, left->first + at->i, at->rows, right->first + at->j, at->columns);
     bool is_packed = left->packs && right->packs && !kernel->tile_is_faster;
     if (kernel->tile == NULL || (is_packed && at->rows == weft_gemm_panel_lines(left->side, left->width) &&
                                  at->columns == weft_gemm_panel_lines(right->side, right->width))) {
