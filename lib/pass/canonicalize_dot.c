@@ -302,8 +302,8 @@ static weft_tensor with_lanes_of_a(weft_tensor dot, weft_ints order)
     return permuted(swapped_dot(permuted(a, of_a), b, axes), of_dot);
 }
 
-/* One side's free axes: where they begin in the operand and in the dot, and where each would be, were they in the order
- * in which they lie. */
+/* One side's free axes: where they begin in the operand, which is arranged, and in the dot, and where each would be,
+ * were they in the order in which they lie. */
 typedef struct free_axes {
     size_t count, first, first_of_dot;
     int64_t places[WEFT_MAX_RANK];
@@ -314,11 +314,11 @@ static free_axes free_axes_of(weft_tensor dot, size_t which)
 {
     weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
     weft_tensor a = weft_tensor_operand(dot, 0), x = weft_tensor_operand(dot, which);
-    size_t batch = axes.batch_a.count, contract = axes.contract_a.count;
-    free_axes f = {
-        .count = weft_tensor_rank(x) - batch - contract, .first = batch, .first_of_dot = batch, .lie_so = true};
-    if (which == 1) f.first += contract;
-    if (which == 1) f.first_of_dot += weft_tensor_rank(a) - batch - contract;
+    weft_ints batch = which == 0 ? axes.batch_a : axes.batch_b,
+              contract = which == 0 ? axes.contract_a : axes.contract_b;
+    free_axes f = {.count = free_count(x, batch, contract), .first_of_dot = batch.count, .lie_so = true};
+    if (which == 1) f.first_of_dot += free_count(a, axes.batch_a, axes.contract_a);
+    while (weft_ints_contain(batch, f.first) || weft_ints_contain(contract, f.first)) f.first++;
     if (!weft_tensor_is_op(x, WEFT_OP_permute)) return f;
     const int64_t *order = weft_tensor_node(x)->attrs[0].ints.items + f.first;
     for (size_t i = 0; i < f.count; i++) {

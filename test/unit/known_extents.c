@@ -18,6 +18,7 @@ typedef struct subject {
     weft_dtype dtype;
     int64_t shapes[INPUTS][MOST_RANK];
     enum { OF_KNOWN, OF_ALL, OWN } kernels; /* those of the program with known extents, for all extents, others */
+    bool rows_alone;                        /* are a symbol, the first of a's */
 } subject;
 
 static weft_tensor product(weft_tensor a, weft_tensor b)
@@ -89,6 +90,7 @@ static size_t rank_of(const subject *s, size_t input)
 static weft_extent extent_of(const subject *s, weft_graph *graph, size_t input, size_t axis)
 {
     const char name[NAME] = {(char)('a' + input), (char)('0' + axis), '\0'};
+    if (s->rows_alone && (input > 0 || axis > 0)) return weft_extent_of(s->shapes[input][axis]);
     return s->trace == weighted && axis == 1 ? weft_extent_of(4) : weft_symbol(graph, name, 1, 1000);
 }
 
@@ -281,6 +283,14 @@ static weft_tensor turned(weft_tensor a, weft_tensor b)
     return weft_dot(weft_dot(left, complex_of(b), rows), left, rows);
 }
 
+/* By few columns over three axes, with terms over two, in an order of their own. */
+static weft_tensor by_few(weft_tensor a, weft_tensor b)
+{
+    weft_dot_axes last = {.contract_a = WEFT_INTS(1, 2), .contract_b = WEFT_INTS(3, 4)};
+    weft_tensor product = weft_dot(a, weft_permute(b, WEFT_INTS(3, 4, 1, 0, 2)), last);
+    return weft_permute(product, WEFT_INTS(1, 2, 0, 3));
+}
+
 /* What adds up by how a value is permuted, or takes another way by a constant, does as for all extents. */
 static void rounds_as_for_all(void **state)
 {
@@ -291,6 +301,7 @@ static void rounds_as_for_all(void **state)
         {"scanned", scanned, WEFT_F32, {{40, 64, 6}, {40, 6}}},
         {"turned", turned, WEFT_F32, {{16, 300}, {2, 16}}},
         {"by a vector", by_vector, WEFT_F32, {{2, 3, 300}, {30, 20, 300}}},
+        {"by few columns", by_few, WEFT_F32, {{50, 2, 160}, {2, 2, 160, 2, 2}}, .rows_alone = true},
     };
     weft_executor *executor;
     weft_test_ok(weft_executor_create_standard(NULL, &executor));
