@@ -222,6 +222,10 @@ class Plan(Instances):
         status, _, error = self.weft("einsum", *whole, "--memory-limit", "3")
         self.assertEqual(status, FAILED)
         self.assertIn("the memory limit is 3 bytes", error)
+        for limit in [str(2**63 - 1), f"{2**23 - 1}T"]:
+            self.assertEqual(self.weft("einsum", *whole, "--memory-limit", limit)[0], OK)
+        for limit in [str(2**63), f"{2**23}T"]:
+            self.assertEqual(self.weft("einsum", *whole, "--memory-limit", limit)[0], MISUSED)
         status, _, error = self.weft("einsum", *whole, "--memory-limit", "3Q")
         self.assertEqual(status, MISUSED)
         self.assertIn("--memory-limit takes a number of bytes from 1 to 2^63 - 1, such as 1048576, 512M or 4G, not '3Q'", error)

@@ -73,7 +73,7 @@ static bool parse_number(const char *text, double *out_number)
     return end == text + length && *end == 0;
 }
 
-/* "4096", "512M", "512m"; false for what is none, and for 2^60 or more. */
+/* "4096", "512M", "512m"; false for what is none, and for 2^63 or more. */
 static bool parse_bytes(const char *text, int64_t *out_bytes)
 {
     static const char units[] = "KMGT";
@@ -82,7 +82,7 @@ static bool parse_bytes(const char *text, int64_t *out_bytes)
     const char *unit = *text == 0 ? NULL : strchr(units, toupper((unsigned char)*text));
     int shift = unit == NULL ? 0 : (int)(unit - units + 1) * 10;
     if ((unit == NULL ? *text : text[1]) != 0) return false;
-    if (count < 1 || count >> (60 - shift) != 0) return false;
+    if (count < 1 || count >> (63 - shift) != 0) return false;
     *out_bytes = count << shift;
     return true;
 }
