@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saved programs in place of graphs: saved.py WEFT."""
 import json
+import os
 
 from support import FAILED, MISUSED, OK, Command, main
 
@@ -58,8 +59,32 @@ class Saved(Command):
         self.assertEqual((self.folder / "again").read_bytes(), (self.folder / "code").read_bytes())
         self.prints("", "opt", "code", "--save", "plain")
         self.assertNotIn("code ", self.weft("info", "plain")[1])
+        sentence = "'{}' has no code for {} of this run, compiled now; --save keeps code\n"
         self.assertEqual(self.weft("run", "plain", *inputs, "--saved-code"),
-                         (OK, expected, "'plain' has no code, so it is compiled; --save writes it with its code\n"))
+                         (OK, expected, sentence.format("plain", "2 kernels")))
+        code = bytearray((self.folder / "code").read_bytes())
+        code[-1] ^= 1
+        (self.folder / "damaged").write_bytes(code)
+        self.assertEqual(self.weft("run", "damaged", *inputs, "--saved-code"),
+                         (OK, expected, sentence.format("damaged", "1 kernel")))
+        other = {**os.environ, "WEFT_ISA": "x86-64-v2"}
+        self.assertEqual(self.weft("run", "code", *inputs, "--saved-code", env=other),
+                         (OK, expected, sentence.format("code", "2 kernels")))
+        self.prints(expected, "run", "plain", *inputs, "--saved-code", "--backend", "ref")
+
+    def test_no_code_is_needed(self):
+        (self.folder / "dot.weft").write_text("""weft 0.1
+graph {
+  %a = input() {name = "a", dtype = f32, shape = [2, 3]}
+  %b = input() {name = "b", dtype = f32, shape = [3, 4]}
+  %y = dot(%a, %b) {batch_a = [], batch_b = [], contract_a = [1], contract_b = [0]}
+  return %y
+}
+""")
+        inputs = ["a=a.npy", "b=b.npy"]
+        expected = self.weft("run", "dot.weft", *inputs)[1]
+        self.prints(expected, "run", "dot.weft", *inputs, "--products", "library", "--save", "dot.saved")
+        self.prints(expected, "run", "dot.saved", *inputs, "--saved-code")
 
     def test_code_is_of_saved_programs(self):
         inputs = ["x=a.npy", "w=w.npy"]

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "module.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "../output.h"
@@ -42,12 +41,8 @@ static weft_status *parse_program(const weft_arguments *arguments, const weft_pl
     WEFT_TRY(check_policy(arguments));
     WEFT_TRY(weft_program_parse(file.name, file.data, file.size, NULL, plugins->count, plugins->extensions,
                                 &out_source->program));
-    size_t kernels;
     if (weft_arguments_find(arguments, CODE_OPTION) == NULL) return NULL;
-    WEFT_TRY(weft_program_parse_code(out_source->program, file.name, file.data, file.size, &kernels));
-    if (kernels == 0)
-        fprintf(stderr, "'%s' has no code, so it is compiled; --save writes it with its code\n", file.name);
-    return NULL;
+    return weft_program_parse_code(out_source->program, file.name, file.data, file.size, NULL);
 }
 
 static weft_status *parse_graph(const weft_arguments *arguments, const weft_plugins *plugins, content file,

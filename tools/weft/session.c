@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "../interrupt.h"
 #include "../output.h"
+#include "file.h"
 #include "measure.h"
 
 double weft_clock_ms(void)
@@ -138,6 +140,18 @@ static weft_status *run_once(weft_session *session, const char *backend, double 
     return NULL;
 }
 
+/* Code that is not there, is damaged, or is for other instructions. */
+static void report_compiled(const weft_session *session, const weft_arguments *arguments)
+{
+    weft_executor_counters counters = {.size = sizeof counters};
+    if (weft_arguments_find(arguments, "--saved-code") == NULL) return;
+    weft_executor_counters_read(session->executor, &counters);
+    uint64_t count = counters.kernels_compiled;
+    if (count > 0)
+        fprintf(stderr, "'%s' has no code for %" PRIu64 " kernel%s of this run, compiled now; --save keeps code\n",
+                weft_file_name(arguments->operands[0]), count, count == 1 ? "" : "s");
+}
+
 static int compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -185,7 +199,10 @@ weft_status *weft_session_run(weft_session *session, const weft_arguments *argum
     bool traced = weft_arguments_find(arguments, "--trace") != NULL;
     if (traced || weft_arguments_find(arguments, "--profile") != NULL) session->profiled = !session->once;
     weft_profile_table_init(&session->profile, repeats, traced);
-    for (size_t i = 0; i < repeats && status == NULL; i++) status = run_once(session, backend, &times[i]);
+    for (size_t i = 0; i < repeats && status == NULL; i++) {
+        status = run_once(session, backend, &times[i]);
+        if (i == 0 && status == NULL) report_compiled(session, arguments);
+    }
     if (weft_interrupt_end() && status == NULL)
         status = weft_status_create(NULL, WEFT_CANCELLED, NULL, "interrupted when the run was done");
     if (status == NULL) session->run_ms = weft_median(repeats, times);
