@@ -60,7 +60,15 @@ const weft_op_def *weft_graph_find_op(const weft_graph *graph, const char *name)
     return NULL;
 }
 
-/* The op whose name is nearest to `name`, of the built-in ones without an extension; NULL: each is another word. */
+/* As sum is of reduce_sum. */
+static bool is_last_word(const char *known, const char *name, size_t length)
+{
+    size_t size = strlen(known);
+    return size > length && known[size - length - 1] == '_' && strcmp(known + size - length, name) == 0;
+}
+
+/* The op whose name ends in `name`, or is nearest to it, of the built-in ones without an extension; NULL: each is
+ * another word. */
 static const char *nearest_op(const weft_extension *extension, const char *name)
 {
     const char *nearest = NULL;
@@ -68,6 +76,7 @@ static const char *nearest_op(const weft_extension *extension, const char *name)
     size_t count = extension == NULL ? WEFT_OP_COUNT : extension->op_count;
     for (size_t i = 0; i < count && length > 2; i++) {
         const char *known = extension == NULL ? weft_op_table()[i].name : extension->ops[i]->name;
+        if (is_last_word(known, name, length)) return known;
         if (weft_text_is_nearer(known, name, length, &least)) nearest = known;
     }
     return nearest;
