@@ -115,11 +115,12 @@ weft_status *weft_infer_constant(const weft_infer_context *context, weft_type *o
             return weft_infer_error(context, WEFT_OUT_OF_RANGE, "the size of the data overflows 64 bits at axis %zu",
                                     i);
     }
-    if (bytes != context->attrs[2].size) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT,
-                                "the shape takes %zu bytes of data but there are %zu", bytes,
-                                context->attrs[2].size);
-    }
+    size_t given = context->attrs[2].size, size = weft_dtype_size(dtype), count = bytes / size;
+    if (given % size != 0)
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu bytes of data are not whole elements", given);
+    if (given != bytes)
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the shape is of %zu element%s, but the data has %zu",
+                                count, count == 1 ? "" : "s", given / size);
     out_types[0] = (weft_type){dtype, {shape.count, extents}};
     return NULL;
 }
