@@ -18,11 +18,14 @@ typedef struct columns {
     int64_t joined; /* rows that become one */
 } columns;
 
-/* Integers and bools; floats have an order, in which the last zero and the first NaN stay. */
-static bool is_in_any_order(weft_tensor x)
+/* Of integers and bools no bit depends on the order. An extremum of floats may be any one of its zeros or NaNs, but for
+ * expected extents it is that of the program. */
+static bool is_in_any_order(const weft_node *node, weft_tensor x, const weft_expected *expected)
 {
     weft_dtype_kind kind = weft_dtype_info_of(weft_tensor_dtype(x))->kind;
-    return kind != WEFT_KIND_FLOAT && kind != WEFT_KIND_COMPLEX;
+    weft_op_id id = weft_op_id_of(node->op);
+    if (kind == WEFT_KIND_FLOAT) return expected == NULL && (id == WEFT_OP_reduce_max || id == WEFT_OP_reduce_min);
+    return kind != WEFT_KIND_COMPLEX;
 }
 
 /* The product of known, or expected, extents [first, end); 0 where one is not known. */
@@ -44,6 +47,14 @@ static bool lies_in_order(weft_tensor x)
     return weft_tensor_node(x)->op->op_class != WEFT_CLASS_MOVEMENT;
 }
 
+/* Whether its columns fill no vectors by themselves: one alone lies along memory, and is joined only where it is of
+ * bytes, whose lanes are many. */
+static bool is_narrow(const columns *c)
+{
+    int64_t least = weft_dtype_size(weft_tensor_dtype(c->x)) > 1 ? 2 : 1;
+    return c->width >= least && c->width <= NARROW_BYTES / (int64_t)weft_dtype_size(c->dtype);
+}
+
 /* Whether elements are of memory, or an op of such: what takes longer is stored where two kernels read it. */
 static bool is_light(weft_tensor x)
 {
@@ -60,15 +71,15 @@ static bool find_columns(const weft_rewrite_site *site, const weft_expected *exp
     weft_tensor x = site->inputs.items[0];
     weft_ints axes = weft_reduced_axes(site->node);
     size_t rank = weft_tensor_rank(x);
-    if (axes.count == 0 || !is_in_any_order(x)) return false;
+    if (axes.count == 0 || !is_in_any_order(site->node, x, expected)) return false;
     columns c = {.x = x, .dtype = weft_tensor_dtype(x), .first = (size_t)axes.items[0], .joined = JOINED_LEAST};
     c.end = c.first + axes.count;
     if ((size_t)axes.items[axes.count - 1] + 1 != c.end || c.end == rank) return false;
     c.rows = known_count(expected, x, c.first, c.end);
     c.width = known_count(expected, x, c.end, rank);
-    if (c.width < 1 || c.width > NARROW_BYTES / (int64_t)weft_dtype_size(c.dtype)) return false;
-    while (c.joined * c.width < JOINED_WIDTH) c.joined *= 2;
     if (weft_tensor_is_op(x, WEFT_OP_cast)) c.x = weft_tensor_operand(x, 0);
+    if (!is_narrow(&c)) return false;
+    while (c.joined * c.width < JOINED_WIDTH) c.joined *= 2;
     *out_columns = c;
     return c.rows >= LONG * c.joined && lies_in_order(x) && (c.rows % c.joined == 0 || is_light(c.x));
 }

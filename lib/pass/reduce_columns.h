@@ -8,6 +8,7 @@
  * a vector. So many rows side by side count as one, and their results are reduced at last, with the rows that are left.
  */
 weft_tensor weft_reduce_columns(const weft_rewrite_site *site);
-/* The same where extents are these, which guards require; for reductions alone. `expected` may be NULL. */
+/* The same where extents are these, which guards require, and no bit depends on it; for reductions alone. `expected`
+ * may be NULL: as above. */
 weft_tensor weft_reduce_columns_for(const weft_rewrite_site *site, const weft_expected *expected);
 #endif

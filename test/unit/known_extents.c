@@ -291,7 +291,15 @@ static weft_tensor by_few(weft_tensor a, weft_tensor b)
     return weft_permute(product, WEFT_INTS(1, 2, 0, 3));
 }
 
-/* What adds up by how a value is permuted, or takes another way by a constant, does as for all extents. */
+/* Of zeros of both signs in narrow columns, of which one stays. */
+static weft_tensor greatest(weft_tensor a, weft_tensor b)
+{
+    weft_tensor zeros = weft_select(weft_gt(weft_abs(a), 0.5), weft_mul(a, 0), -1);
+    return weft_mul(weft_reduce_max(zeros, WEFT_INTS(0), false), weft_abs(b));
+}
+
+/* What adds up by how a value is permuted, takes another way by a constant, or keeps one of several zeros, does as for
+ * all extents. */
 static void rounds_as_for_all(void **state)
 {
     (void)state;
@@ -300,6 +308,7 @@ static void rounds_as_for_all(void **state)
         {"scaled", scaled, WEFT_F32, {{300, 40}, {1}}},
         {"scanned", scanned, WEFT_F32, {{40, 64, 6}, {40, 6}}},
         {"turned", turned, WEFT_F32, {{16, 300}, {2, 16}}},
+        {"greatest", greatest, WEFT_F32, {{640, 10}, {10}}},
         {"by a vector", by_vector, WEFT_F32, {{2, 3, 300}, {30, 20, 300}}},
         {"by few columns", by_few, WEFT_F32, {{50, 2, 160}, {2, 2, 160, 2, 2}}, .rows_alone = true},
     };
