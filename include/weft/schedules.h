@@ -44,7 +44,7 @@ weft_status *weft_schedules_set(weft_schedules *schedules, const weft_program *p
 /* Zero-initialise for the defaults. */
 typedef struct weft_tune_options {
     weft_executor_options executor; /* what to measure with: threads and machine; its schedules are ignored */
-    double seconds;                 /* that it takes, the round of runs under way then included; 0: 10 */
+    double seconds;                 /* after which no other round of runs begins, but those that confirm gains; 0: 10 */
 } weft_tune_options;
 
 /* What weft_tune did. */

@@ -15,10 +15,11 @@
 
 enum { NAME_WIDTH = 22 };
 
-static const char *instructions(weft_dtype dtype, const char *otherwise)
+/* Of products of a dtype whose instructions the processor may have. */
+static const char *instructions(weft_dtype dtype)
 {
     const char *name = weft_gemm_instructions(dtype);
-    return name != NULL ? name : otherwise;
+    return name != NULL ? name : "no instructions of its own";
 }
 
 static void print_machine(void)
@@ -29,8 +30,7 @@ static void print_machine(void)
     printf("target      %s\n", status == NULL ? target : weft_status_message(status));
     printf("isa         %s, vectors of %u bits\n", weft_isa_name(), 8 * weft_isa_vector_bytes());
     printf("blis        %s\n", weft_gemm_configuration());
-    printf("products    bf16 by %s with --products fast, u8 by %s\n", instructions(WEFT_BF16, "those of f32"),
-           instructions(WEFT_U8, "those of the isa"));
+    printf("products    u8: %s; bf16 with --products fast: %s\n", instructions(WEFT_U8), instructions(WEFT_BF16));
     printf("memory      %.1f GiB\n", (double)weft_memory_size() / (1 << 30));
     printf("runtimes    %s (default), %s, %s\n", weft_runtime_llvm()->name, weft_runtime_reference()->name,
            weft_runtime_reference_ordered()->name);
