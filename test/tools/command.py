@@ -146,7 +146,7 @@ class General(Command):
     def test_info(self):
         status, out, error = self.weft("info")
         self.assertEqual((status, error), (OK, ""))
-        for start in ["weft ", "target ", "isa ", "blis ", "memory ", "runtimes ", "extensions  einsum "]:
+        for start in ["weft ", "target ", "isa ", "blis ", "products ", "memory ", "runtimes ", "extensions  einsum "]:
             self.assertIn(f"\n{start}", "\n" + out)
         rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
         dtypes = "bool u8 i32 u32 i64 bf16 f16 f32 f64 c64 c128".split()
