@@ -8,6 +8,11 @@
  * lanes that are not on vectors, which run one after the other, each over its own elements.
  */
 
+enum {
+    LONG_COLUMN = 32, /* elements; less, as windows have, is not worth the code */
+    WAITING_PARTS = 4 /* vectors of columns that wait for each other */
+};
+
 /* What a row of memory holds. */
 static LLVMTypeRef row_type(const weft_emitter *e, weft_dtype dtype)
 {
@@ -221,23 +226,26 @@ static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, u
     }
 }
 
-/* Whether the accumulator is an extremum along rows of several rounds, whose few vectors wait for each other: it takes
- * longest to ask for each of them if the accumulator is NaN. */
+/* Whether the accumulator is an extremum along rows of several rounds, or of long columns, and its few vectors wait for
+ * each other: it takes longest to ask for each of them if the accumulator is NaN. */
 static bool waits_for_nan(const weft_emitter *e, const weft_accumulator *accumulator)
 {
-    const weft_stage *stage = e->reduction.stage;
-    int64_t least, most;
-    if (!e->reduction.along_lanes || !weft_reduce_is_extremum(accumulator)) return false;
+    const weft_reduce_state *reduction = &e->reduction;
+    const weft_stage *stage = reduction->stage;
+    int64_t least, most, few = 2 * (int64_t)reduction->width * reduction->parts;
+    if (!weft_reduce_is_extremum(accumulator) || stage->range_count == 0) return false;
+    if (!reduction->along_lanes && reduction->parts > WAITING_PARTS) return false;
     weft_expr_range(e->exprs, stage->ranges[stage->range_count - 1].extent, &least, &most);
-    return most >= 2 * (int64_t)e->reduction.width * e->reduction.parts;
+    return most >= (reduction->along_lanes ? few : LONG_COLUMN);
 }
 
-/* Whether the step asks if elements are NaN, all of a round are valid, and their accumulators are in registers. */
+/* Whether the step asks if elements are NaN, no mask leaves one out, and their accumulators are in registers. */
 static bool asks_of_round(const weft_emitter *e, const weft_accumulator *accumulator)
 {
     const weft_combiner *step = weft_accumulator_step(accumulator);
     bool asks = false;
-    if (e->gpu || e->lane.variable == WEFT_EXPR_NONE || e->lane.mask != NULL || e->reduction.row != NULL) return false;
+    if (e->gpu || e->lane.variable == WEFT_EXPR_NONE || e->reduction.row != NULL) return false;
+    if (e->reduction.along_lanes && e->lane.mask != NULL) return false;
     if (!weft_emitter_has(e, WEFT_ISA_V4) || e->reduction.width == 1) return false;
     for (uint32_t i = 0; i < step->count; i++) asks |= asks_for_nan(accumulator, &step->insts[i]);
     asks |= waits_for_nan(e, accumulator);

@@ -896,6 +896,41 @@ static void test_extrema(void **state)
     }
 }
 
+/* Columns that fill two vectors, or not even one. */
+static const char greatest_text[] = "kernel scheduled {\n"
+                                    "  symbol n in [0, 10000]\n  buffer b0 : %s out\n  buffer b1 : %s\n"
+                                    "  for i0 < %d lane %d x %d\n"
+                                    "  stage {\n"
+                                    "    for i1 < n reduce\n"
+                                    "    %%0 = load b1[%d*i1 + i0] : %s\n"
+                                    "    accumulate a0 (%%0) init (%s) : %s {\n"
+                                    "      %%0 = param 0 : %s\n      %%1 = param 1 : %s\n"
+                                    "      %%2 = %s %%0, %%1 : %s\n      yield %%2\n    }\n"
+                                    "  }\n"
+                                    "  stage {\n    %%1 = result a0.0 : %s\n    store b0[i0] = %%1\n  }\n}\n";
+
+static void test_extrema_of_columns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dtype, *op, *init;
+        int columns, width, parts;
+    } forms[] = {{"f32", "max", "-inf", 3, 16, 1}, {"f32", "min", "inf", 32, 16, 2}, {"f64", "max", "-inf", 11, 8, 2}};
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        const char *t = forms[f].dtype;
+        const int columns = forms[f].columns;
+        char text[1024];
+        snprintf(text, sizeof text, greatest_text, t, t, columns, forms[f].width, forms[f].parts, columns, t,
+                 forms[f].init, t, t, t, forms[f].op, t, t);
+        example x = {.name = forms[f].op, .text = text, .buffers = {{0, columns}}, .special = true};
+        for (size_t i = 0; i < LENGTHS; i++) {
+            x.scalars[0] = lengths[i];
+            x.buffers[1].after = columns * lengths[i];
+            check(&x);
+        }
+    }
+}
+
 /* Two scans in one stage, one of them looked at twice; over columns on lanes, and row by row. */
 static const char scan_text[] =
     "kernel scheduled {\n"
@@ -1248,6 +1283,7 @@ int main(void)
         cmocka_unit_test(test_indices),
         cmocka_unit_test(test_argmax),
         cmocka_unit_test(test_extrema),
+        cmocka_unit_test(test_extrema_of_columns),
         cmocka_unit_test(test_scan),
         cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_gather),
