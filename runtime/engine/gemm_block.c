@@ -222,7 +222,7 @@ static int64_t run_strided(const weft_gemm_block *block, const weft_gemm_block_t
     int64_t along = tile->along * parts, whole = weft_gemm_round_up(along, weft_gemm_lanes(kernel));
     bool direct = (kernel->masked || along == whole) && tile->along_stride == parts * size && !tile->is_split;
     int64_t count = direct ? series->count : 1;
-    if (!direct && add) weft_gemm_block_tile_move(block, tile, buffer, WEFT_GEMM_TILE_FETCH);
+    if (!direct && add) weft_gemm_block_tile_fetch(block, tile);
     kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
                                         .narrow = narrow->data,
                                         .c = direct ? tile->c : buffer,
@@ -242,7 +242,7 @@ static int64_t run_strided(const weft_gemm_block *block, const weft_gemm_block_t
                                         .add = add && direct,
                                         .near = series->near,
                                         .wide_first = kernel->by_columns != block->right_first});
-    if (!direct) weft_gemm_block_tile_move(block, tile, buffer, add ? WEFT_GEMM_TILE_ADD : WEFT_GEMM_TILE_STORE);
+    if (!direct) weft_gemm_block_tile_move(block, tile, buffer, add);
     return count;
 }
 
@@ -256,10 +256,10 @@ static void run_packed(const weft_gemm_block *block, const weft_gemm_block_tile 
     int64_t vectors = kernel->by_columns ? kernel->columns : kernel->rows;
     bool whole = tile->along * parts == vector && tile->across == vectors;
     bool direct = whole && tile->along_stride == element && tile->across_stride > 0 && !tile->is_split;
-    if (!direct && add) weft_gemm_block_tile_move(block, tile, buffer, WEFT_GEMM_TILE_FETCH);
+    if (!direct && add) weft_gemm_block_tile_fetch(block, tile);
     kernel->panels(kernel, terms * parts, left, right, add && direct, direct ? tile->c : buffer,
                    direct ? tile->across_stride / (int64_t)block->left.size : vector);
-    if (!direct) weft_gemm_block_tile_move(block, tile, buffer, add ? WEFT_GEMM_TILE_ADD : WEFT_GEMM_TILE_STORE);
+    if (!direct) weft_gemm_block_tile_move(block, tile, buffer, add);
 }
 
 static weft_gemm_block_tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows, int64_t j, int64_t columns)

@@ -124,23 +124,47 @@ static void fetch_part(const weft_gemm_block *block, const weft_gemm_block_tile 
     }
 }
 
-void weft_gemm_block_tile_move(const weft_gemm_block *block, const weft_gemm_block_tile *tile, const char *buffer,
-                               weft_gemm_block_tile_action action)
+/* What is done with a tile. */
+enum action { STORE, ADD, FETCH };
+
+static void act(const weft_gemm_block *block, const weft_gemm_block_tile *part, const char *buffer, enum action action)
+{
+    if (action == FETCH) fetch_part(block, part);
+    else move_part(block, part, buffer, action == ADD);
+}
+
+/* In parts whose elements lie at one stride each way. */
+static void move_tile(const weft_gemm_block *block, const weft_gemm_block_tile *tile, const char *buffer,
+                      enum action action)
 {
     const int64_t size = block->c_element;
     bool by_columns = block->kernel->by_columns;
     int64_t rows = by_columns ? tile->along : tile->across, columns = by_columns ? tile->across : tile->along;
+    if (!tile->is_split) {
+        act(block, tile, buffer, action); /* a copy would wait until the tile is in memory */
+        return;
+    }
     for (int64_t i = 0, row_run; i < rows; i += row_run) {
-        row_run = tile->is_split ? weft_gemm_axes_run(block->c_left, tile->i + i, rows - i) : rows;
+        row_run = weft_gemm_axes_run(block->c_left, tile->i + i, rows - i);
         for (int64_t j = 0, column_run; j < columns; j += column_run) {
-            column_run = tile->is_split ? weft_gemm_axes_run(block->c_right, tile->j + j, columns - j) : columns;
+            column_run = weft_gemm_axes_run(block->c_right, tile->j + j, columns - j);
             weft_gemm_block_tile part = *tile;
-            if (tile->is_split) part.c = weft_gemm_block_element(block, tile->i + i, tile->j + j);
+            part.c = weft_gemm_block_element(block, tile->i + i, tile->j + j);
             part.along = by_columns ? row_run : column_run;
             part.across = by_columns ? column_run : row_run;
             int64_t along = by_columns ? i : j, across = by_columns ? j : i;
-            if (action == WEFT_GEMM_TILE_FETCH) fetch_part(block, &part);
-            else move_part(block, &part, buffer + along * size + across * tile->pitch, action == WEFT_GEMM_TILE_ADD);
+            act(block, &part, action == FETCH ? NULL : buffer + along * size + across * tile->pitch, action);
         }
     }
+}
+
+void weft_gemm_block_tile_move(const weft_gemm_block *block, const weft_gemm_block_tile *tile, const char *buffer,
+                               bool add)
+{
+    move_tile(block, tile, buffer, add ? ADD : STORE);
+}
+
+void weft_gemm_block_tile_fetch(const weft_gemm_block *block, const weft_gemm_block_tile *tile)
+{
+    move_tile(block, tile, NULL, FETCH);
 }

@@ -14,14 +14,9 @@ typedef struct weft_gemm_block_tile {
     int64_t i, j;  /* its first row of the left operand, and column of the right one */
 } weft_gemm_block_tile;
 
-/* What is done with a tile: sums in a buffer become C, or are added to it, which is asked for before. */
-typedef enum weft_gemm_block_tile_action {
-    WEFT_GEMM_TILE_STORE,
-    WEFT_GEMM_TILE_ADD,
-    WEFT_GEMM_TILE_FETCH
-} weft_gemm_block_tile_action;
-
-/* In parts whose elements lie at one stride each way. */
+/* Sums in `buffer` become the tile, or are added to it. */
 void weft_gemm_block_tile_move(const weft_gemm_block *block, const weft_gemm_block_tile *tile, const char *buffer,
-                               weft_gemm_block_tile_action action);
+                               bool add);
+/* Asks for a tile that is going to be added to. */
+void weft_gemm_block_tile_fetch(const weft_gemm_block *block, const weft_gemm_block_tile *tile);
 #endif
