@@ -263,43 +263,50 @@ static void store_by(weft_fusion *fusion, uint32_t n, uint32_t reduction)
     fusion->inner[n] = weft_inner_axes(graph, weft_graph_node(graph, reduction - 1), 0, 0);
 }
 
+/* The role of a node that is live. What it takes back of earlier decisions leaves *settled false. */
+static weft_role settle_role(weft_fusion *fusion, uint32_t n, uint8_t *shared, bool *settled)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    weft_role role = weft_fusion_role_of(fusion, n, fusion->roots[n], shared[n]);
+    if (role == WEFT_ROLE_STAGE && fusion->inner[n] != 0) {
+        role = WEFT_ROLE_KERNEL;
+        fusion->materialized[n] = 1;
+        *settled = false;
+    }
+    if (role == WEFT_ROLE_KERNEL && weft_fusion_is_reduction(weft_graph_node(graph, n)) && fusion->fused_row[n]) {
+        fusion->starts_no_row[n] = 1; /* what is computed from it follows no stage */
+        *settled = false;
+    }
+    if (role == WEFT_ROLE_KERNEL && weft_fusion_stores_operand(fusion, n)) {
+        role = WEFT_ROLE_INLINE;
+        fusion->materialized[weft_graph_node(graph, n)->inputs[0].node] = 1;
+        *settled = false;
+    }
+    if (role == WEFT_ROLE_KERNEL && shared[n] && weft_fusion_stores_repeated(fusion, n)) {
+        role = WEFT_ROLE_INLINE;
+        *settled = false;
+    }
+    uint32_t reduction = role == WEFT_ROLE_KERNEL && shared[n] && !is_output(fusion->compiled, n)
+                             ? weft_fusion_storing_reduction(fusion, n)
+                             : 0;
+    if (reduction != 0 && fusion->roles[reduction - 1] == WEFT_ROLE_STAGE) {
+        fusion->materialized[reduction - 1] = 1;
+        *settled = false;
+    } else if (reduction != 0) {
+        role = WEFT_ROLE_STORED;
+        shared[n] = 0;
+        store_by(fusion, n, reduction);
+    }
+    return role;
+}
+
 /* From the last node to the first. Returns whether nothing was materialized that the weights do not reflect. */
 static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
 {
-    const weft_graph *graph = fusion->compiled->graph;
     bool settled = true;
-    for (uint32_t n = (uint32_t)graph->node_count; n-- > 0;) {
+    for (uint32_t n = (uint32_t)fusion->compiled->graph->node_count; n-- > 0;) {
         if (!live[n]) continue;
-        weft_role role = weft_fusion_role_of(fusion, n, fusion->roots[n], shared[n]);
-        if (role == WEFT_ROLE_STAGE && fusion->inner[n] != 0) {
-            role = WEFT_ROLE_KERNEL;
-            fusion->materialized[n] = 1;
-            settled = false;
-        }
-        if (role == WEFT_ROLE_KERNEL && weft_fusion_is_reduction(weft_graph_node(graph, n)) && fusion->fused_row[n]) {
-            fusion->starts_no_row[n] = 1; /* what is computed from it follows no stage */
-            settled = false;
-        }
-        if (role == WEFT_ROLE_KERNEL && weft_fusion_stores_operand(fusion, n)) {
-            role = WEFT_ROLE_INLINE;
-            fusion->materialized[weft_graph_node(graph, n)->inputs[0].node] = 1;
-            settled = false;
-        }
-        if (role == WEFT_ROLE_KERNEL && shared[n] && weft_fusion_stores_repeated(fusion, n)) {
-            role = WEFT_ROLE_INLINE;
-            settled = false;
-        }
-        uint32_t reduction = role == WEFT_ROLE_KERNEL && shared[n] && !is_output(fusion->compiled, n)
-                                 ? weft_fusion_storing_reduction(fusion, n)
-                                 : 0;
-        if (reduction != 0 && fusion->roles[reduction - 1] == WEFT_ROLE_STAGE) {
-            fusion->materialized[reduction - 1] = 1;
-            settled = false;
-        } else if (reduction != 0) {
-            role = WEFT_ROLE_STORED;
-            shared[n] = 0;
-            store_by(fusion, n, reduction);
-        }
+        weft_role role = settle_role(fusion, n, shared, &settled);
         fusion->roles[n] = (uint8_t)role;
         bool own = weft_role_has_memory((uint8_t)role) && role != WEFT_ROLE_STORED;
         pass_root(fusion, n, own, !own && shared[n], shared);
