@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/schedule/chooser.h"
 #include "lib/schedule/ranges.h"
-#include "lib/schedule/transform.h"
-#include "lib/schedule/schedule.h"
 #include "lib/schedule/unroll.h"
 
 /*
@@ -11,38 +10,13 @@
  * the kernel as it then is.
  */
 
-/* Elements of a tile: large against the cost of an iteration, small against L1. If possible it has whole rows, so that
- * products before and after the kernel may run on the same ones, and whole rounds of vectors. */
-#define TILE 8192
-#define TILE_ROUND 64
-/* The same for rows that a scatter runs through many times: the rest of the row goes to other threads. */
+/* Elements of a tile of rows that a scatter runs through many times: the rest of the row goes to other threads. */
 #define ROW_TILE 256
-/* Vectors of a round of rows that are computed side by side, at most. */
-#define MOST_JAMMED_VECTORS 2u
-
-/* The kernel as the moves so far have made it, and what decides the next ones. */
-typedef struct chooser {
-    weft_kernel *kernel;
-    const weft_machine *machine;
-    const weft_template *wanted;
-    weft_schedule *schedule;
-} chooser;
-
-static void explain(const chooser *c, const char *reason)
-{
-    c->schedule->reason = reason;
-}
-
-static weft_status *move(const chooser *c, weft_move made)
-{
-    WEFT_TRY(weft_schedule_add(c->schedule, &made));
-    return weft_move_make(c->kernel, &made);
-}
 
 /* ---- collapsing ---- */
 
 /* Adjacent ranges of a list, whose first one has number `first`, from the end. */
-static weft_status *fuse_all(const chooser *c, uint32_t first, const uint32_t *count)
+static weft_status *fuse_all(const weft_chooser *c, uint32_t first, const uint32_t *count)
 {
     for (uint32_t i = *count; i-- > 1;) {
         const char *reason;
@@ -125,16 +99,6 @@ static bool scans_along_memory(const weft_kernel *kernel)
     return false;
 }
 
-static weft_status *bind_lanes(const chooser *c, uint32_t range, uint32_t width, uint32_t unroll)
-{
-    return move(c, (weft_move){.kind = WEFT_MOVE_LANES, .range = range, .width = width, .unroll = unroll});
-}
-
-static weft_status *split_last(const chooser *c, int64_t tile)
-{
-    return move(c, (weft_move){.kind = WEFT_MOVE_SPLIT, .range = c->kernel->range_count - 1, .factor = tile});
-}
-
 /* What the template wants, or else what the rule says. */
 static uint32_t wanted_or(uint32_t wanted, uint32_t rule)
 {
@@ -143,7 +107,7 @@ static uint32_t wanted_or(uint32_t wanted, uint32_t rule)
 
 /* Vectors for each round of a stage that walks through memory: with vectors of 64 bytes four at most. Eight lines of
  * one array that are asked for at once are not fetched ahead as well as four. */
-static uint32_t walking_unroll(const chooser *c, uint32_t unroll)
+static uint32_t walking_unroll(const weft_chooser *c, uint32_t unroll)
 {
     return c->machine->vector_bytes >= 64 && unroll > 4 ? 4 : unroll;
 }
@@ -159,7 +123,7 @@ static bool is_ordered(const weft_stage *stage)
 
 /* The last inner range of each stage; where it has virtual lanes, exactly those. Vectors of several registers where
  * those of one register would be more than WEFT_MAX_UNROLL. */
-static weft_status *bind_inner(const chooser *c, uint32_t width)
+static weft_status *bind_inner(const weft_chooser *c, uint32_t width)
 {
     const weft_kernel *kernel = c->kernel;
     uint32_t end = kernel->range_count;
@@ -182,7 +146,7 @@ static weft_status *bind_inner(const chooser *c, uint32_t width)
 
 /* Rows that are reduced along memory side by side, a few of those of an axis whose extent `rows` divides; and the lanes
  * along them. */
-static weft_status *bind_reduced_rows(const chooser *c, int64_t rows, uint32_t width)
+static weft_status *bind_reduced_rows(const weft_chooser *c, int64_t rows, uint32_t width)
 {
     weft_jam jam = {.rows = 1};
     if (c->machine->vector_bytes >= 64 && c->wanted->form == WEFT_FORM_ANY)
@@ -209,7 +173,7 @@ static bool stores_along(weft_kernel *kernel, const weft_stage *stage, weft_expr
  * The only stage scatters, into rows if the last outer range runs along memory: then the lanes run along each row,
  * inside of the ranges that run in order. Elsewhere lanes would jump, and there are none.
  */
-static weft_status *bind_row(const chooser *c, uint32_t width)
+static weft_status *bind_row(const weft_chooser *c, uint32_t width)
 {
     weft_kernel *kernel = c->kernel;
     const weft_stage *stage = &kernel->stages[0];
@@ -245,130 +209,6 @@ static bool transposes_evenly(const weft_kernel *kernel, uint32_t across)
     int64_t tile = weft_kernel_square_tile(kernel, across).along;
     return fills_tiles(kernel, &kernel->ranges[across], tile) &&
            fills_tiles(kernel, &kernel->ranges[kernel->range_count - 1], tile);
-}
-
-/* Several rows side by side, and the last range in blocks in front of all ranges along which a block is read again. */
-static weft_status *jam(const chooser *c, weft_jam rows)
-{
-    weft_kernel *kernel = c->kernel;
-    uint32_t last = kernel->range_count - 1;
-    explain(c, "points of the jammed range share what their reductions read");
-    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = rows.range, .factor = rows.rows}));
-    if (rows.range + 2 == last && c->machine->vector_bytes >= 64 &&
-        weft_kernel_rereads_far(kernel, c->machine, rows.range, rows.range + 1)) {
-        WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_REORDER, .range = rows.range + 1, .to = rows.range}));
-    }
-    uint32_t first = weft_kernel_find_block(kernel, c->machine);
-    WEFT_TRY(split_last(c, WEFT_JAM_BLOCK));
-    if (kernel->range_count == last + 1 || first == last) return NULL;
-    return move(c, (weft_move){.kind = WEFT_MOVE_REORDER, .range = last, .to = first});
-}
-
-/* Elements of a tile of the last range, along which reductions run side by side: a round, or the whole range where that
- * is known to be short, so that its lanes are constants, and other ranges are left for threads. */
-static int64_t reduction_tile(const chooser *c, uint32_t width, uint32_t unroll)
-{
-    enum { ENOUGH = 64 };
-    const weft_kernel *kernel = c->kernel;
-    uint32_t last = kernel->range_count - 1;
-    int64_t extent, points = 1, least, most, round = (int64_t)width * unroll;
-    for (uint32_t i = 0; i < last && points < ENOUGH; i++) {
-        weft_expr_range(kernel->exprs, kernel->ranges[i].extent, &least, &most);
-        points *= most < ENOUGH ? most : ENOUGH;
-    }
-    if (points < ENOUGH || !weft_expr_is_constant(kernel->exprs, kernel->ranges[last].extent, &extent)) return round;
-    return extent <= 2 * round ? extent : round;
-}
-
-/* Rows side by side whose lanes are one vector take two points of another range as well, before they are jammed: their
- * sums are few, and wait for themselves, and each factor would be loaded for one multiplication. */
-static weft_status *jam_second_vector(const chooser *c, weft_jam rows, uint32_t width, uint32_t vectors)
-{
-    int64_t least, most;
-    const weft_range *lanes = &c->kernel->ranges[c->kernel->range_count - 1];
-    weft_expr_range(c->kernel->exprs, lanes->extent, &least, &most);
-    if (most > width) return NULL;
-    weft_jam second = weft_kernel_find_second_vector(c->kernel, rows, vectors);
-    if (second.rows == 1) return NULL;
-    return move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = second.range, .factor = second.rows});
-}
-
-/* Reductions: tiles, or rows side by side in place of all but two of its vectors; a quarter of the registers is for
- * what is loaded. */
-static weft_status *bind_reductions(const chooser *c, uint32_t width, uint32_t unroll)
-{
-    weft_kernel *kernel = c->kernel;
-    uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
-    const uint32_t sums = c->machine->registers * 3 / 4;
-    weft_jam rows = weft_kernel_find_jam(kernel, sums / vectors);
-    if (c->wanted->rows != 0 && rows.rows != 1) rows.rows = c->wanted->rows;
-    int64_t chunk =
-        rows.rows > 1 || c->wanted->form == WEFT_FORM_PLAIN ? 0 : weft_kernel_find_sweep(kernel, c->machine);
-    explain(c, chunk != 0 ? "rows of what it reduces are far apart in memory"
-                          : "reductions run side by side along the last range");
-    if (chunk != 0) return move(c, (weft_move){.kind = WEFT_MOVE_SWEEP, .width = width, .factor = chunk});
-    if (rows.rows > 1) WEFT_TRY(jam_second_vector(c, rows, width, sums));
-    if (rows.rows > 1) WEFT_TRY(jam(c, rows));
-    else WEFT_TRY(split_last(c, reduction_tile(c, width, unroll)));
-    return bind_lanes(c, kernel->range_count - 1, width, rows.rows > 1 ? vectors : unroll);
-}
-
-/* Lanes across rows that became single points, in tiles of range `rows` with about as many elements as others. */
-static weft_status *bind_rows(const chooser *c, uint32_t rows, uint32_t elements, uint32_t width, uint32_t unroll)
-{
-    int64_t tile = TILE / elements / TILE_ROUND * TILE_ROUND;
-    if (c->wanted->tile != 0) tile = c->wanted->tile;
-    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_SPLIT, .range = rows, .factor = tile}));
-    return bind_lanes(c, c->kernel->range_count - 1, width, unroll);
-}
-
-/* Short rows of results, each of which becomes one point; two vectors of them where the registers hold them. */
-static weft_status *bind_short_rows(const chooser *c, weft_short_rows rows, uint32_t width)
-{
-    const weft_kernel *kernel = c->kernel;
-    explain(c, "results come in short rows: lanes go across them");
-    for (uint32_t i = rows.first; i < rows.first + rows.count; i++) {
-        weft_move jam = {.kind = WEFT_MOVE_JAM, .range = i};
-        if (weft_expr_is_constant(kernel->exprs, kernel->ranges[i].extent, &jam.factor)) WEFT_TRY(move(c, jam));
-    }
-    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_FLATTEN}));
-    const weft_range *range = &kernel->ranges[rows.rows];
-    uint32_t body = weft_unroll_body(kernel, &kernel->stages[0], range->variable);
-    bool fits = 2 * rows.elements < c->machine->registers && weft_unroll_of(body) > 1;
-    return bind_rows(c, rows.rows, rows.elements, width, weft_unroll_limit(kernel, fits ? 2 : 1, range->extent, width));
-}
-
-/* Rows that are scanned along memory: lanes across them, or a few rows side by side, so that none waits for itself. */
-static weft_status *bind_scans(const chooser *c, uint32_t width)
-{
-    if (c->machine->vector_bytes < 64) return NULL;
-    bool across = c->wanted->form == WEFT_FORM_ANY && weft_kernel_wants_scan(c->kernel, width);
-    explain(c, "rows are scanned: lanes go across them, some columns at a time");
-    if (across) return move(c, (weft_move){.kind = WEFT_MOVE_SCAN, .width = width, .unroll = 1});
-    weft_jam rows = weft_kernel_find_scanned_rows(c->kernel, c->machine->registers * 3 / 4);
-    explain(c, "rows are scanned side by side");
-    if (rows.rows > 1) return move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = rows.range, .factor = rows.rows});
-    explain(c, "rows run in order, which are scanned");
-    return NULL;
-}
-
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
-/* Vectors for each round of reductions side by side. With AVX-512 the last one may be masked, which takes no longer,
- * and four take in more of each row than what they lack of registers costs; eight where two more stages walk the rows.
- */
-static uint32_t reduction_unroll(const chooser *c, uint32_t body, weft_expr extent, uint32_t width)
-{
-    int64_t least, most;
-    if (c->machine->vector_bytes < 64) return weft_unroll_for(c->kernel, body, extent, width);
-    weft_expr_range(c->kernel->exprs, extent, &least, &most);
-    uint32_t unroll = weft_unroll_of(body);
-    if (unroll > 1) unroll = c->kernel->stage_count > 2 ? 8 : larger(unroll, 4);
-    while (unroll > 1 && (int64_t)width * unroll / 2 >= most) unroll /= 2;
-    return unroll;
 }
 
 /* The most elements of a tile that are rows of the innermost ranges; TILE where these are too long, or not known. */
@@ -407,7 +247,7 @@ static outer_body find_body(const weft_kernel *kernel)
 
 /* The lanes of strips of the last range, one strip after the other for all points of range `across`, which a load walks
  * along: the lines that its lanes jump to stay in L1 for the next points. */
-static weft_status *bind_strips(const chooser *c, uint32_t across, uint32_t width, uint32_t unroll)
+static weft_status *bind_strips(const weft_chooser *c, uint32_t across, uint32_t width, uint32_t unroll)
 {
     weft_kernel *kernel = c->kernel;
     uint32_t last = kernel->range_count - 1;
@@ -419,7 +259,7 @@ static weft_status *bind_strips(const chooser *c, uint32_t across, uint32_t widt
 }
 
 /* A transposing copy without a local buffer: a few lines at a time of many rows become as many runs of results. */
-static weft_status *bind_lines(const chooser *c, uint32_t across)
+static weft_status *bind_lines(const weft_chooser *c, uint32_t across)
 {
     enum { RUN = 256 };
     weft_kernel *kernel = c->kernel;
@@ -433,7 +273,7 @@ static weft_status *bind_lines(const chooser *c, uint32_t across)
 }
 
 /* A tile of several ranges, or of two that a load transposes, if the template wants one, or leaves it to the rule. */
-static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body *body, bool *out_done)
+static weft_status *bind_tile(const weft_chooser *c, uint32_t width, const outer_body *body, bool *out_done)
 {
     weft_kernel *kernel = c->kernel;
     weft_form form = c->wanted->form;
@@ -466,7 +306,7 @@ static weft_status *bind_tile(const chooser *c, uint32_t width, const outer_body
 }
 
 /* Binds the lanes to the last outer range, cut into tiles so that these can run on threads. */
-static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
+static weft_status *bind_outer(const weft_chooser *c, uint32_t width, int64_t tile)
 {
     weft_kernel *kernel = c->kernel;
     weft_expr extent = kernel->ranges[kernel->range_count - 1].extent;
@@ -477,10 +317,10 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
     weft_short_rows rows = {0};
     if (body.loops && c->machine->vector_bytes >= 64 && c->wanted->form == WEFT_FORM_ANY)
         rows = weft_kernel_find_short_rows(kernel, width);
-    if (rows.count != 0) return bind_short_rows(c, rows, width);
+    if (rows.count != 0) return weft_choose_short_rows(c, rows, width);
     if (body.loops) {
-        uint32_t unroll = wanted_or(c->wanted->unroll, reduction_unroll(c, body.body, extent, width));
-        return bind_reductions(c, width, weft_kernel_across_unroll(kernel, c->machine, unroll, width));
+        uint32_t unroll = wanted_or(c->wanted->unroll, weft_choose_reduction_unroll(c, body.body, extent, width));
+        return weft_choose_reductions(c, width, weft_kernel_across_unroll(kernel, c->machine, unroll, width));
     }
     WEFT_TRY(bind_tile(c, width, &body, &done));
     if (done) return NULL;
@@ -492,22 +332,14 @@ static weft_status *bind_outer(const chooser *c, uint32_t width, int64_t tile)
     return bind_lanes(c, kernel->range_count - 1, width, unroll);
 }
 
-/* Short rows, across which the lanes go. */
-static weft_status *bind_flat(const chooser *c, uint32_t width, uint32_t row)
-{
-    explain(c, "rows are short: lanes go across them");
-    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_FLATTEN}));
-    return bind_rows(c, c->kernel->range_count - 1, row, width, 1);
-}
-
 /* Records a move that was made. */
-static weft_status *record(const chooser *c, bool made, weft_move move)
+static weft_status *record(const weft_chooser *c, bool made, weft_move move)
 {
     return made ? weft_schedule_add(c->schedule, &move) : NULL;
 }
 
 /* All adjacent ranges that are walked as one. */
-static weft_status *fuse_ranges(const chooser *c)
+static weft_status *fuse_ranges(const weft_chooser *c)
 {
     const weft_kernel *kernel = c->kernel;
     WEFT_TRY(fuse_all(c, 0, &kernel->range_count));
@@ -518,7 +350,7 @@ static weft_status *fuse_ranges(const chooser *c)
 }
 
 /* A short row becomes stores side by side, if the range before it fills vectors. */
-static weft_status *interleave(const chooser *c, uint32_t width, bool *out_done)
+static weft_status *interleave(const weft_chooser *c, uint32_t width, bool *out_done)
 {
     weft_kernel *kernel = c->kernel;
     int64_t least, most;
@@ -533,7 +365,7 @@ static weft_status *interleave(const chooser *c, uint32_t width, bool *out_done)
 }
 
 /* Lanes along the rows, in tiles that have as many elements as others. */
-static weft_status *bind_interleaved(const chooser *c, uint32_t width)
+static weft_status *bind_interleaved(const weft_chooser *c, uint32_t width)
 {
     weft_kernel *kernel = c->kernel;
     const weft_stage *stage = &kernel->stages[0];
@@ -546,7 +378,7 @@ static weft_status *bind_interleaved(const chooser *c, uint32_t width)
 }
 
 /* Moves the last range into stages where predicates change or addresses have periods, and fuses what is left. */
-static weft_status *cut(const chooser *c, uint32_t width, int64_t tile, bool *out_cut, bool *out_interleaved)
+static weft_status *cut(const weft_chooser *c, uint32_t width, int64_t tile, bool *out_cut, bool *out_interleaved)
 {
     bool cuts = c->machine->device == WEFT_DEVICE_CPU && c->wanted->form == WEFT_FORM_ANY;
     *out_cut = *out_interleaved = false;
@@ -565,7 +397,7 @@ static weft_status *cut(const chooser *c, uint32_t width, int64_t tile, bool *ou
 
 /* Few columns of a product whose terms are lanes, and rows beside many of these. The rows come last then, along which
  * lanes go if these lie along memory. */
-static weft_status *jam_columns(const chooser *c, uint32_t width, bool *out_jammed)
+static weft_status *jam_columns(const weft_chooser *c, uint32_t width, bool *out_jammed)
 {
     const weft_kernel *kernel = c->kernel;
     weft_product_jam found = weft_kernel_find_columns(kernel, c->machine, width);
@@ -587,7 +419,7 @@ static weft_status *jam_columns(const chooser *c, uint32_t width, bool *out_jamm
 weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machine, const weft_template *wanted,
                                   weft_schedule *out_schedule)
 {
-    const chooser c = {kernel, machine, wanted, out_schedule};
+    const weft_chooser c = {kernel, machine, wanted, out_schedule};
     bool gpu = machine->device != WEFT_DEVICE_CPU, is_cut, is_interleaved;
     uint32_t width = gpu ? 1 : wanted_or(wanted->width, vector_width(kernel, machine));
     int64_t tile = tile_of(kernel);
@@ -609,12 +441,12 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
                 weft_kernel_wants_flattening(kernel, width, &row);
     bool across = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&
                   weft_kernel_reduces_across(kernel, width);
-    if (flat) WEFT_TRY(bind_flat(&c, width, row));
+    if (flat) WEFT_TRY(weft_choose_flat(&c, width, row));
     else if (across) WEFT_TRY(bind_outer(&c, width, tile));
     else if (jammed) WEFT_TRY(bind_inner(&c, width));
     else if (!gpu && !is_cut && along_reduction(kernel)) WEFT_TRY(bind_reduced_rows(&c, rows, width));
     else if (!gpu && (is_cut || kernel->range_count == 0)) WEFT_TRY(bind_inner(&c, width));
-    else if (!gpu && scans_along_memory(kernel)) WEFT_TRY(bind_scans(&c, width));
+    else if (!gpu && scans_along_memory(kernel)) WEFT_TRY(weft_choose_scans(&c, width));
     else if (!gpu && !bounds_inner_ranges(kernel)) WEFT_TRY(bind_outer(&c, width, tile));
     return weft_schedule_close(kernel, machine);
 }
