@@ -209,6 +209,16 @@ void weft_gemm_transpose_any_f64(const char *from, const ptrdiff_t *offsets, int
     transpose_f64(&(struct lines){from, offsets, lines, terms, width, out});
 }
 
+void weft_gemm_panel_transpose(const weft_gemm_panel *p, size_t size)
+{
+    ptrdiff_t offsets[WEFT_GEMM_MOST_LINES];
+    for (int64_t i = 0; i < p->count; i += WEFT_GEMM_MOST_LINES) {
+        int64_t lines = p->count - i < WEFT_GEMM_MOST_LINES ? p->count - i : WEFT_GEMM_MOST_LINES;
+        for (int64_t k = 0; k < lines; k++) offsets[k] = (i + k) * p->stride;
+        p->transpose(p->data, offsets, lines, p->terms, p->out + (size_t)i * size, p->width);
+    }
+}
+
 INLINE void pack_real(const weft_gemm_panel *p, size_t size)
 {
     bool adjacent = p->stride == (ptrdiff_t)size;

@@ -14,13 +14,5 @@ struct weft_gemm_panel {
 };
 
 /* Packs numbers of `size` bytes, 4 or 8, whose terms are adjacent. */
-static inline void weft_gemm_panel_transpose(const weft_gemm_panel *p, size_t size)
-{
-    ptrdiff_t offsets[WEFT_GEMM_MOST_LINES];
-    for (int64_t i = 0; i < p->count; i += WEFT_GEMM_MOST_LINES) {
-        int64_t lines = p->count - i < WEFT_GEMM_MOST_LINES ? p->count - i : WEFT_GEMM_MOST_LINES;
-        for (int64_t k = 0; k < lines; k++) offsets[k] = (i + k) * p->stride;
-        p->transpose(p->data, offsets, lines, p->terms, p->out + (size_t)i * size, p->width);
-    }
-}
+void weft_gemm_panel_transpose(const weft_gemm_panel *panel, size_t size);
 #endif
