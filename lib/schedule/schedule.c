@@ -404,7 +404,7 @@ static weft_status *jam_columns(const weft_chooser *c, uint32_t width, bool *out
     const weft_jam jams[] = {found.columns, found.rows};
     int64_t points;
     *out_jammed = found.columns.rows > 1;
-    explain(c, "columns of a product share what they read of a row");
+    if (*out_jammed) explain(c, "columns of a product share what they read of a row");
     for (size_t i = 0; i < sizeof jams / sizeof *jams; i++) {
         if (jams[i].rows == 1) continue;
         WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = jams[i].range, .factor = jams[i].rows}));

@@ -495,6 +495,23 @@ class Opt(Command):
                 self.assertEqual((status, error), (OK, ""))
                 self.assertIn(mark, out)
 
+    def test_reason(self):
+        """A recurrence is no product, and nothing else is done about it with AVX2."""
+        (self.folder / "scan.weft").write_text("""weft 0.1
+graph {
+  %a = input() {name = "a", dtype = f32, shape = [64, 784]}
+  %x = input() {name = "x", dtype = f32, shape = [64, 784]}
+  %0 = scan_linear(%a, %x) {axis = 1, reverse = false}
+  return y = %0
+}
+""")
+        env = {**os.environ, "WEFT_ISA": "x86-64-v3"}
+        status, out, error = self.weft("opt", "scan.weft", "--emit", "schedule", env=env)
+        if status == OK:
+            self.assertIn("# by the rules: rows run in order", out)
+        else:
+            self.assertIn("x86-64-v3", error)
+
     def test_products(self):
         """A product of the library has no loops, and is drawn as one."""
         (self.folder / "product.weft").write_text("""weft 0.1
