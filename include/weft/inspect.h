@@ -26,10 +26,10 @@ weft_status *weft_emit_target(const char **out_target) WEFT_MUST_USE;
 
 /*
  * The kernels of `program` as text, in the order in which they run, with row-major arrays and no specialisation; each
- * after a comment with its number and name. Work done by a library or an extension is not included, except for products
- * of u8 that are cast to i32, which a run may leave to the library. `schedules` (may be NULL) is as for an executor;
- * not for PTX. `*out_text` is freed with weft_text_destroy. UNSUPPORTED names an op that no kernel computes. For all
- * formats except LOOPS also the errors of weft_emit_target, and for LLVM and ASM UNSUPPORTED below level x86-64-v2.
+ * after a comment with its number and name. Work done by a library or an extension is not included. `schedules` (may be
+ * NULL) is as for an executor; not for PTX. `*out_text` is freed with weft_text_destroy. UNSUPPORTED names an op that
+ * no kernel computes. For all formats except LOOPS also the errors of weft_emit_target, and for LLVM and ASM
+ * UNSUPPORTED below level x86-64-v2.
  */
 weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, const weft_schedules *schedules,
                                char **out_text) WEFT_MUST_USE;

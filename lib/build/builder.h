@@ -169,6 +169,8 @@ weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step
 /* Fills in the slots that say how much a scheduled kernel does. */
 weft_status *weft_builder_fill_cost(variant_builder *builder, const weft_kernel *kernel,
                                     weft_step *out_step) WEFT_MUST_USE;
+/* Marks results that nothing reads again in a run, in the scheduled kernel of the step. */
+void weft_builder_mark_unread(const variant_builder *builder, const planned_step *planned);
 /* Schedules the kernel and fills in all but its code. */
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_step *planned,
                                       weft_step *out_step) WEFT_MUST_USE;

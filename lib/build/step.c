@@ -119,9 +119,10 @@ static void fill_update(const variant_builder *builder, const planned_step *plan
     out_step->update.all_iterations = planned->lowered.checks_values;
 }
 
-/* Marks results that nothing reads again in a run. What L2 holds is stored there in any case. */
-static void mark_unread(const variant_builder *builder, const planned_step *planned, weft_kernel *kernel)
+/* What L2 holds is stored there in any case. */
+void weft_builder_mark_unread(const variant_builder *builder, const planned_step *planned)
 {
+    weft_kernel *kernel = planned->lowered.kernel;
     uint32_t number = (uint32_t)(planned - builder->steps);
     if (builder->interface != NULL || !weft_kernel_has_known_places(kernel)) return;
     for (uint32_t b = 0; b < kernel->buffer_count && kernel->buffers[b].written; b++) {
@@ -142,7 +143,7 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_st
     if (status == NULL)
         status = weft_schedules_apply(request->schedules, kernel, request->machine, &out_step->schedule_key);
     WEFT_TRY(weft_node_error(weft_graph_node(builder->graph, planned->node), request->allocator, status));
-    mark_unread(builder, planned, kernel);
+    weft_builder_mark_unread(builder, planned);
     WEFT_TRY(weft_builder_fill_cost(builder, kernel, out_step));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));
     size_t count = weft_kernel_argument_count(kernel);

@@ -13,14 +13,17 @@ typedef struct kernel_visit {
     void *context;
 } kernel_visit;
 
-static weft_status *visit_kernel(const kernel_visit *request, const char *name, weft_kernel *kernel)
+static weft_status *visit_kernel(const kernel_visit *request, const variant_builder *builder, const planned_step *step)
 {
-    weft_kernel *lowered = NULL, *expanded = NULL;
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    const char *name = node->name != NULL ? node->name : node->op->name;
+    weft_kernel *kernel = step->lowered.kernel, *lowered = NULL, *expanded = NULL;
     uint64_t key;
     weft_status *status = weft_kernel_clone(kernel, &lowered);
     if (status == NULL) status = weft_kernel_expand(kernel, request->functions);
     if (status == NULL) status = weft_kernel_clone(kernel, &expanded);
     if (status == NULL) status = weft_schedules_apply(request->schedules, kernel, request->machine, &key);
+    if (status == NULL) weft_builder_mark_unread(builder, step);
     if (status == NULL) status = request->visit(request->context, &(weft_kernel_view){name, lowered, expanded, kernel});
     weft_kernel_destroy(lowered);
     weft_kernel_destroy(expanded);
@@ -31,9 +34,7 @@ static weft_status *visit_kernels(variant_builder *builder, const void *context)
 {
     for (uint32_t i = 0; i < builder->step_count; i++) {
         planned_step *step = &builder->steps[i];
-        const weft_node *node = weft_graph_node(builder->graph, step->node);
-        const char *name = node->name != NULL ? node->name : node->op->name;
-        if (step->kind == WEFT_STEP_KERNEL) WEFT_TRY(visit_kernel(context, name, step->lowered.kernel));
+        if (step->kind == WEFT_STEP_KERNEL) WEFT_TRY(visit_kernel(context, builder, step));
         for (size_t part = 0; part < 2; part++)
             if (step->parts[part] != NULL) WEFT_TRY(visit_kernels(step->parts[part], context));
     }

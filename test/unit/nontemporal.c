@@ -2,6 +2,7 @@
 /* Stores past the caches: for which results, in which kernels, and the same bits wherever a result lies. */
 #include <stdio.h>
 #include <string.h>
+#include <weft/inspect.h>
 #include "backends/llvm/llvm.h"
 #include "runtime/base/isa.h"
 #include "test/interpret.h"
@@ -66,6 +67,20 @@ static void test_results(void **state)
     assert_false(is_unread(4000, A_STEP, NULL));
     assert_false(is_unread(4000, ITSELF, NULL));
     assert_false(is_unread(4000, A_LOOP, NULL));
+}
+
+/* What is shown of a program is what runs. */
+static void test_text(void **state)
+{
+    (void)state;
+    for (int64_t rows = 100; rows <= 4000; rows += 3900) {
+        weft_program *program = trace(rows, NOBODY);
+        char *text;
+        weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, &text));
+        assert_true((strstr(text, "out unread") != NULL) == (rows == 4000));
+        weft_text_destroy(text);
+        weft_program_release(program);
+    }
 }
 
 /* ---- code ---- */
@@ -171,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results),
+        cmocka_unit_test(test_text),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_transpositions),
         cmocka_unit_test(test_places),
