@@ -344,6 +344,7 @@ static weft_status *fusion_init(const weft_build_request *request, basis by, wef
     if (request->is_limited) threads = 1; /* what is cut takes memory */
     const weft_space space = {.vector_bytes = request->machine->vector_bytes,
                               .multiplies_bytes = multiplies_bytes(request),
+                              .is_limited = request->is_limited,
                               .threads = (int64_t)threads,
                               .fixed = by.fixed};
     return weft_fusion_init(fusion, request->allocator, by.compiled, request->program->policy.products, space);

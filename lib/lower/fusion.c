@@ -21,6 +21,7 @@ static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t numb
     WEFT_TRY(weft_compiled_open(region, &fusion->arena, body));
     weft_space space = {.vector_bytes = fusion->space->vector_bytes,
                         .multiplies_bytes = fusion->space->multiplies_bytes,
+                        .is_limited = fusion->space->is_limited,
                         .threads = fusion->space->threads,
                         .fixed = fusion->space->fixed,
                         .equal = fusion->space->equal};

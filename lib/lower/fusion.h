@@ -56,7 +56,7 @@ typedef struct weft_fusion {
     uint32_t node, region; /* of a region's fusion plan: the node, and which of its regions, counted from 0 */
 } weft_fusion;
 
-/* Of `space` vector_bytes, multiplies_bytes, threads and fixed, which outlives the plan. */
+/* Of `space` vector_bytes, multiplies_bytes, is_limited, threads and fixed, which outlives the plan. */
 weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled,
                               weft_product_policy product_policy, weft_space space) WEFT_MUST_USE;
 void weft_fusion_finish(weft_fusion *fusion);

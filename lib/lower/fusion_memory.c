@@ -211,7 +211,7 @@ static bool is_read_from_afar(const weft_fusion *fusion, const weft_node *permut
 }
 
 /* A reduction along memory takes vectors along its axis. What lies across it, beside what lies along it, would be put
- * together from single elements: it is turned first. */
+ * together from single elements: it is turned first, unless runs have a memory limit. */
 static void demand_turned(weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -238,7 +238,7 @@ void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
         fusion->materialized[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(fusion, node);
     if (node->op->op_class == WEFT_CLASS_SCAN) demand_scanned(fusion, node);
-    if (node->op->op_class == WEFT_CLASS_REDUCE) demand_turned(fusion, n);
+    if (node->op->op_class == WEFT_CLASS_REDUCE && !fusion->space->is_limited) demand_turned(fusion, n);
     if (id == WEFT_OP_permute) demand_product(fusion, node);
     if (id == WEFT_OP_scatter) demand_scattered(fusion, node);
     if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM && weft_product_copies_b(fusion->space, n))

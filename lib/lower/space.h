@@ -32,6 +32,7 @@ typedef struct weft_space {
     weft_equal_symbols equal;
     int64_t vector_bytes;  /* of the machine, for choices that depend on it (product.h) */
     bool multiplies_bytes; /* so does whether the library does that (product.h) */
+    bool is_limited;       /* runs have a memory limit, for what the fusion plan chooses */
     int64_t threads;       /* that kernels run on, at most; for what the fusion plan chooses */
     weft_expr *imported;   /* graph expression -> kernel expression */
     size_t imported_count;

@@ -361,6 +361,16 @@ static weft_status *fill_families(compiler *c)
     return add_families(c, compiled->graph, compiled->output_count, compiled->outputs);
 }
 
+/* Whether a kernel may take memory only to be faster: loops pack matrices, reductions turn what they read. */
+static bool takes_memory_to_be_faster(const weft_graph *graph)
+{
+    bool reduces = false;
+    for (size_t i = 0; i < WEFT_OP_COUNT && !reduces; i++)
+        reduces = weft_op_table()[i].op_class == WEFT_CLASS_REDUCE && weft_graph_has(graph, (weft_op_id)i);
+    return weft_graph_has(graph, WEFT_OP_fold) || weft_graph_has(graph, WEFT_OP_while) ||
+           (reduces && weft_graph_has(graph, WEFT_OP_permute));
+}
+
 /* ---- all of it ---- */
 
 static WEFT_PLAIN_FUNCTION(weft_status *, compile,
@@ -374,8 +384,7 @@ static WEFT_PLAIN_FUNCTION(weft_status *, compile,
     WEFT_TRY(fill_symbols(c));
     WEFT_TRY(fill_interface(c));
     WEFT_TRY(fill_guards(c));
-    c->program->has_loops =
-        weft_graph_has(c->compiled->graph, WEFT_OP_fold) || weft_graph_has(c->compiled->graph, WEFT_OP_while);
+    c->program->has_limited = takes_memory_to_be_faster(c->compiled->graph);
     WEFT_TRY(fill_families(c));
     const weft_graph *graph = c->compiled->graph;
     c->program->bytes =

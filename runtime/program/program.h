@@ -45,7 +45,7 @@ struct weft_program {
     weft_symbol_info *idle;             /* other symbols of the graph; names are of the arena */
     size_t idle_count;
     size_t bytes;       /* of all that the compiler made */
-    bool has_loops;     /* then runs with a memory limit have variants of their own */
+    bool has_limited;   /* runs with a memory limit have variants of their own (variant.h) */
     weft_policy policy; /* what variants depend on, and programs that kernels of extensions compile: no `passes` */
     void *graph;        /* the compiler's; destroyed by destroy_graph */
     void (*destroy_graph)(void *graph);

@@ -47,9 +47,9 @@ weft_status *weft_call_bind(const weft_allocator *allocator, const weft_call *ca
 /* WEFT_LAYOUT_CONTIGUOUS for NULL. */
 uint8_t weft_call_layout(const weft_array *array);
 
-/* Whether its variant takes no memory only to be faster: loops would, and the run has a limit. */
+/* Whether its variant takes no memory only to be faster. */
 static inline bool weft_call_is_limited(const weft_call *call)
 {
-    return call->run->memory_limit != 0 && call->program->has_loops;
+    return call->run->memory_limit != 0 && call->program->has_limited;
 }
 #endif

@@ -308,6 +308,49 @@ static size_t run(weft_executor *executor, weft_program *program, weft_dtype dty
     return report.peak_bytes;
 }
 
+static weft_status *trace_turned(weft_program **out_program)
+{
+    weft_graph *graph;
+    WEFT_TRY(weft_graph_create(NULL, &graph));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(1000, 1024));
+    weft_tensor y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(1024, 1000));
+    weft_tensor sums = weft_reduce_sum(weft_add(weft_permute(x, WEFT_INTS(1, 0)), y), WEFT_INTS(1), false);
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(sums), NULL, out_program);
+    weft_graph_destroy(graph);
+    return status;
+}
+
+/* What a reduction reads across memory is turned first, but under no limit, however large. */
+static void turns_nothing_under_a_limit(void **state)
+{
+    weft_program *program;
+    weft_array *inputs[INPUTS], *results[] = {NULL, NULL};
+    weft_report reports[2];
+    weft_test_ok(trace_turned(&program));
+    for (size_t i = 0; i < INPUTS; i++) {
+        const int64_t shape[] = {i == 0 ? 1000 : 1024, i == 0 ? 1024 : 1000};
+        weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, shape, &inputs[i]));
+        uint64_t seed = i + 1;
+        for (int64_t k = 0; k < weft_array_count(inputs[i]); k++)
+            ((float *)weft_array_data(inputs[i]))[k] = (float)weft_test_real(&seed);
+    }
+    for (size_t i = 0; i < 2; i++)
+        weft_test_ok(weft_executor_run(*state, program,
+                                       &(weft_run){.input_count = INPUTS,
+                                                   .inputs = inputs,
+                                                   .output_count = 1,
+                                                   .outputs = &results[i],
+                                                   .memory_limit = i * 4096,
+                                                   .report = &reports[i]}));
+    assert_true(reports[0].peak_bytes > reports[1].peak_bytes);
+    weft_test_same_bits(results[0], results[1]);
+    for (size_t i = 0; i < 2; i++) {
+        weft_array_release(inputs[i]);
+        weft_array_release(results[i]);
+    }
+    weft_program_release(program);
+}
+
 static void packing_changes_no_bits(void **state)
 {
     static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64};
@@ -354,6 +397,7 @@ int main(void)
         cmocka_unit_test(loops_pack_what_they_do_not_change),
         cmocka_unit_test(sizes_have_to_be_known_and_memory_be_free),
         cmocka_unit_test(packing_changes_no_bits),
+        cmocka_unit_test(turns_nothing_under_a_limit),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, weft_test_executor_create, weft_test_executor_destroy);
