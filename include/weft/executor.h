@@ -191,8 +191,8 @@ typedef struct weft_run {
      * runs that kernels of extensions start. Steps run in parallel as far as the limit allows; without a limit, as long
      * as that takes at most a quarter plus 1 MiB more than running them one after another. Intermediates that stay in
      * the cache exist once for each thread, or as a whole, and each thread sorts rows in memory of its own; under a
-     * limit that this exceeds there is one of each. With a limit no loop packs a matrix of its products beforehand, and no reduction has what
-     * it reads across memory turned first. */
+     * limit that this exceeds there is one of each. With a limit no loop packs a matrix of its products beforehand, and
+     * no reduction has what it reads across memory turned first. */
     size_t memory_limit;
     /* By name, unless the count is 0. */
     weft_named_arrays named_inputs;  /* instead of `inputs`: each of the program's once, in any order */
