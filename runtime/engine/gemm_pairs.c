@@ -33,8 +33,7 @@ static int64_t count_of(int64_t extent, int64_t unit)
 
 /* ---- packing ---- */
 
-/* A tile of one operand as one of the other: what terms are multiplied together change places with lines.
- */
+/* A tile of one operand as one of the other: what terms are multiplied together change places with lines. */
 static void turn(const weft_gemm_pairs *pairs, const char *from, char *to)
 {
     static const ptrdiff_t offsets[TILE_LINES] = {0 * TILE_ROW,  1 * TILE_ROW,  2 * TILE_ROW,  3 * TILE_ROW,

@@ -9,7 +9,8 @@
  *     LOAD_LAST(p, n), STORE_LAST(p, n, v)  the same of the last register of a row, of which there are n numbers
  *     FMA_EACH(sum, a, p, i)   adds a * p[i], rounded once, without a register for p[i]; if there are more than 9 rows
  *     LOAD_PARTS(p, q, n)      a register of which the first n numbers are at p, others from q on, where lane 0 would
- * be; need not be defined COMPLEX_FUNCTION         the same of complex numbers; need not be defined, nor what follows
+ *                              be; need not be defined
+ *     COMPLEX_FUNCTION         the same of complex numbers; need not be defined, nor what follows
  *     COMPLEX_ROWS             rows at most, of two registers
  *     EVEN, ODD(a, b)          re, and im, of the complex numbers in two registers
  *     LOW, HIGH(re, im)        these two registers
