@@ -121,8 +121,8 @@ static bool is_pending(const weft_gemm_block *block, const weft_gemm_part *part,
 {
     enum { MOST_USES = 512 };
     const weft_gemm_side *side = part->side;
-    int64_t lanes = weft_gemm_lanes(block->kernel), vectors = block->kernel->vectors;
     if (!block->kernel->sources || !part->wide || !part->packs || part->kept || side->panels != NULL) return false;
+    int64_t lanes = weft_gemm_lanes(block->kernel), vectors = block->kernel->vectors;
     if (side->float16 != NULL || side->lines->stride != 1 || side->lines->each < lanes || block->symmetric)
         return false;
     return other->side->count <= MOST_USES && part->width == vectors * lanes &&

@@ -63,7 +63,7 @@ static inline int64_t weft_gemm_vector(const weft_gemm_kernel *kernel)
     return kernel->by_columns ? kernel->rows : kernel->columns;
 }
 
-/* Those of one register. */
+/* Those of one register, of a kernel that has them. */
 static inline int64_t weft_gemm_lanes(const weft_gemm_kernel *kernel)
 {
     return weft_gemm_vector(kernel) / kernel->vectors;
