@@ -6,11 +6,6 @@
 
 enum { SHORT_NAME = 256 };
 
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
 static bool is_power_of_two(uint32_t value)
 {
     return value != 0 && (value & (value - 1)) == 0;

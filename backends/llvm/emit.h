@@ -4,6 +4,16 @@
 /* The functions of the emitter's files; each uses those before it. */
 #include "backends/llvm/emitter.h"
 
+static inline uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Whether the processor has the instructions of a level. */
 static inline bool weft_emitter_has(const weft_emitter *e, weft_isa level)
 {

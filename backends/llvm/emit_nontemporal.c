@@ -21,11 +21,6 @@ bool weft_nontemporal_fits(const weft_emitter *e, const weft_store *store)
     return bytes >= (double)e->processor->last_cache;
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 static void emit_stores(weft_emitter *e, uint32_t alignment, bool nontemporal, uint32_t count,
                         const LLVMValueRef *pointers, const LLVMValueRef *values)
 {

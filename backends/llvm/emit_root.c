@@ -40,11 +40,6 @@ static void add_inst(weft_emitter *e, const weft_inst *inst, busy *all)
     }
 }
 
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
 /* A reduction is something to do meanwhile. Counting leaves moves and constants out, half as much again. */
 static bool pays(weft_emitter *e)
 {

@@ -17,11 +17,6 @@ enum {
 
 /* ---- which stages ---- */
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Elements of a segment of a vector of `width`. */
 static uint32_t segment_of(weft_dtype dtype, uint32_t width)
 {

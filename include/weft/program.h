@@ -17,11 +17,11 @@ extern "C" {
  *
  * Results are the same bits, except for sign and payload of NaNs: both add up in one order. Left to loops are products
  * that the library does not have: those of integers and bools, those without a contracted axis, and those whose order
- * is that of a sum: of vectors, and of one row or column, as far as extents are known, with adjacent terms in the
- * matrix. GENERATED and FAST leave large products of u8 that are cast to i32 to the library all the same, from
- * x86-64-v3 on; LIBRARY does not, since BLIS has none. Contractions that the einsum extension compiles in a run follow
- * the program that they belong to; weft_einsum_arrays is always GENERATED. The policy is for runtime "llvm"; others
- * compute all by themselves.
+ * is that of a sum: of vectors, and of a few rows or columns, as far as extents are known, with adjacent terms in the
+ * matrix (the guide, numerics). GENERATED and FAST leave large products of u8 that are cast to i32 to the library all
+ * the same, from x86-64-v3 on; LIBRARY does not, since BLIS has none. Contractions that the einsum extension compiles
+ * in a run follow the program that they belong to; weft_einsum_arrays is always GENERATED. The policy is for runtime
+ * "llvm"; others compute all by themselves.
  *
  * FAST is GENERATED, except that products of bf16 may be left to instructions of the processor for them, which take a
  * half to an eighth of the time. Terms are the same, but are added up in another order, in f32, and rounded to bf16
@@ -40,10 +40,10 @@ typedef enum weft_product_policy {
 
 /*
  * How exact exp, exp2, sigmoid and tanh of f32 are, and of f16 and bf16, which are computed in f32; no other function
- * depends on it. ACCURATE keeps to the bounds of all functions (the guide, numerics). FAST takes 0.6 to 0.9 of the
- * time, keeps to 4 units of the last place of f32, and may return 0 in place of what is below 2^-125. What is computed
- * from these functions, such as softmax, inherits that: a factor that is 0 makes the product 0. Infinities and NaN are
- * the same. The policy is for runtime "llvm"; others compute as they do.
+ * depends on it. ACCURATE keeps to the bounds of all functions (the guide, numerics). FAST mostly takes 0.6 to 0.9 of
+ * the time (exp does not with AVX-512), keeps to 4 units of the last place of f32, and may return 0 in place of what is
+ * below 2^-125. What is computed from these functions, such as softmax, inherits that: a factor that is 0 makes the
+ * product 0. Infinities and NaN are the same. The policy is for runtime "llvm"; others compute as they do.
  */
 typedef enum weft_function_policy { WEFT_FUNCTIONS_ACCURATE, WEFT_FUNCTIONS_FAST } weft_function_policy;
 
