@@ -206,18 +206,19 @@ class AtOnce(Weft):
         return self.spent(repeat, arrays=True)
 
 
-# ---- peers: the faster of the ways that each has to contract in a given order ----
+# ---- peers: the faster of the ways that each has to contract in a given order, the result dense as weft's is ----
 
 
 def ways_numpy(text, expression, path, operands):
     import numpy
 
+    dense = numpy.ascontiguousarray
     if text:
-        yield lambda: numpy.einsum(text, *operands, optimize=["einsum_path", *path])
+        yield lambda: dense(numpy.einsum(text, *operands, optimize=["einsum_path", *path]))
     else:
-        yield lambda: expression(*operands, backend="numpy")
+        yield lambda: dense(expression(*operands, backend="numpy"))
     if len(operands) <= 2 and math.prod(operand.size for operand in operands) <= LOOPED:
-        yield lambda: numpy.einsum(text, *operands)
+        yield lambda: dense(numpy.einsum(text, *operands))
 
 
 def ways_torch(text, expression, path, operands):
@@ -225,9 +226,9 @@ def ways_torch(text, expression, path, operands):
 
     torch.set_num_threads(int(os.environ["NPROC"]))
     tensors = [torch.from_numpy(operand) for operand in operands]
-    yield lambda: expression(*tensors, backend="torch")
+    yield lambda: expression(*tensors, backend="torch").contiguous()
     if text and len(operands) <= 2:
-        yield lambda: torch.einsum(text, *tensors)
+        yield lambda: torch.einsum(text, *tensors).contiguous()
 
 
 def ways_jax(text, expression, path, operands):

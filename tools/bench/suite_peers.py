@@ -472,4 +472,5 @@ WAYS = {
 def ways_of(family, name):
     if family != "einsum":
         return WAYS[family][name]
-    return Ways(lambda n, *x: n.einsum(name, *x), numpy=lambda n, *x: n.einsum(name, *x, optimize=True))
+    return Ways(jax=lambda n, *x: n.einsum(name, *x), torch=lambda n, *x: n.einsum(name, *x).contiguous(),
+                numpy=lambda n, *x: n.ascontiguousarray(n.einsum(name, *x, optimize=True)))
