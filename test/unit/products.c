@@ -331,6 +331,31 @@ static void idle_lanes_are_the_librarys(void **state)
         assert_int_equal(check(&subjects_of_lanes[i], WEFT_F32, 1), expected);
 }
 
+/* Columns that leave lanes of loops empty, and rows of A that lie along those of the library. */
+static weft_tensor columns_beside_rows(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(weft_permute(INPUT("a", 90, 300), WEFT_INTS(1, 0)), INPUT("b", 90, 2));
+}
+
+/* Few rows beside lines of few terms, more than loops transpose of a square matrix. */
+static weft_tensor rows_by_lines(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 5, 24), weft_permute(INPUT("b", 600, 24), WEFT_INTS(1, 0)));
+}
+
+static weft_tensor columns_of_lines(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 600, 30), weft_permute(INPUT("b", 3, 30), WEFT_INTS(1, 0)));
+}
+
+static void few_rows_and_columns(void **state)
+{
+    (void)state;
+    assert_int_equal(check(&(subject){"columns beside rows", columns_beside_rows, 1, true}, WEFT_F32, 1), 1);
+    assert_int_equal(check(&(subject){"rows by lines", rows_by_lines, 1, true}, WEFT_F32, 1), 0);
+    assert_int_equal(check(&(subject){"columns of lines", columns_of_lines, 1, true}, WEFT_F32, 1), 0);
+}
+
 static void integers_stay_loops(void **state)
 {
     (void)state;
@@ -533,11 +558,17 @@ static void unknown_policies_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_the_librarys), cmocka_unit_test(idle_lanes_are_the_librarys),
-        cmocka_unit_test(integers_stay_loops),       cmocka_unit_test(bytes_are_multiplied_as_they_are),
-        cmocka_unit_test(float16_is_not_widened),    cmocka_unit_test(contractions_follow_the_program),
-        cmocka_unit_test(fast_products_are_close),   cmocka_unit_test(fast_products_are_of_bf16),
-        cmocka_unit_test(older_policies_are_known),  cmocka_unit_test(unknown_policies_are_refused),
+        cmocka_unit_test(products_are_the_librarys),
+        cmocka_unit_test(idle_lanes_are_the_librarys),
+        cmocka_unit_test(few_rows_and_columns),
+        cmocka_unit_test(integers_stay_loops),
+        cmocka_unit_test(bytes_are_multiplied_as_they_are),
+        cmocka_unit_test(float16_is_not_widened),
+        cmocka_unit_test(contractions_follow_the_program),
+        cmocka_unit_test(fast_products_are_close),
+        cmocka_unit_test(fast_products_are_of_bf16),
+        cmocka_unit_test(older_policies_are_known),
+        cmocka_unit_test(unknown_policies_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
