@@ -131,19 +131,32 @@ static bool reads(const weft_kernel *kernel, const weft_stage *stage, uint32_t b
     return i < stage->inst_count;
 }
 
-/* Whether `kernel` stores to buffer `written` alone, an element of it at each point of its last stage, and loads of
- * `read` that same element, at that point or at that one of earlier stages, but in no stage after one that has stored
- * something there already: each element is read before it is written, and no iteration reads those of others. */
+/* The store of the last stage to buffer `written`; NULL: there is none, or several. */
+static const weft_store *last_store(const weft_kernel *kernel, uint32_t written)
+{
+    const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
+    const weft_store *found = NULL;
+    for (uint32_t i = 0; i < last->store_count; i++) {
+        if (last->stores[i].buffer != written) continue;
+        if (found != NULL) return NULL;
+        found = &last->stores[i];
+    }
+    return found;
+}
+
+/* Whether `kernel` stores an element of buffer `written` at each point of its last stage, before that nothing else, and
+ * loads of `read`, which it does not write, that same element, at that point or at that one of earlier stages, but in
+ * no stage after one that has stored something there already: each element is read before it is written, and no
+ * iteration reads those of others. */
 static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint32_t written,
                                   const renamed_strides *same)
 {
-    const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
-    const weft_store *store = last->stores;
+    const weft_store *store = last_store(kernel, written);
     bool has_stored = false;
-    if (last->store_count != 1 || store->is_indirect) return false;
+    if (store == NULL || store->is_indirect || kernel->buffers[read].written) return false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
-        for (uint32_t i = 0; i < stage->store_count; i++)
+        for (uint32_t i = 0; i < stage->store_count && s + 1 < kernel->stage_count; i++)
             if (stage->stores[i].buffer != written) return false;
         if (has_stored ? reads(kernel, stage, read) : !reads_what_is_replaced(kernel, stage, read, store, same))
             return false;

@@ -93,6 +93,11 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->readers = weft_allocate_zeroed(allocator, count);
     fusion->ordered_by = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->first_reader = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    fusion->first_kernel = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    fusion->stored = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    fusion->all_weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    fusion->plain = weft_allocate_zeroed(allocator, count);
+    fusion->reads_arrays = weft_allocate_zeroed(allocator, count);
     fusion->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->merged_for = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
@@ -106,6 +111,8 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fine = fine && fusion->products_of != NULL && fusion->ordered_by != NULL && fusion->first_reader != NULL;
     fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->counted != NULL &&
            fusion->readers != NULL;
+    fine = fine && fusion->first_kernel != NULL && fusion->stored != NULL && fusion->all_weights != NULL &&
+           fusion->plain != NULL && fusion->reads_arrays != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
     if (status == NULL) status = make_space(fusion, space);
     if (status == NULL) status = add_regions(fusion, fusion->roles);
@@ -131,6 +138,11 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_free(fusion->allocator, fusion->readers, count);
     weft_free(fusion->allocator, fusion->ordered_by, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->first_reader, count * sizeof(uint32_t));
+    weft_free(fusion->allocator, fusion->first_kernel, count * sizeof(uint32_t));
+    weft_free(fusion->allocator, fusion->stored, count * sizeof(uint32_t));
+    weft_free(fusion->allocator, fusion->all_weights, count * sizeof(uint32_t));
+    weft_free(fusion->allocator, fusion->plain, count);
+    weft_free(fusion->allocator, fusion->reads_arrays, count);
     weft_free(fusion->allocator, fusion->roots, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->weights, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->merged_for, count * sizeof(uint32_t));
@@ -235,6 +247,20 @@ static void pass_root(weft_fusion *fusion, uint32_t n, bool own, bool shared, ui
     }
 }
 
+/* Tells the operands of a node which kernel is the first to read them: that of the node, or of what reads the node. */
+static void pass_kernel(weft_fusion *fusion, uint32_t n, bool own)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
+    bool is_stored = fusion->roles[n] == WEFT_ROLE_STORED, in_place = node->op->op_class == WEFT_CLASS_ELEMENTWISE;
+    uint32_t kernel =
+        own || is_stored ? weft_fusion_kernel_read(own ? n : fusion->roots[n] - 1, true) : fusion->first_kernel[n];
+    if (!in_place) kernel = weft_fusion_kernel_read(kernel / 2, false);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        uint32_t *first = &fusion->first_kernel[node->inputs[i].node];
+        if (kernel < *first) *first = kernel;
+    }
+}
+
 /* The first product that is found belongs to the kernel, unless that computes functions, too: they take so many
  * instructions that the product could not be in tiles (tanh of 128 x 256 by 256 x 256, Zen 3: 0.68 ms instead of 0.2).
  */
@@ -254,14 +280,26 @@ static bool is_output(const weft_compiled *compiled, uint32_t n)
     return false;
 }
 
-/* The kernel of the reduction computes node `n`, once for each of its elements. */
-static void store_by(weft_fusion *fusion, uint32_t n, uint32_t reduction)
+/* The kernel of `root`, a node + 1, computes node `n`, once for each of its elements. */
+static weft_role store_by(weft_fusion *fusion, uint32_t n, uint32_t root, uint8_t *shared)
 {
     const weft_graph *graph = fusion->compiled->graph;
-    fusion->roots[n] = reduction;
+    const weft_node *node = weft_graph_node(graph, root - 1);
+    shared[n] = 0;
+    fusion->roots[n] = root;
     fusion->recompute_count[n] = 1;
     fusion->indexed[n] = 0;
-    fusion->inner[n] = weft_inner_axes(graph, weft_graph_node(graph, reduction - 1), 0, 0);
+    fusion->inner[n] = weft_fusion_is_reduction(node) ? weft_inner_axes(graph, node, 0, 0) : 0;
+    return WEFT_ROLE_STORED;
+}
+
+/* The same of the kernel of an elementwise node, beside what else that stores. */
+static weft_role store_beside(weft_fusion *fusion, uint32_t n, uint32_t root, uint8_t *shared)
+{
+    fusion->stored[n] = fusion->stored[root - 1];
+    fusion->stored[root - 1] = n + 1;
+    fusion->all_weights[root - 1] += weft_fusion_kernel_weight(fusion, n);
+    return store_by(fusion, n, root, shared);
 }
 
 /* The role of a node that is live. What it takes back of earlier decisions leaves *settled false. */
@@ -294,10 +332,11 @@ static weft_role settle_role(weft_fusion *fusion, uint32_t n, uint8_t *shared, b
         fusion->materialized[reduction - 1] = 1;
         *settled = false;
     } else if (reduction != 0) {
-        role = WEFT_ROLE_STORED;
-        shared[n] = 0;
-        store_by(fusion, n, reduction);
+        return store_by(fusion, n, reduction, shared);
     }
+    uint32_t root = role == WEFT_ROLE_KERNEL && reduction == 0 ? weft_fusion_storing_kernel(fusion, n) : 0;
+    if (root != 0) return store_beside(fusion, n, root, shared);
+    fusion->all_weights[n] = weft_fusion_kernel_weight(fusion, n);
     return role;
 }
 
@@ -311,6 +350,7 @@ static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
         fusion->roles[n] = (uint8_t)role;
         bool own = weft_role_has_memory((uint8_t)role) && role != WEFT_ROLE_STORED;
         pass_root(fusion, n, own, !own && shared[n], shared);
+        pass_kernel(fusion, n, own);
         if (shared[n]) fusion->roots[n] = 0;
         claim_product(fusion, n, own);
         weft_fusion_materialize_operands(fusion, n);
@@ -324,6 +364,8 @@ static bool fill_roles(weft_fusion *fusion, const uint8_t *live, uint8_t *shared
     memset(shared, 0, count);
     memset(fusion->roles, WEFT_ROLE_DEAD, count);
     memset(fusion->indexed, 0, count);
+    memset(fusion->first_kernel, 0xff, count * sizeof(uint32_t));
+    memset(fusion->stored, 0, count * sizeof(uint32_t));
     memset(fusion->ordered_by, 0, count * sizeof(uint32_t));
     memset(fusion->roots, 0, count * sizeof(uint32_t));
     memset(fusion->merged_for, 0, count * sizeof(uint32_t));

@@ -16,7 +16,7 @@ typedef enum weft_role {
     WEFT_ROLE_INLINE, /* computed where it is read */
     WEFT_ROLE_STAGE,  /* a reduction inside the one kernel that reads it */
     WEFT_ROLE_LEAF,   /* an input or a constant of many elements: has memory already */
-    WEFT_ROLE_STORED, /* computed by the kernel of a reduction of it, which stores what it takes in: its root */
+    WEFT_ROLE_STORED, /* computed and stored by the kernel of another node, its root */
     WEFT_ROLE_KERNEL, /* root of a generated kernel */
     WEFT_ROLE_GEMM,   /* a dot for the library, or a permute of one, which computes it in that order */
     WEFT_ROLE_SORT,   /* sorted by the runtime */
@@ -41,6 +41,12 @@ typedef struct weft_fusion {
     uint32_t products;      /* dots */
     uint32_t *roots; /* for INLINE, STAGE and STORED: the one root that reads it, root node + 1; or 0: several do */
     uint32_t *first_reader;  /* node + 1, or 0 */
+    uint32_t *first_kernel;  /* the first that reads each node, see weft_fusion_kernel_in_place; UINT32_MAX: none */
+    uint32_t *stored;        /* by root: the first node that its kernel stores beside its result, + 1, or 0; by such a
+                                node: the next one */
+    uint32_t *all_weights;   /* by root: operations for an element of all that its kernel stores */
+    uint8_t *plain;          /* nodes that a kernel computes without stages, checks and bounds */
+    uint8_t *reads_arrays;   /* nodes of which an element takes reading one of an array of as many */
     uint32_t *weights;       /* about how many scalar operations recomputing an element costs */
     uint32_t *merged_for;    /* the node whose cost each was last counted for (fusion.c), + 1 */
     double *recompute_count; /* how often a kernel that reads the node would compute each of its elements */
@@ -96,6 +102,19 @@ static inline const int64_t *weft_fusion_order(const weft_fusion *fusion, uint32
 {
     uint32_t permute = fusion->ordered_by[node];
     return permute == 0 ? NULL : weft_graph_node(fusion->compiled->graph, permute - 1)->attrs[0].ints.items;
+}
+
+/* What `first_kernel` says of a kernel that reads a node. `in_place`: only at the point of its own result. */
+static inline uint32_t weft_fusion_kernel_read(uint32_t root, bool in_place)
+{
+    return 2 * root + in_place;
+}
+
+/* The first kernel that reads the node, if it does so in place: its root + 1; or 0. */
+static inline uint32_t weft_fusion_kernel_in_place(const weft_fusion *fusion, uint32_t node)
+{
+    uint32_t first = fusion->first_kernel[node];
+    return first != UINT32_MAX && first % 2 != 0 ? first / 2 + 1 : 0;
 }
 
 /* How many elements a shape has, over fusion->exprs. */

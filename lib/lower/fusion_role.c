@@ -188,6 +188,93 @@ uint32_t weft_fusion_storing_reduction(const weft_fusion *fusion, uint32_t n)
     return fits ? first : 0;
 }
 
+/* ---- several results of one kernel ---- */
+
+/* Whether the node is computed by arithmetic from what is read at its own place, or at places affine in it. */
+static bool is_arithmetic(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
+    weft_op_id id = weft_op_id_of(node->op);
+    bool is_view = id == WEFT_OP_broadcast || id == WEFT_OP_slice || id == WEFT_OP_reshape || id == WEFT_OP_barrier;
+    bool all = is_view || node->op->op_class == WEFT_CLASS_LEAF ||
+               (node->op->op_class == WEFT_CLASS_ELEMENTWISE && !weft_node_may_fail(node));
+    for (uint32_t i = 0; i < node->input_count && all; i++) all = fusion->plain[node->inputs[i].node];
+    return all;
+}
+
+bool weft_fusion_is_plain(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
+    weft_reduction reduction;
+    if (weft_fusion_is_reduction(node)) return !may_be_stage(fusion, n, &reduction);
+    return fusion->materialized[n] || weft_fusion_role_of_root(fusion, n) != WEFT_ROLE_KERNEL ||
+           node->op->op_class == WEFT_CLASS_SCAN || weft_indexing_updates(weft_op_id_of(node->op)) ||
+           is_arithmetic(fusion, n);
+}
+
+static bool have_same_extents(const weft_fusion *fusion, const weft_node *a, const weft_node *b)
+{
+    weft_shape x = a->types[0].shape, y = b->types[0].shape;
+    bool same = x.rank == y.rank;
+    for (size_t i = 0; i < x.rank && same; i++)
+        same = weft_space_extent(fusion->space, x.extents[i]) == weft_space_extent(fusion->space, y.extents[i]);
+    return same;
+}
+
+/* Whether the kernel of `root` may store node `n` too: nothing but that kernel reads it before, and nothing at other
+ * places. */
+static bool may_store(const weft_fusion *fusion, uint32_t n, uint32_t root)
+{
+    enum { MOST_STORED = 8 };
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n), *own = weft_graph_node(graph, root);
+    uint32_t count = 2;
+    for (uint32_t s = fusion->stored[root]; s != 0; s = fusion->stored[s - 1]) count++;
+    return fusion->roles[root] == WEFT_ROLE_KERNEL && node->op->op_class == WEFT_CLASS_ELEMENTWISE &&
+           own->op->op_class == WEFT_CLASS_ELEMENTWISE && is_arithmetic(fusion, n) && is_arithmetic(fusion, root) &&
+           fusion->first_kernel[n] >= weft_fusion_kernel_read(root, true) && count <= MOST_STORED &&
+           have_same_extents(fusion, node, own) &&
+           fusion->all_weights[root] + weft_fusion_kernel_weight(fusion, n) <= WEFT_FUSION_LARGEST_KERNEL;
+}
+
+bool weft_fusion_reads_arrays(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
+    bool any = fusion->materialized[n] || weft_fusion_is_leaf_memory(fusion, node);
+    if (weft_op_id_of(node->op) == WEFT_OP_broadcast || any) return any;
+    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) return node->op->op_class != WEFT_CLASS_LEAF;
+    for (uint32_t i = 0; i < node->input_count; i++) any |= fusion->reads_arrays[node->inputs[i].node];
+    return any;
+}
+
+/* A node that a kernel would compute for others, and the last kernel before which nothing reads these. */
+typedef struct needed_node {
+    uint32_t node, last;
+} needed_node;
+
+uint32_t weft_fusion_storing_kernel(const weft_fusion *fusion, uint32_t n)
+{
+    enum { MOST_VISITS = 64 };
+    const weft_graph *graph = fusion->compiled->graph;
+    needed_node pending[MOST_VISITS] = {{n, UINT32_MAX}};
+    uint32_t count = fusion->space->is_limited ? 0 : 1, best = 0;
+    for (uint32_t v = 0; v < count; v++) {
+        uint32_t needed = pending[v].node, last = pending[v].last, first = fusion->first_kernel[needed];
+        const weft_node *node = weft_graph_node(graph, needed);
+        uint32_t root = weft_fusion_kernel_in_place(fusion, needed);
+        bool is_shared =
+            needed == n || fusion->reads_arrays[needed] || fusion->weights[needed] >= WEFT_FUSION_FUNCTION_WEIGHT;
+        if (root != 0 && (best == 0 || root < best) && is_shared && weft_fusion_kernel_read(root - 1, true) <= last &&
+            may_store(fusion, n, root - 1))
+            best = root;
+        if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || !is_arithmetic(fusion, needed)) continue;
+        if (fusion->materialized[needed] && first < last) last = first; /* it would be stored too */
+        for (uint32_t i = 0; i < node->input_count && count < MOST_VISITS; i++)
+            pending[count++] = (needed_node){node->inputs[i].node, last};
+    }
+    return best;
+}
+
 weft_role weft_fusion_role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, bool shared)
 {
     const weft_graph *graph = fusion->compiled->graph;

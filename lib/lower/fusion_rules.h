@@ -14,6 +14,9 @@
 /* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
 #define WEFT_FUSION_CHEAP_TO_REPEAT 16u
 
+/* A kernel larger than this compiles slowly and spills. */
+#define WEFT_FUSION_LARGEST_KERNEL 400u
+
 /* What is computed from a node: a product, through whatever is in between; an elementwise op, at once. */
 enum { WEFT_FUSION_READ_BY_PRODUCT = 1, WEFT_FUSION_READ_BY_ELEMENTWISE = 2 };
 
@@ -59,6 +62,13 @@ uint32_t weft_fusion_product_read(const weft_fusion *fusion, const weft_node *no
 /* The reduction whose kernel may store the node, a function that others read too, as it takes it in: node + 1;
  * or 0. */
 uint32_t weft_fusion_storing_reduction(const weft_fusion *fusion, uint32_t node);
+/* The elementwise node whose kernel may store the node, another one, beside its own result, because it takes it in or
+ * shares operands with it: that node + 1; or 0. */
+uint32_t weft_fusion_storing_kernel(const weft_fusion *fusion, uint32_t node);
+/* Whether a kernel that reads the node computes it without stages, checks and bounds, or reads it from memory. */
+bool weft_fusion_is_plain(const weft_fusion *fusion, uint32_t node);
+/* Whether a kernel that computes elements of the node reads as many of arrays, or of one that it is. */
+bool weft_fusion_reads_arrays(const weft_fusion *fusion, uint32_t node);
 /* `root` is the one that reads the node, + 1, or 0; `shared`: several do. */
 weft_role weft_fusion_role_of(const weft_fusion *fusion, uint32_t node, uint32_t root, bool shared);
 

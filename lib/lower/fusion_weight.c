@@ -9,8 +9,6 @@
  * and a kernel. */
 #define OFTEN_REPEATED 8
 #define LARGE_REPETITION (1 << 20)
-/* A kernel larger than this compiles slowly and spills. */
-#define LARGEST_KERNEL 400u
 
 static uint32_t own_weight(const weft_node *node)
 {
@@ -90,15 +88,15 @@ static bool reads_in_place(const weft_graph *graph, const weft_node *node)
 
 /* The cost of a node that is not weighed yet, and reads in place, in a kernel, which merges equal instructions: what
  * several elementwise ops read counts once, and constants are free. A view reads its operand at places of its own, so
- * what it needs counts for each view. Stops above LARGEST_KERNEL. */
+ * what it needs counts for each view. Stops above WEFT_FUSION_LARGEST_KERNEL. */
 static uint32_t weigh_merged(weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
-    uint32_t pending[LARGEST_KERNEL + 1] = {n}, count = 1;
+    uint32_t pending[WEFT_FUSION_LARGEST_KERNEL + 1] = {n}, count = 1;
     uint32_t weight = own_weight(weft_graph_node(graph, n));
-    while (count > 0 && weight <= LARGEST_KERNEL) {
+    while (count > 0 && weight <= WEFT_FUSION_LARGEST_KERNEL) {
         const weft_node *node = weft_graph_node(graph, pending[--count]);
-        for (uint32_t i = 0; i < node->input_count && weight <= LARGEST_KERNEL; i++) {
+        for (uint32_t i = 0; i < node->input_count && weight <= WEFT_FUSION_LARGEST_KERNEL; i++) {
             double times;
             uint32_t operand = repeated_value(fusion, node->inputs[i].node, &times);
             if (fusion->weights[operand] == 0 || fusion->merged_for[operand] == n + 1) continue;
@@ -167,15 +165,17 @@ void weft_fusion_weigh(weft_fusion *fusion, const uint8_t *live)
         uint32_t weight = weft_fusion_kernel_weight(fusion, n);
         bool follows = false;
         for (uint32_t i = 0; i < node->input_count; i++) follows |= fusion->fused_row[node->inputs[i].node];
-        if (weight > LARGEST_KERNEL && reads_in_place(graph, node)) weight = weigh_merged(fusion, n);
+        if (weight > WEFT_FUSION_LARGEST_KERNEL && reads_in_place(graph, node)) weight = weigh_merged(fusion, n);
         bool computed = node->op->op_class != WEFT_CLASS_LEAF;
-        if (computed && weight > LARGEST_KERNEL) fusion->materialized[n] = 1;
+        if (computed && weight > WEFT_FUSION_LARGEST_KERNEL) fusion->materialized[n] = 1;
         weft_op_id id = weft_op_id_of(node->op);
         bool is_step =
             weft_fusion_is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(id);
         bool is_read = fusion->materialized[n] || weft_fusion_is_leaf_memory(fusion, node) || is_step;
         fusion->weights[n] = is_read ? 1 : weight;
         fusion->reachable[n] = is_reachable(fusion, n);
+        fusion->plain[n] = weft_fusion_is_plain(fusion, n);
+        fusion->reads_arrays[n] = weft_fusion_reads_arrays(fusion, n);
         fusion->counted[n] = is_counted(fusion, node, is_read);
         fusion->fused_row[n] = weft_fusion_is_reduction(node) ? weft_fusion_starts_row(fusion, n) : follows && !is_read;
     }

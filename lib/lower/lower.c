@@ -332,9 +332,34 @@ static void store_operand(lowerer *low, const stage_plan *plan)
     store(low, buffer, weft_lowerer_address(low, memory, read.index), value);
 }
 
+/* The point of a value of as many elements as the root has. */
+static weft_point same_point(const weft_point *point, uint32_t node)
+{
+    weft_point same = *point;
+    same.value = (weft_value){node, 0};
+    return same;
+}
+
+/* Finds the stages behind what an elementwise root's kernel stores beside its result. */
+static bool scan_stored(lowerer *low, const weft_point *point)
+{
+    for (uint32_t s = low->fusion->stored[low->root]; s != 0; s = low->fusion->stored[s - 1]) {
+        weft_point own = same_point(point, s - 1);
+        if (!scan_operands(low, &own, NULL)) return false;
+    }
+    return true;
+}
+
+static void store_at(lowerer *low, uint32_t memory, const weft_point *point, weft_inst_id value)
+{
+    uint32_t buffer = weft_lowerer_buffer(low, memory, true);
+    store(low, buffer, weft_lowerer_address(low, memory, point->index), value);
+}
+
 /* The whole root in one kernel. */
 static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
 {
+    const weft_fusion *fusion = low->fusion;
     stage_plan *own = NULL;
     uint32_t op_class = weft_graph_node(low->graph, low->root)->op->op_class;
     if (op_class == WEFT_CLASS_SCAN) {
@@ -350,9 +375,11 @@ static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
         add_stage(low, own);
     } else {
         low->may_cut = !weft_axis_is_cut(low->cut) && low->axis_count < WEFT_MAX_RANK;
-        if (!scan_operands(low, point, NULL)) return;
+        if (!scan_operands(low, point, NULL) || !scan_stored(low, point)) return;
     }
-    uint32_t buffer = weft_lowerer_buffer(low, target, true);
+    weft_lowerer_buffer(low, target, true);
+    for (uint32_t s = fusion->stored[low->root]; s != 0; s = fusion->stored[s - 1])
+        weft_lowerer_buffer(low, low->lowering->first_memory[s - 1], true);
     uint32_t operand = own != NULL ? weft_graph_node(low->graph, low->root)->inputs[0].node : low->root;
     bool stores = weft_lowerer_stores(low, operand);
     if (stores) weft_lowerer_buffer(low, low->lowering->first_memory[operand], true);
@@ -364,8 +391,12 @@ static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
     }
     begin_stage(low);
     make_ranges(low, all_axes(low) & ~low->outer);
+    for (uint32_t s = fusion->stored[low->root]; s != 0; s = fusion->stored[s - 1]) {
+        weft_point stored = same_point(point, s - 1);
+        store_at(low, low->lowering->first_memory[s - 1], &stored, weft_lowerer_value(low, &stored));
+    }
     weft_inst_id value = own != NULL ? weft_lowerer_outcome(low, own) : weft_lowerer_compute(low, point);
-    store(low, buffer, weft_lowerer_address(low, target, point->index), value);
+    store_at(low, target, point, value);
 }
 
 /* One partial result for each chunk of a long reduction. */

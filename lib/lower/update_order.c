@@ -178,13 +178,14 @@ static bool is_read_later(updates *u, uint32_t n)
     return u->before[n] > n;
 }
 
-/* The last of the updates that wait which node `n` needs; 0 for none. */
+/* The last of the updates that wait which the kernel of node `n` needs; 0 for none. */
 static uint32_t last_needed(updates *u, uint32_t n)
 {
     size_t depth = 0;
     uint32_t last = 0;
     u->walk++;
     push(u, n, &depth);
+    for (uint32_t s = u->fusion->stored[n]; s != 0; s = u->fusion->stored[s - 1]) push(u, s - 1, &depth);
     while (depth > 0) {
         const weft_node *node = weft_graph_node(u->graph, u->stack[--depth]);
         for (uint32_t i = 0; i < node->input_count; i++) {

@@ -171,9 +171,9 @@ typedef struct weft_step {
     uint32_t work;           /* slot: about how many scalar operations one iteration costs; decides the grain */
     bool copies;             /* the one buffer written becomes what the other one holds; nothing is done where they are
                                 the same */
-    bool overwrites;         /* the one buffer written may be an input, of which it reads no element after it has
-                                written it, in any iteration */
-    /* Which of `buffers` the one written may be put over, no element of which is read after it has been written, where
+    bool overwrites;         /* a buffer written may be an input, of which it reads no element after it has written it,
+                                in any iteration */
+    /* Which of `buffers` the first one written may be put over, no element of which is read after it has been written, where
      * nothing reads it after this step; 0: none. */
     uint32_t replaces;
     weft_update update;

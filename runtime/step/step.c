@@ -189,14 +189,16 @@ static bool copies_onto_itself(const weft_frame *frame, const weft_bound_step *b
     return bound_step->step->copies && buffers[0] == buffers[1];
 }
 
-/* Whether the output is in the memory of an input that the step reads. */
+/* Whether an output is in the memory of an input that the step reads. */
 static bool is_on_input(const weft_frame *frame, const weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
     void *const *buffers = frame->pointers + bound_step->first_pointer;
-    size_t i = step->written;
-    while (step->overwrites && i < step->buffer_count && buffers[i] != buffers[0]) i++;
-    return step->overwrites && i < step->buffer_count;
+    size_t count = step->overwrites ? step->buffer_count : 0;
+    for (size_t i = step->written; i < count; i++)
+        for (size_t w = 0; w < step->written; w++)
+            if (buffers[i] == buffers[w]) return true;
+    return false;
 }
 
 static weft_status *check_cancelled(weft_frame *frame, size_t number, const volatile bool *cancelled)
