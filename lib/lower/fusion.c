@@ -316,6 +316,11 @@ static weft_role settle_role(weft_fusion *fusion, uint32_t n, uint8_t *shared, b
         fusion->starts_no_row[n] = 1; /* what is computed from it follows no stage */
         *settled = false;
     }
+    if (role == WEFT_ROLE_KERNEL && shared[n] && weft_fusion_is_reduction(weft_graph_node(graph, n)) &&
+        !fusion->materialized[n]) {
+        fusion->materialized[n] = 1; /* what is computed from it has no stage */
+        *settled = false;
+    }
     if (role == WEFT_ROLE_KERNEL && weft_fusion_stores_operand(fusion, n)) {
         role = WEFT_ROLE_INLINE;
         fusion->materialized[weft_graph_node(graph, n)->inputs[0].node] = 1;
