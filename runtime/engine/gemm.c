@@ -150,7 +150,8 @@ static int64_t repeat(const weft_gemm_grid *grid, weft_gemm_block *block, int64_
 static void run_range(const weft_gemm_grid *grid, int64_t begin, int64_t end, char *memory)
 {
     const char *left = NULL, *right = NULL;
-    for (int64_t t = begin, done; t < end; t += done) {
+    bool ended = false;
+    for (int64_t t = begin, done; t < end && !ended; t += done) {
         int64_t place = t % (grid->rows * grid->columns);
         weft_gemm_block block =
             find_block(grid, t / (grid->rows * grid->columns), place / grid->columns, place % grid->columns);
@@ -162,7 +163,10 @@ static void run_range(const weft_gemm_grid *grid, int64_t begin, int64_t end, ch
         done = grid->repeats ? repeat(grid, &block, t, end) : 1;
         if (block.left.count <= 0 || block.right.count <= 0) continue;
         if (grid->symmetric && block.left.first >= block.right.first + block.right.count) continue;
-        if (block.terms == 0) clear(&block);
+        if (grid->kept != NULL) {
+            grid->numbers->keep(&block, grid->kept);
+            ended = grid->kept->failed;
+        } else if (block.terms == 0) clear(&block);
         else grid->numbers->run(&block, memory);
     }
 }
@@ -331,11 +335,27 @@ struct weft_gemm_plan {
     weft_gemm_grid grid; /* without arrays */
     int64_t threads;
     bool serial;
+    bool may_mirror;     /* if A and B are one array */
+    bool wide_is_b;      /* of `kept`: the operand along vectors */
+    weft_gemm_kept kept; /* without tiles: they are found in each run */
 };
 
 size_t weft_gemm_plan_size(void)
 {
     return sizeof(weft_gemm_plan);
+}
+
+/* Keeps the tiles of a product that one thread computes, if they are few. */
+static void find_kept(weft_gemm_plan *plan)
+{
+    weft_gemm_grid *grid = &plan->grid;
+    plan->kept.count = 0;
+    plan->kept.failed = grid->numbers->keep == NULL || grid->matrices->a_terms.count == 0 || !plan->serial;
+    plan->wide_is_b = grid->kernel->by_columns == grid->transposed;
+    grid->kept = &plan->kept;
+    if (!plan->kept.failed) run_range(grid, 0, grid->matrices->batch * grid->rows * grid->columns, NULL);
+    grid->kept = NULL;
+    if (plan->kept.failed) plan->kept.count = 0;
 }
 
 void weft_gemm_plan_fill(weft_gemm_plan *plan, const weft_gemm_engine *engine, const weft_machine *machine,
@@ -347,11 +367,31 @@ void weft_gemm_plan_fill(weft_gemm_plan *plan, const weft_gemm_engine *engine, c
     plan->grid.a = plan->grid.b = plan->grid.c = (void *)(uintptr_t)call; /* any address: nothing is read */
     plan->serial = cut_for(&plan->grid, plan->threads);
     find_repeats(&plan->grid);
+    plan->may_mirror = weft_gemm_grid_is_symmetric(&plan->grid);
+    find_kept(plan);
+}
+
+/* All tiles, where arrays are now. */
+static void run_kept(const weft_gemm_plan *plan, const void *a, const void *b, void *c)
+{
+    const uintptr_t from = (uintptr_t)plan->grid.call, left = (uintptr_t)a - from, right = (uintptr_t)b - from;
+    const uintptr_t wide = plan->wide_is_b ? right : left, narrow = plan->wide_is_b ? left : right;
+    for (uint32_t i = 0; i < plan->kept.count; i++) {
+        weft_gemm_tile_call tile = plan->kept.tiles[i];
+        tile.wide = (const void *)((uintptr_t)tile.wide + wide);
+        tile.narrow = (const void *)((uintptr_t)tile.narrow + narrow);
+        tile.c = (void *)((uintptr_t)tile.c + ((uintptr_t)c - from));
+        plan->grid.kernel->tile(&tile);
+    }
 }
 
 weft_status *weft_gemm_plan_run(const weft_gemm_plan *plan, weft_pool *pool, weft_block_store *store, const void *a,
                                 const void *b, void *c)
 {
+    if (plan->kept.count > 0 && !(plan->may_mirror && a == b)) {
+        run_kept(plan, a, b, c);
+        return NULL;
+    }
     weft_gemm_grid grid = plan->grid;
     put_arrays(&grid, store, a, b, c);
     if (grid.symmetric || (int64_t)weft_pool_width(pool) != plan->threads)

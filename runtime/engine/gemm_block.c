@@ -212,6 +212,12 @@ bool weft_gemm_block_repeats(const weft_gemm_block *block)
     return !weft_gemm_part_plan(block, true, NULL).packs && !weft_gemm_part_plan(block, false, NULL).packs;
 }
 
+static void keep(weft_gemm_kept *kept, const weft_gemm_tile_call *call, bool direct)
+{
+    kept->failed |= !direct || call->source != NULL || kept->count == WEFT_GEMM_KEPT_TILES;
+    if (!kept->failed) kept->tiles[kept->count++] = *call;
+}
+
 /* Through `buffer` where the kernel cannot write the tile as it lies. Returns how many tiles of the series are done. */
 static int64_t run_strided(const weft_gemm_block *block, const weft_gemm_block_tile *tile, const struct panel *wide,
                            const struct panel *narrow, const struct series *series, int64_t terms, bool add,
@@ -222,26 +228,31 @@ static int64_t run_strided(const weft_gemm_block *block, const weft_gemm_block_t
     int64_t along = tile->along * parts, whole = weft_gemm_round_up(along, weft_gemm_lanes(kernel));
     bool direct = (kernel->masked || along == whole) && tile->along_stride == parts * size && !tile->is_split;
     int64_t count = direct ? series->count : 1;
+    const weft_gemm_tile_call call = {.wide = wide->data,
+                                      .narrow = narrow->data,
+                                      .c = direct ? tile->c : buffer,
+                                      .rows = tile->across,
+                                      .columns = kernel->masked ? along : whole,
+                                      .terms = kernel->is_complex ? terms : terms * parts,
+                                      .wide_term = wide->term_stride,
+                                      .narrow_term = narrow->term_stride,
+                                      .narrow_stride = narrow->stride,
+                                      .c_stride = direct ? tile->across_stride / size : width,
+                                      .count = count,
+                                      .wide_step = series->wide_step / size,
+                                      .narrow_step = series->narrow_step / size,
+                                      .c_step = series->c_step / size,
+                                      .fetch = series->fetch / size,
+                                      .source = series->source,
+                                      .add = add && direct,
+                                      .near = series->near,
+                                      .wide_first = kernel->by_columns != block->right_first};
+    if (block->kept != NULL) {
+        keep(block->kept, &call, direct);
+        return count;
+    }
     if (!direct && add) weft_gemm_block_tile_fetch(block, tile);
-    kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
-                                        .narrow = narrow->data,
-                                        .c = direct ? tile->c : buffer,
-                                        .rows = tile->across,
-                                        .columns = kernel->masked ? along : whole,
-                                        .terms = kernel->is_complex ? terms : terms * parts,
-                                        .wide_term = wide->term_stride,
-                                        .narrow_term = narrow->term_stride,
-                                        .narrow_stride = narrow->stride,
-                                        .c_stride = direct ? tile->across_stride / size : width,
-                                        .count = count,
-                                        .wide_step = series->wide_step / size,
-                                        .narrow_step = series->narrow_step / size,
-                                        .c_step = series->c_step / size,
-                                        .fetch = series->fetch / size,
-                                        .source = series->source,
-                                        .add = add && direct,
-                                        .near = series->near,
-                                        .wide_first = kernel->by_columns != block->right_first});
+    kernel->tile(&call);
     if (!direct) weft_gemm_block_tile_move(block, tile, buffer, add);
     return count;
 }
@@ -489,6 +500,12 @@ static void run_long(const weft_gemm_block *block, const weft_gemm_part *lefts, 
         }
 }
 
+static void run_parts(const weft_gemm_block *block, const weft_gemm_part *left, const weft_gemm_part *right)
+{
+    if (weft_gemm_is_short(block, true)) run_short(block, left, right);
+    else run_long(block, left, right);
+}
+
 void weft_gemm_block_run(const weft_gemm_block *block, char *memory)
 {
     if (block->few_left || block->few_right) {
@@ -497,6 +514,15 @@ void weft_gemm_block_run(const weft_gemm_block *block, char *memory)
     }
     weft_gemm_part left = weft_gemm_part_plan(block, true, memory),
                    right = weft_gemm_part_plan(block, false, memory + weft_gemm_part_bytes(&left));
-    if (weft_gemm_is_short(block, true)) run_short(block, &left, &right);
-    else run_long(block, &left, &right);
+    run_parts(block, &left, &right);
+}
+
+void weft_gemm_block_keep(const weft_gemm_block *block, weft_gemm_kept *kept)
+{
+    weft_gemm_block keeping = *block;
+    keeping.kept = kept;
+    weft_gemm_part left = weft_gemm_part_plan(block, true, NULL), right = weft_gemm_part_plan(block, false, NULL);
+    kept->failed |= block->few_left || block->few_right || block->kernel->tile == NULL ||
+                    weft_gemm_part_bytes(&left) + weft_gemm_part_bytes(&right) > 0;
+    if (!kept->failed) run_parts(&keeping, &left, &right);
 }

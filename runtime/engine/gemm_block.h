@@ -8,6 +8,15 @@
 /* Bytes between two lines from which on nothing fetches the next one ahead of time. */
 enum { WEFT_GEMM_FAR = 1024 };
 
+/* The tiles of a product in order, as the kernel takes them: to find them takes longer than to compute a small product.
+ * What they read and write lies where arrays did when they were found. */
+enum { WEFT_GEMM_KEPT_TILES = 32 };
+typedef struct weft_gemm_kept {
+    uint32_t count;
+    bool failed; /* there are more, or others that read or write memory of the engine */
+    weft_gemm_tile_call tiles[WEFT_GEMM_KEPT_TILES];
+} weft_gemm_kept;
+
 typedef struct weft_gemm_block {
     const weft_gemm_kernel *kernel;
     int64_t cache_bytes;                 /* of the second level */
@@ -24,6 +33,7 @@ typedef struct weft_gemm_block {
     bool in_lines;                          /* or those of weft_gemm_lines */
     int64_t count;                          /* of products like this one, if they can be repeated; 0: this one alone */
     int64_t left_step, right_step, c_step;  /* bytes from one of these to the next */
+    weft_gemm_kept *kept; /* where tiles are kept in place of being computed; NULL: they are computed */
 } weft_gemm_block;
 
 /* How a dtype is multiplied in blocks. What others take need not be linked. */
@@ -35,6 +45,8 @@ typedef struct weft_gemm_numbers {
      * weft_gemm_pack does, and of 16-bit floats nothing can. */
     void (*fill)(const weft_gemm_side *side, int64_t term, int64_t terms, char *panels);
     bool (*repeats)(const weft_gemm_block *block); /* whether `run` takes several products; NULL: it never does */
+    /* Appends the tiles that `run` would compute; NULL: they are not those of the operands as they lie. */
+    void (*keep)(const weft_gemm_block *block, weft_gemm_kept *kept);
 } weft_gemm_numbers;
 
 /* Where C has row `i` of the left operand by column `j` of the right one. */
@@ -47,4 +59,6 @@ size_t weft_gemm_block_bytes(const weft_gemm_block *block);
 bool weft_gemm_block_repeats(const weft_gemm_block *block);
 /* C = left * right. `memory` is aligned to WEFT_GEMM_ALIGNMENT. Touches the elements of the operands and no others. */
 void weft_gemm_block_run(const weft_gemm_block *block, char *memory);
+/* Appends the tiles that this computes to `kept`, if they are few and nothing goes through memory of the engine. */
+void weft_gemm_block_keep(const weft_gemm_block *block, weft_gemm_kept *kept);
 #endif

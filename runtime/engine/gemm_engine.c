@@ -6,7 +6,8 @@
 
 #define NUMBERS(dtype)                                                                                                 \
     static const weft_gemm_numbers numbers_##dtype = {weft_gemm_pack_##dtype, weft_gemm_block_bytes,                   \
-                                                      weft_gemm_block_run, .repeats = weft_gemm_block_repeats}
+                                                      weft_gemm_block_run, .repeats = weft_gemm_block_repeats,         \
+                                                      .keep = weft_gemm_block_keep}
 
 static const weft_gemm_numbers numbers_16 = {weft_gemm_pack_16, weft_gemm_float16_bytes, weft_gemm_float16_run};
 NUMBERS(f32);
