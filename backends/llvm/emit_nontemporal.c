@@ -2,7 +2,7 @@
 /*
  * Stores past the caches. An ordinary store reads the line that it changes, and puts it in the place of another one. Of
  * results that nothing reads soon, in kernels whose arrays are together as much as the last cache holds, that is in
- * vain: they would not be found there again.
+ * vain: they would not be found there again. Where extents are symbols the kernel asks how much that is.
  *
  * Such stores of vectors have to be aligned, which arrays that callers give may not be, and a result may lie where an
  * operand does, whose lines are near; so a round has both kinds. Other processors see them in any order: a kernel that
@@ -34,18 +34,70 @@ static void emit_stores(weft_emitter *e, uint32_t alignment, bool nontemporal, u
     }
 }
 
-/* Whether what is read begins elsewhere. */
-static LLVMValueRef is_apart(weft_emitter *e, uint32_t buffer)
+/* An index at the first or the last point of all ranges around it. */
+static weft_expr index_at(weft_emitter *e, const weft_stage *stage, weft_expr index, bool last)
 {
-    LLVMValueRef apart = LLVMConstInt(e->i1, 1, false), to = weft_buffer_pointer(e, buffer);
+    const weft_kernel *kernel = e->kernel;
+    weft_expr zero = weft_expr_constant(e->exprs, 0), one = weft_expr_constant(e->exprs, 1);
+    for (uint32_t i = stage->range_count + kernel->range_count; i-- > 0;) {
+        const weft_range *range =
+            i < kernel->range_count ? &kernel->ranges[i] : &stage->ranges[i - kernel->range_count];
+        weft_expr end = weft_expr_max(e->exprs, weft_expr_sub(e->exprs, range->extent, one), zero);
+        index = weft_expr_substitute(e->exprs, index, 1, &range->variable, last ? &end : &zero);
+    }
+    return index;
+}
+
+/* Elements of a buffer up to the greatest index of a stage, as far as its first access and its ends tell. */
+static weft_expr span_in(weft_emitter *e, const weft_stage *stage, uint32_t buffer)
+{
+    weft_expr index = WEFT_EXPR_NONE;
+    for (uint32_t i = stage->store_count; i-- > 0;)
+        if (stage->stores[i].buffer == buffer) index = stage->stores[i].index;
+    for (uint32_t i = stage->inst_count; i-- > 0;) {
+        const weft_inst *inst = &e->kernel->insts[stage->inst_first + i];
+        if (inst->op == WEFT_SCALAR_load && inst->buffer == buffer) index = inst->index;
+    }
+    if (index == WEFT_EXPR_NONE) return weft_expr_constant(e->exprs, 0);
+    weft_expr most = weft_expr_max(e->exprs, index_at(e, stage, index, false), index_at(e, stage, index, true));
+    return weft_expr_add(e->exprs, most, weft_expr_constant(e->exprs, 1));
+}
+
+/* Whether arrays of unknown extents are together as much as the last cache holds. */
+static LLVMValueRef are_large(weft_emitter *e)
+{
+    const weft_kernel *kernel = e->kernel;
+    weft_expr_context *x = e->exprs;
+    weft_expr bytes = weft_expr_constant(x, 0);
+    if (weft_kernel_has_known_places(kernel)) return LLVMConstInt(e->i1, 1, false);
+    for (uint32_t b = 0; b < weft_kernel_argument_count(kernel); b++) {
+        weft_expr most = weft_expr_constant(x, 0);
+        for (uint32_t s = 0; s < kernel->stage_count; s++)
+            most = weft_expr_max(x, most, span_in(e, &kernel->stages[s], b));
+        int64_t size = (int64_t)weft_dtype_size(kernel->buffers[b].dtype);
+        bytes = weft_expr_add(x, bytes, weft_expr_mul(x, most, weft_expr_constant(x, size)));
+    }
+    if (bytes == WEFT_EXPR_NONE) { /* more than can be counted: whatever they are */
+        weft_emitter_fail(e, weft_expr_context_take_out_of_memory(x));
+        return LLVMConstInt(e->i1, 0, false);
+    }
+    LLVMValueRef sum = weft_index_emit(e, bytes, 0), least = weft_int(e, (int64_t)e->processor->last_cache);
+    weft_scope_move(e, 0);
+    return LLVMBuildICmp(e->builder, LLVMIntSGE, sum, least, "");
+}
+
+/* Whether stores may go past the caches, and what is read begins elsewhere. */
+static LLVMValueRef may_pass(weft_emitter *e, uint32_t buffer)
+{
+    LLVMValueRef may = are_large(e), to = weft_buffer_pointer(e, buffer);
     for (uint32_t b = 0; b < weft_kernel_argument_count(e->kernel); b++) {
         if (e->kernel->buffers[b].written) continue;
         LLVMValueRef from = weft_buffer_pointer(e, b);
         weft_scope_move(e, 0);
-        apart = LLVMBuildAnd(e->builder, apart, LLVMBuildICmp(e->builder, LLVMIntNE, from, to, ""), "");
+        may = LLVMBuildAnd(e->builder, may, LLVMBuildICmp(e->builder, LLVMIntNE, from, to, ""), "");
     }
     weft_scope_move(e, weft_scope_top(e));
-    return apart;
+    return may;
 }
 
 bool weft_nontemporal_emit(weft_emitter *e, uint32_t buffer, uint32_t width, int64_t step, uint32_t count,
@@ -54,10 +106,10 @@ bool weft_nontemporal_emit(weft_emitter *e, uint32_t buffer, uint32_t width, int
     weft_dtype dtype = e->kernel->buffers[buffer].dtype;
     uint32_t size = (uint32_t)weft_dtype_size(dtype), alignment = smaller(width * size, e->processor->vector_bytes);
     if (alignment < LEAST_BYTES || step * size % alignment != 0) return false;
-    LLVMValueRef apart = is_apart(e, buffer), address = LLVMBuildPtrToInt(e->builder, pointers[0], e->i64, "");
+    LLVMValueRef may = may_pass(e, buffer), address = LLVMBuildPtrToInt(e->builder, pointers[0], e->i64, "");
     LLVMValueRef over = LLVMBuildAnd(e->builder, address, weft_int(e, alignment - 1), "");
     LLVMValueRef is_aligned = LLVMBuildICmp(e->builder, LLVMIntEQ, over, weft_int(e, 0), "");
-    LLVMValueRef passes = LLVMBuildAnd(e->builder, is_aligned, apart, "");
+    LLVMValueRef passes = LLVMBuildAnd(e->builder, is_aligned, may, "");
     LLVMValueRef fails = LLVMBuildNot(e->builder, passes, "");
     weft_guard_open(e, passes, false);
     emit_stores(e, alignment, true, count, pointers, values);

@@ -124,7 +124,7 @@ void weft_builder_mark_unread(const variant_builder *builder, const planned_step
 {
     weft_kernel *kernel = planned->lowered.kernel;
     uint32_t number = (uint32_t)(planned - builder->steps);
-    if (builder->interface != NULL || !weft_kernel_has_known_places(kernel)) return;
+    if (builder->interface != NULL) return;
     for (uint32_t b = 0; b < kernel->buffer_count && kernel->buffers[b].written; b++) {
         uint32_t buffer = builder->buffers[planned->lowered.memories[b]];
         bool is_read = weft_kernel_loads(kernel, b) || weft_builder_reads_after(builder, number, buffer);
