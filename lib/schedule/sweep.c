@@ -15,12 +15,12 @@
  *     stage 4   what the kernel does with the results
  *
  * If the reduction goes in blocks, each column has another accumulator for what blocks give, which takes in the first
- * one where a block ends.
+ * one where a block ends, and as many more as there may be blocks of blocks.
  */
 
 /* Rows of a pass, of little and of more computation: they divide a block. Vectors of a round. */
 enum { FEW_ROWS = 4, MANY_ROWS = 8, CHEAP = 3, UNROLL = 2 };
-enum { MOST_INSTRUCTIONS = 12, MOST_COMPONENTS = 4 };
+enum { MOST_INSTRUCTIONS = 12, MOST_COMPONENTS = 4, MOST_LEVELS = 4 };
 /* Bytes of a row, from which it is far to the next one; columns of a chunk at least, which is a multiple of ROUND. */
 enum { FAR = 2048, FEWEST_COLUMNS = 512, ROUND = 64 };
 
@@ -31,8 +31,9 @@ typedef struct sweep {
     weft_range rows, columns;    /* the reduced range; the columns of a chunk */
     uint32_t pass;               /* rows of a pass */
     uint32_t components;         /* of all accumulators */
-    uint32_t first_local;        /* a local buffer for each component, and another one for blocks */
-    int64_t block;               /* rows of one; 0: there is only one */
+    uint32_t first_local;        /* a local buffer for each component, then those of each level of blocks */
+    int64_t block;               /* rows of one */
+    uint32_t levels;             /* of blocks, blocks of blocks and so on; 0: there is one block */
     weft_stage stages[4];
     uint32_t stage_count;
 } sweep;
@@ -77,14 +78,24 @@ static bool reads_far_rows(const weft_kernel *kernel, const weft_machine *machin
     return is_far;
 }
 
-/* Rows of a block; 0: there is only one. */
+/* Rows of a block. */
 static int64_t block_rows(const weft_kernel *kernel)
 {
-    int64_t least, most;
+    uint32_t blocks = kernel->stages[0].ranges[0].blocks;
+    return blocks > WEFT_BLOCKS_NESTED ? blocks : WEFT_ORDER_BLOCK;
+}
+
+/* How often results of blocks may be those of a larger one. */
+static uint32_t block_levels(const weft_kernel *kernel)
+{
     const weft_range *rows = &kernel->stages[0].ranges[0];
-    int64_t block = rows->blocks > WEFT_BLOCKS_NESTED ? rows->blocks : WEFT_ORDER_BLOCK;
+    int64_t least, most, block = block_rows(kernel);
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);
-    return rows->blocks != WEFT_BLOCKS_NONE && most > block ? block : 0;
+    if (rows->blocks == WEFT_BLOCKS_NONE || most <= block) return 0;
+    if (rows->blocks != WEFT_BLOCKS_NESTED) return 1;
+    uint32_t levels = 0;
+    for (int64_t left = most; left > block; left = (left - 1) / block + 1) levels++;
+    return levels;
 }
 
 static uint32_t components_of(const weft_kernel *kernel)
@@ -119,19 +130,16 @@ static int64_t column_bytes(const weft_kernel *kernel)
     for (uint32_t a = 0; a < kernel->accumulator_count; a++)
         for (uint32_t c = 0; c < kernel->accumulators[a].width; c++)
             bytes += (int64_t)weft_dtype_size(kernel->accumulators[a].dtypes[c]);
-    return block_rows(kernel) > 0 ? 2 * bytes : bytes;
+    return (1 + (int64_t)block_levels(kernel)) * bytes;
 }
 
 const char *weft_kernel_sweep_refusal(const weft_kernel *kernel, int64_t chunk)
 {
-    int64_t least, most;
     const char *reason = refuse_stages(kernel);
     if (reason != NULL) return reason;
     const weft_stage *stage = &kernel->stages[0];
-    const weft_range *rows = &stage->ranges[0];
-    weft_expr_range(kernel->exprs, rows->extent, &least, &most);
-    if (rows->virtual_lanes != 1 || (rows->blocks == WEFT_BLOCKS_NESTED && most > WEFT_ORDER_BLOCK * WEFT_ORDER_BLOCK))
-        return "the reduction has virtual lanes, or blocks of blocks";
+    if (stage->ranges[0].virtual_lanes != 1 || block_levels(kernel) > MOST_LEVELS)
+        return "the reduction has virtual lanes, or too many blocks of blocks";
     if (stage->inst_count > MOST_INSTRUCTIONS || components_of(kernel) > MOST_COMPONENTS)
         return "the reduction has too many instructions or accumulators";
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
@@ -148,7 +156,13 @@ static weft_expr constant(const sweep *s, int64_t value)
     return weft_expr_constant(s->kernel->exprs, value);
 }
 
-/* The accumulators of a column lie at its place in their buffers: those of rows first, then those of blocks. */
+/* The first buffer of a level: that of rows is 0. */
+static uint32_t level_buffer(const sweep *s, uint32_t level)
+{
+    return s->first_local + level * s->components;
+}
+
+/* The accumulators of a column lie at its place in their buffers. */
 static void load_components(sweep *s, uint32_t first, weft_inst_id *out_ids)
 {
     for (uint32_t c = 0; c < s->components; c++) {
@@ -249,7 +263,8 @@ static weft_status *close_stage(sweep *s, weft_stage *stage, const weft_range *a
 static weft_status *store_components(sweep *s, weft_stage *stage, uint32_t first, const weft_inst_id *ids)
 {
     if (stage->stores == NULL)
-        stage->stores = weft_arena_allocate(&s->kernel->arena, 2 * MOST_COMPONENTS * sizeof *stage->stores);
+        stage->stores =
+            weft_arena_allocate(&s->kernel->arena, (1 + MOST_LEVELS) * MOST_COMPONENTS * sizeof *stage->stores);
     if (stage->stores == NULL) return weft_status_out_of_memory();
     for (uint32_t c = 0; c < s->components; c++)
         stage->stores[stage->store_count++] =
@@ -262,8 +277,8 @@ static weft_status *add_start(sweep *s)
     weft_inst_id ids[MOST_COMPONENTS];
     weft_stage *stage = open_stage(s);
     init_components(s, ids);
-    WEFT_TRY(store_components(s, stage, s->first_local, ids));
-    if (s->block > 0) WEFT_TRY(store_components(s, stage, s->first_local + s->components, ids));
+    for (uint32_t level = 0; level <= s->levels; level++)
+        WEFT_TRY(store_components(s, stage, level_buffer(s, level), ids));
     return close_stage(s, stage, NULL);
 }
 
@@ -281,23 +296,26 @@ static weft_status *join_block(sweep *s, weft_expr is_first, weft_inst_id *into,
     return NULL;
 }
 
-/* Where a block ends with the rows before `end`, its accumulators go into those of blocks and start again. */
-static weft_status *end_block(sweep *s, weft_stage *stage, weft_expr end, weft_inst_id *ids)
+/* Where blocks of a level, of `size` rows, end with the rows before `end`, `ids` go into those of the level and start
+ * again; `ids` become the latter. */
+static weft_status *end_blocks(sweep *s, weft_stage *stage, uint32_t level, int64_t size, weft_expr end,
+                               weft_inst_id *ids)
 {
     weft_expr_context *x = s->kernel->exprs;
     weft_inst_id blocks[MOST_COMPONENTS], before[MOST_COMPONENTS], init[MOST_COMPONENTS];
-    uint32_t first = s->first_local + s->components;
-    weft_expr rest = weft_expr_mod(x, end, constant(s, s->block));
+    weft_expr rest = weft_expr_mod(x, end, constant(s, size));
     weft_inst_id ends = is_nonnegative(s, weft_expr_sub(x, constant(s, 0), rest));
-    load_components(s, first, before);
+    load_components(s, level_buffer(s, level), before);
     init_components(s, init);
     memcpy(blocks, before, sizeof blocks);
-    WEFT_TRY(join_block(s, weft_expr_sub(x, constant(s, s->block), end), blocks, ids));
+    WEFT_TRY(join_block(s, weft_expr_sub(x, constant(s, size), end), blocks, ids));
     for (uint32_t c = 0; c < s->components; c++) {
         blocks[c] = choose(s, ends, blocks[c], before[c]);
         ids[c] = choose(s, ends, init[c], ids[c]);
     }
-    return store_components(s, stage, first, blocks);
+    WEFT_TRY(store_components(s, stage, level_buffer(s, level - 1), ids));
+    memcpy(ids, blocks, sizeof blocks);
+    return NULL;
 }
 
 /* Passes of `pass` rows each, from row `from` on. */
@@ -311,24 +329,33 @@ static weft_status *add_passes(sweep *s, weft_expr from, weft_expr passes, uint3
     weft_stage *stage = open_stage(s);
     load_components(s, s->first_local, ids);
     for (uint32_t r = 0; r < pass; r++) WEFT_TRY(take_row(s, weft_expr_add(x, row, constant(s, r)), ids));
-    if (s->block > 0 && pass > 1) WEFT_TRY(end_block(s, stage, weft_expr_add(x, row, constant(s, pass)), ids));
-    WEFT_TRY(store_components(s, stage, s->first_local, ids));
+    uint32_t levels = pass > 1 ? s->levels : 0;
+    int64_t size = s->block;
+    for (uint32_t level = 1; level <= levels; level++, size *= s->block)
+        WEFT_TRY(end_blocks(s, stage, level, size, weft_expr_add(x, row, constant(s, pass)), ids));
+    WEFT_TRY(store_components(s, stage, level_buffer(s, levels), ids));
     return close_stage(s, stage, &range);
 }
 
-/* The results, once a last block that is not whole has been added. */
+/* The results, once the last blocks that are not whole have been added. */
 static weft_status *load_results(sweep *s, weft_inst_id *ids)
 {
     weft_expr_context *x = s->kernel->exprs;
     weft_inst_id last[MOST_COMPONENTS], whole[MOST_COMPONENTS];
-    load_components(s, s->first_local + (s->block > 0 ? s->components : 0), ids);
-    if (s->block == 0 || weft_expr_divisor(x, s->rows.extent) % s->block == 0) return NULL;
-    memcpy(whole, ids, sizeof whole);
-    load_components(s, s->first_local, last);
-    WEFT_TRY(join_block(s, weft_expr_sub(x, constant(s, s->block), s->rows.extent), ids, last));
-    weft_expr rest = weft_expr_mod(x, s->rows.extent, constant(s, s->block));
-    weft_inst_id is_part = is_nonnegative(s, weft_expr_sub(x, rest, constant(s, 1)));
-    for (uint32_t c = 0; c < s->components; c++) ids[c] = choose(s, is_part, ids[c], whole[c]);
+    int64_t size = s->block, divisor = weft_expr_divisor(x, s->rows.extent);
+    uint32_t level = 0;
+    for (; level < s->levels && divisor % size == 0; size *= s->block) level++;
+    load_components(s, level_buffer(s, level), ids);
+    while (level++ < s->levels) {
+        memcpy(last, ids, sizeof last);
+        load_components(s, level_buffer(s, level), ids);
+        memcpy(whole, ids, sizeof whole);
+        WEFT_TRY(join_block(s, weft_expr_sub(x, constant(s, size), s->rows.extent), ids, last));
+        weft_expr rest = weft_expr_mod(x, s->rows.extent, constant(s, size));
+        weft_inst_id is_part = is_nonnegative(s, weft_expr_sub(x, rest, constant(s, 1)));
+        for (uint32_t c = 0; c < s->components; c++) ids[c] = choose(s, is_part, ids[c], whole[c]);
+        size *= s->block;
+    }
     return NULL;
 }
 
@@ -362,7 +389,7 @@ static weft_status *add_after(sweep *s)
 static weft_status *add_locals(sweep *s, int64_t chunk)
 {
     weft_kernel *kernel = s->kernel;
-    uint32_t groups = s->block > 0 ? 2 : 1;
+    uint32_t groups = 1 + s->levels;
     s->first_local = kernel->buffer_count;
     weft_kernel_buffer *buffers =
         weft_arena_allocate(&kernel->arena, (kernel->buffer_count + groups * s->components) * sizeof *buffers);
@@ -392,6 +419,7 @@ weft_status *weft_kernel_sweep(weft_kernel *kernel, uint32_t width, int64_t chun
 {
     sweep s = {.kernel = kernel, .list = {.arena = &kernel->arena}, .components = components_of(kernel)};
     s.block = block_rows(kernel);
+    s.levels = block_levels(kernel);
     s.pass = kernel->stages[0].inst_count <= CHEAP && s.components == 1 ? MANY_ROWS : FEW_ROWS;
     WEFT_TRY(weft_kernel_split(kernel, kernel->range_count - 1, chunk));
     s.reduction = kernel->stages[0];
