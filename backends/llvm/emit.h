@@ -253,6 +253,14 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
 LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits);
 
+/* ---- emit_narrow.c ---- */
+/* Whether the instruction takes or gives integers in 16 bits. */
+bool weft_narrow_computes(const weft_emitter *e, const weft_inst *inst);
+/* Such an instruction; its operands are in 16 bits but for what is cast, and the condition of a choice. */
+LLVMValueRef weft_narrow_emit(weft_emitter *e, const weft_inst *inst, LLVMValueRef *args);
+/* A constant that is one of them. */
+LLVMValueRef weft_narrow_constant(const weft_emitter *e, const weft_inst *constant);
+
 /* ---- emit_constant.c ---- */
 /* Whether many constants of the kernel are operands of fma, and better left in memory than in registers. */
 bool weft_constants_are_stored(const weft_emitter *e);
@@ -291,6 +299,9 @@ void weft_division_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *va
 /* ---- emit_inst.c: instructions of a stage ---- */
 /* The outermost scope where operands and expressions are available; no parts. */
 weft_emitted weft_inst_place(weft_emitter *e, const weft_inst *inst);
+/* Operand `i` of one part of `value`. */
+LLVMValueRef weft_operand_part(weft_emitter *e, const weft_inst *inst, uint32_t i, uint32_t part,
+                               const weft_emitted *value);
 /* Fills value->parts at value->level. */
 void weft_arithmetic_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
 /* Unless it was: at its place. */

@@ -266,27 +266,32 @@ static void emit_division(weft_emitter *e, const weft_inst *inst, weft_emitted *
     report_parts(e, inst, value, bad, divisors, NULL);
 }
 
-/* An operand of one part of `value`; a constant of fma may be taken from memory where it is used. */
-static LLVMValueRef operand_part(weft_emitter *e, const weft_inst *inst, weft_inst_id operand, uint32_t part,
-                                 const weft_emitted *value)
+LLVMValueRef weft_operand_part(weft_emitter *e, const weft_inst *inst, uint32_t i, uint32_t part,
+                               const weft_emitted *value)
 {
-    const weft_inst *source = &e->kernel->insts[operand];
-    bool is_stored = e->constants_stored && inst->op == WEFT_SCALAR_fma && source->op == WEFT_SCALAR_const;
-    if (!is_stored || !value->varying || e->lane.width == 1)
-        return weft_value_part(e, &e->values[operand], part, value->varying);
+    const weft_inst *source = &e->kernel->insts[inst->args[i]];
+    bool is_constant = source->op == WEFT_SCALAR_const;
+    bool is_vector = value->varying && e->lane.width > 1;
+    bool is_stored = e->constants_stored && inst->op == WEFT_SCALAR_fma && is_constant && is_vector;
+    bool is_narrow =
+        is_constant && inst->op != WEFT_SCALAR_cast && weft_narrow_computes(e, inst) && source->dtype != WEFT_BOOL;
+    if (!is_stored && !is_narrow) return weft_value_part(e, &e->values[inst->args[i]], part, value->varying);
     weft_scope_move(e, value->level);
-    return weft_constant_load(e, source, part);
+    if (is_stored) return weft_constant_load(e, source, part);
+    return weft_splat(e, weft_narrow_constant(e, source), value->varying ? e->lane.width : 1);
 }
 
 void weft_arithmetic_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
 {
     weft_dtype from = e->kernel->insts[inst->args[inst->arg_count - 1]].dtype;
+    bool is_narrow = weft_narrow_computes(e, inst);
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef args[3];
-        for (uint32_t i = 0; i < inst->arg_count; i++) args[i] = operand_part(e, inst, inst->args[i], part, value);
+        for (uint32_t i = 0; i < inst->arg_count; i++) args[i] = weft_operand_part(e, inst, i, part, value);
         weft_scope_move(e, value->level);
-        value->parts[part] = inst->op == WEFT_SCALAR_lookup ? weft_lookup_emit(e, value->level, inst, args[0])
-                                                            : weft_scalar_emit(e, inst, from, args);
+        if (inst->op == WEFT_SCALAR_lookup) value->parts[part] = weft_lookup_emit(e, value->level, inst, args[0]);
+        else if (is_narrow) value->parts[part] = weft_narrow_emit(e, inst, args);
+        else value->parts[part] = weft_scalar_emit(e, inst, from, args);
     }
 }
 
@@ -313,7 +318,7 @@ void weft_inst_emit_now(weft_emitter *e, weft_inst_id id)
     default:
         margin = margin_of(e, inst, value);
         if (margin != WEFT_EXPR_NONE) emit_predicates(e, 1, &margin, value);
-        else if (is_effect(inst)) emit_division(e, inst, value);
+        else if (is_effect(inst) && !weft_narrow_computes(e, inst)) emit_division(e, inst, value);
         else if (inst->op == WEFT_SCALAR_rarely && !e->detours) weft_rarely_emit(e, id);
         else if (weft_quotients_share(e, inst, value)) weft_quotients_emit(e, inst, value);
         else if (weft_roots_multiply(e, inst, value)) weft_roots_emit(e, inst, value);

@@ -118,6 +118,6 @@ bool weft_mask_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
     if (e->hidden == NULL || (!is_mask && !is_choice_of(e, inst, e->hidden))) return false;
     for (uint32_t part = 0; part < e->lane.parts; part++)
         value->parts[part] = is_mask ? LLVMConstNull(weft_vector_type(e->i1, e->lane.width))
-                                     : weft_value_part(e, &e->values[inst->args[2]], part, true);
+                                     : weft_operand_part(e, inst, 2, part, value);
     return true;
 }

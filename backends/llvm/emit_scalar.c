@@ -83,7 +83,9 @@ LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a
         return LLVMBuildSelect(builder, zero, none, quotient, "");
     }
     if (is_positive(b)) {
-        LLVMValueRef sign = LLVMBuildAShr(builder, a, weft_int_like(type, 8 * (int64_t)weft_dtype_size(dtype) - 1), "");
+        bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+        unsigned bits = LLVMGetIntTypeWidth(is_vector ? LLVMGetElementType(type) : type);
+        LLVMValueRef sign = LLVMBuildAShr(builder, a, weft_int_like(type, bits - 1), "");
         LLVMValueRef quotient = LLVMBuildUDiv(builder, LLVMBuildXor(builder, a, sign, ""), b, "");
         return LLVMBuildXor(builder, quotient, sign, "");
     }

@@ -15,6 +15,7 @@
  */
 #include <llvm-c/Core.h>
 #include "backends/llvm/target.h"
+#include "lib/loop/narrow.h"
 #include "lib/loop/short_lanes.h"
 
 #define WEFT_MAX_PARTS WEFT_MAX_UNROLL
@@ -113,6 +114,7 @@ typedef struct weft_emitter {
     uint32_t row_count;
     const weft_inst *hidden, *shown; /* comparisons: false in all lanes now, and true in the first; NULL: none */
     weft_emitted *values;            /* of instructions */
+    const weft_narrow_kind *narrow;  /* which are computed in 16 bits; NULL: none */
     uint32_t *common;                /* 0 for instructions that only the second operand of a `rarely` needs */
     uint32_t *surveyed;              /* the last branch that leads to each instruction */
     uint32_t branches;               /* that were emitted; a stage may be emitted again */

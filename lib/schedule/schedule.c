@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/schedule/chooser.h"
+#include "lib/loop/narrow.h"
 #include "lib/schedule/ranges.h"
 #include "lib/schedule/unroll.h"
 
@@ -53,20 +54,23 @@ static const bool *find_lanes(weft_kernel *kernel)
 }
 
 /* Lanes of a vector: by the narrowest element from four bytes up that is computed with in lanes; wider values then take
- * several registers. What has no such element, and only moves or compares bytes, fills half a register with elements of
- * two bytes: before AVX-512 its masked tails go one by one. */
-static uint32_t vector_width(weft_kernel *kernel, const weft_machine *machine)
+ * several registers. What has no such element, and only moves or compares bytes, or computes in 16 bits, fills
+ * registers with elements of two bytes: before AVX-512 masked tails of bytes go one by one. */
+static weft_status *find_width(weft_kernel *kernel, const weft_machine *machine, uint32_t *out_width)
 {
     uint32_t narrowest = 8;
     bool small = true;
+    const weft_narrow_kind *narrow;
     const bool *in_lanes = find_lanes(kernel);
+    WEFT_TRY(weft_kernel_find_narrow(kernel, &kernel->arena, &narrow));
     for (uint32_t i = 0; i < kernel->inst_count && in_lanes != NULL; i++) {
         uint32_t size = (uint32_t)weft_dtype_size(weft_dtype_component(kernel->insts[i].dtype));
-        if (size < 4 || !in_lanes[i]) continue;
+        if (size < 4 || !in_lanes[i] || narrow[i] != WEFT_NARROW_NONE) continue;
         small = false;
         if (size < narrowest) narrowest = size;
     }
-    return machine->vector_bytes / (small ? 2 : narrowest);
+    *out_width = machine->vector_bytes / (small ? 2 : narrowest);
+    return NULL;
 }
 
 static bool along_reduction(const weft_kernel *kernel)
@@ -421,7 +425,9 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
 {
     const weft_chooser c = {kernel, machine, wanted, out_schedule};
     bool gpu = machine->device != WEFT_DEVICE_CPU, is_cut, is_interleaved;
-    uint32_t width = gpu ? 1 : wanted_or(wanted->width, vector_width(kernel, machine));
+    uint32_t width = 1;
+    if (!gpu) WEFT_TRY(find_width(kernel, machine, &width));
+    if (!gpu) width = wanted_or(wanted->width, width);
     int64_t tile = tile_of(kernel);
     int64_t rows =
         kernel->range_count == 0 ? 1 : weft_expr_divisor(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent);
