@@ -114,3 +114,38 @@ weft_tensor weft_reduce_windows(const weft_rewrite_site *site)
     weft_tensor all = weft_tensor_is_valid(rows) ? reduce_some(site, &w, rows, 0, w.count - 1) : rows;
     return w.order.count == 0 || !weft_tensor_is_valid(all) ? all : weft_permute(all, w.order);
 }
+
+/* Element `k` of each window. */
+static weft_tensor element_of(weft_tensor window, int64_t k)
+{
+    const weft_attr *attrs = weft_tensor_node(window)->attrs;
+    weft_tensor x = weft_tensor_operand(window, 0);
+    size_t rank = weft_tensor_rank(x), axis = (size_t)attrs[0].integer;
+    weft_extent starts[WEFT_MAX_RANK], sizes[WEFT_MAX_RANK];
+    int64_t steps[WEFT_MAX_RANK];
+    for (size_t i = 0; i < rank; i++) {
+        starts[i] = weft_extent_of(i == axis ? k * attrs[3].integer : 0);
+        sizes[i] = weft_tensor_extent(window, (int64_t)i);
+        steps[i] = i == axis ? attrs[2].integer : 1;
+    }
+    return weft_slice(x, (weft_shape){rank, starts}, (weft_shape){rank, sizes}, (weft_ints){rank, steps});
+}
+
+weft_tensor weft_add_windows(const weft_rewrite_site *site)
+{
+    enum { MOST = 4 };
+    weft_tensor x = site->inputs.items[0];
+    weft_ints axes = site->node->attrs[0].ints;
+    int64_t size;
+    if (!weft_tensor_is_op(x, WEFT_OP_window) || axes.count != 1) return weft_site_leave();
+    if ((size_t)axes.items[0] + 1 != weft_tensor_rank(x)) return weft_site_leave();
+    weft_dtype dtype = weft_tensor_dtype(x);
+    weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
+    bool is_exact = kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED;
+    if (!is_exact || weft_accumulator_dtype(dtype) != dtype) return weft_site_leave();
+    if (!weft_extent_is_static(weft_tensor_extent(x, axes.items[0]), &size) || size < 1 || size > MOST)
+        return weft_site_leave();
+    weft_tensor sum = element_of(x, 0);
+    for (int64_t k = 1; k < size; k++) sum = weft_add(sum, element_of(x, k));
+    return sum;
+}

@@ -9,4 +9,8 @@
  * last one in order wins either way, of NaNs the first.
  */
 weft_tensor weft_reduce_windows(const weft_rewrite_site *site);
+
+/* A row for sums of integers in short windows along one axis, which are added up as elements: so what is computed from
+ * them, other windows too, may be one kernel with them. */
+weft_tensor weft_add_windows(const weft_rewrite_site *site);
 #endif

@@ -329,6 +329,7 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_select, select_not},
     {WEFT_OP_reduce_sum, reduce_one},
     {WEFT_OP_reduce_sum, add_sheared},
+    {WEFT_OP_reduce_sum, weft_add_windows},
     {WEFT_OP_reduce_sum, count_true},
     {WEFT_OP_reduce_sum, weft_reduce_columns},
     {WEFT_OP_reduce_prod, reduce_one},
