@@ -114,7 +114,32 @@ static bool has_parts(const weft_kernel *kernel)
     return loads == 1;
 }
 
-weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, int64_t divisor)
+/* Whether rows of a matrix are multiplied as they are, each by the same vector or by one of its own. */
+static bool multiplies(const weft_kernel *kernel)
+{
+    const weft_accumulator *sum = &kernel->accumulators[0];
+    if (kernel->accumulator_count != 1 || sum->step.count == 0) return false;
+    for (uint32_t i = 0; i < kernel->inst_count; i++)
+        if (kernel->insts[i].op == WEFT_SCALAR_load && kernel->insts[i].dtype != sum->dtypes[0]) return false;
+    return true;
+}
+
+/* Whether such rows, of `bytes` each, are faster one after another: as one run through the last cache, which is asked
+ * for ahead of time. Side by side they are more runs than one, of which less is under way at once. */
+static bool is_one_run(const weft_kernel *kernel, const weft_machine *machine, int64_t bytes)
+{
+    enum { LEAST_ROW = 512, MOST_SHARE = 8 }; /* of the last cache a core has so many times L2 */
+    double all = (double)bytes, near = (double)machine->cache_bytes[1];
+    int64_t least, most;
+    if (bytes < LEAST_ROW || !multiplies(kernel)) return false;
+    for (uint32_t r = 0; r < kernel->range_count; r++) {
+        weft_expr_range(kernel->exprs, kernel->ranges[r].extent, &least, &most);
+        all *= (double)most;
+    }
+    return all > near && all <= MOST_SHARE * near;
+}
+
+weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, const weft_machine *machine, int64_t divisor)
 {
     weft_jam found = {kernel->range_count, 1};
     int64_t extent;
@@ -123,7 +148,7 @@ weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, int64_t diviso
     bool is_known = weft_expr_is_constant(kernel->exprs, kernel->ranges[found.range].extent, &extent);
     bool parts = has_parts(kernel);
     int64_t bytes = parts ? 0 : row_bytes(kernel), most = most_bytes(kernel);
-    if (!is_known || extent < LEAST_ROWS || bytes > MOST_BYTES) return found;
+    if (!is_known || extent < LEAST_ROWS || bytes > MOST_BYTES || is_one_run(kernel, machine, bytes)) return found;
     found.rows = MOST_REDUCED_ROWS;
     while (found.rows > 1 && (divisor % found.rows != 0 || found.rows * bytes > most ||
                               weft_kernel_jam_refusal(kernel, found.range, found.rows) != NULL))

@@ -154,7 +154,7 @@ static weft_status *bind_reduced_rows(const weft_chooser *c, int64_t rows, uint3
 {
     weft_jam jam = {.rows = 1};
     if (c->machine->vector_bytes >= 64 && c->wanted->form == WEFT_FORM_ANY)
-        jam = weft_kernel_find_reduced_rows(c->kernel, rows);
+        jam = weft_kernel_find_reduced_rows(c->kernel, c->machine, rows);
     explain(c, "the reduction has virtual lanes, which are those of the vectors");
     if (jam.rows > 1) WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = jam.range, .factor = jam.rows}));
     return bind_inner(c, width);

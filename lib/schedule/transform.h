@@ -68,7 +68,7 @@ weft_jam weft_kernel_find_scattered_rows(const weft_kernel *kernel);
 /* The same of rows that are scanned along memory with an operation that takes long. */
 weft_jam weft_kernel_find_scanned_rows(const weft_kernel *kernel, uint32_t vectors);
 /* The same of rows that are reduced along memory, of which there is a multiple of `divisor` (jam_rows.c). */
-weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, int64_t divisor);
+weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, const weft_machine *machine, int64_t divisor);
 /* Why it may not be done; NULL: it may. */
 const char *weft_kernel_jam_refusal(const weft_kernel *kernel, uint32_t range, int64_t rows);
 weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t range, uint32_t rows) WEFT_MUST_USE;
