@@ -106,14 +106,26 @@ static void find_units(weft_gemm_grid *grid)
     if (weft_gemm_is_complex(call->dtype)) grid->units[by_rows] /= 2;
 }
 
+/* Whether a matrix is read from the last cache, of which a core has so many times L2. */
+static bool is_beyond_l2(const weft_gemm_grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms)
+{
+    enum { MOST_SHARE = 8 };
+    double near = (double)grid->machine->cache_bytes[1];
+    double bytes = (double)lines->count * (double)terms->count * (double)weft_gemm_real_size(grid->call->dtype);
+    return bytes >= near && bytes <= MOST_SHARE * near;
+}
+
 /* Whether the matrix beside so many rows or columns, which lies like this, is read in place: of more than a few where
- * its lines are so long that tiles of them would be read from one page after the other. */
+ * its lines are so long that tiles of them would be read from one page after the other. What tiles ask for ahead of
+ * time comes from L2 in time, but not from beyond. */
 static bool is_few(const weft_gemm_grid *grid, int64_t count, const weft_gemm_axes *lines, const weft_gemm_axes *terms)
 {
     enum { ANYWHERE = 4 };
+    bool is_complex = weft_gemm_is_complex(grid->call->dtype);
     bool is_long = llabs(terms->stride) * (int64_t)weft_gemm_real_size(grid->call->dtype) > WEFT_GEMM_FAR;
     int64_t few = grid->kernel->few, most = is_long || few < ANYWHERE ? few : ANYWHERE;
-    return lines->stride == 1 && count <= (weft_gemm_is_complex(grid->call->dtype) ? ANYWHERE : most);
+    if (is_complex || (is_long && few < ANYWHERE && is_beyond_l2(grid, lines, terms))) most = ANYWHERE;
+    return lines->stride == 1 && count <= most;
 }
 
 /* The same of a matrix whose terms are adjacent. */

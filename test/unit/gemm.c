@@ -1219,6 +1219,26 @@ static void test_which_operand_is_packed(void **state)
     assert_int_equal(weft_gemm_panels_choose(engine, machine, &p.call, false, true), WEFT_PANELS_NONE);
 }
 
+/* Four rows keep sums beside a matrix that is read from the last cache, where tiles, which need no memory, would wait
+ * for it. */
+static void test_four_rows_beside_a_large_matrix(void **state)
+{
+    (void)state;
+    const size_t matrix = 784 * 512 * sizeof(float);
+    const weft_gemm_engine *engine = weft_gemm_engine_find(weft_isa_level(), WEFT_F32);
+    const struct product p = row_major(WEFT_F32, 4, 512, 784);
+    weft_machine machine = *weft_machine_reference();
+    if (!engine->kernel->ahead) skip();
+    const struct {
+        size_t cache, bytes;
+    } cases[] = {
+        {matrix, 4 * 512 * sizeof(float)}, {matrix + 1, 0}, {matrix / 8, 4 * 512 * sizeof(float)}, {matrix / 8 - 1, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        machine.cache_bytes[1] = cases[i].cache;
+        assert_int_equal(weft_gemm_bytes(engine, &machine, &p.call, 1), cases[i].bytes);
+    }
+}
+
 /* ---- products of WEFT_PRODUCTS_FAST ---- */
 
 /* Numbers of `from` in turn, as A, by ones. */
@@ -1342,6 +1362,7 @@ int main(int argc, char **argv)
     };
     const struct CMUnitTest exact[] = {
         cmocka_unit_test(test_which_operand_is_packed),
+        cmocka_unit_test(test_four_rows_beside_a_large_matrix),
         cmocka_unit_test(test_conversions_of_float16),
         cmocka_unit_test(test_dtypes),
     };
