@@ -207,9 +207,10 @@ static bool fills_tiles(const weft_kernel *kernel, const weft_range *range, int6
 }
 
 /* Whether a load transposes two ranges (`across` and the last) that fill tiles, so that they need no other tiling. */
-static bool transposes_evenly(const weft_kernel *kernel, uint32_t across)
+static bool transposes_evenly(const weft_kernel *kernel, const weft_machine *machine, uint32_t across)
 {
     if (across >= kernel->range_count) return false;
+    if (machine->vector_bytes >= 64) return weft_kernel_fills_tile(kernel, machine, across);
     int64_t tile = weft_kernel_square_tile(kernel, across).along;
     return fills_tiles(kernel, &kernel->ranges[across], tile) &&
            fills_tiles(kernel, &kernel->ranges[kernel->range_count - 1], tile);
@@ -276,13 +277,22 @@ static weft_status *bind_lines(const weft_chooser *c, uint32_t across)
     return bind_lanes(c, kernel->range_count + 1, width, 1);
 }
 
+/* Half of the lanes where what is left of few columns beside whole vectors is that much. */
+static uint32_t fitting_width(const weft_kernel *kernel, uint32_t across, uint32_t width)
+{
+    enum { FEW = 64 };
+    int64_t columns;
+    bool known = weft_expr_is_constant(kernel->exprs, kernel->ranges[across].extent, &columns);
+    return known && columns <= FEW && width > 1 && columns % width >= width / 2 ? width / 2 : width;
+}
+
 /* A tile of several ranges, or of two that a load transposes, if the template wants one, or leaves it to the rule. */
 static weft_status *bind_tile(const weft_chooser *c, uint32_t width, const outer_body *body, bool *out_done)
 {
     weft_kernel *kernel = c->kernel;
     weft_form form = c->wanted->form;
     uint32_t last = kernel->range_count - 1, across = weft_kernel_find_transposition(kernel, c->machine);
-    bool tiles = form == WEFT_FORM_TILED || (form == WEFT_FORM_ANY && !transposes_evenly(kernel, across));
+    bool tiles = form == WEFT_FORM_TILED || (form == WEFT_FORM_ANY && !transposes_evenly(kernel, c->machine, across));
     bool transposes = across < last && (form == WEFT_FORM_ANY || form == WEFT_FORM_TRANSPOSED);
     const weft_tile_plan *tile = NULL;
     uint32_t unroll = weft_unroll_of(body->body);
@@ -305,6 +315,7 @@ static weft_status *bind_tile(const weft_chooser *c, uint32_t width, const outer
     }
     weft_tile_sides sides = is_long ? weft_kernel_long_tile(kernel, across) : weft_kernel_square_tile(kernel, across);
     if (width > sides.across) width = sides.across;
+    if (is_long) width = fitting_width(kernel, across, width);
     return move(
         c, (weft_move){.kind = WEFT_MOVE_TRANSPOSE, .range = across, .width = width, .unroll = unroll, .sides = sides});
 }

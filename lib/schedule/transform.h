@@ -149,11 +149,15 @@ uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_ma
 /* Whether lines that a load jumps over along the last range are still in L1 when the range along which it walks memory
  * takes its next step: then it needs no local buffer. Only if extents and strides are numbers. */
 bool weft_kernel_keeps_lines(const weft_kernel *kernel, const weft_inst *load, const weft_machine *machine);
+/* Whether the last range and `across` are long enough for registers to transpose them faster than lanes jump, even
+ * within L1. */
+bool weft_kernel_fills_tile(const weft_kernel *kernel, const weft_machine *machine, uint32_t across);
 /* Tiles of the loads that transpose `across` and the last range: square, or with results in longer runs. */
 weft_tile_sides weft_kernel_square_tile(const weft_kernel *kernel, uint32_t across);
 weft_tile_sides weft_kernel_long_tile(const weft_kernel *kernel, uint32_t across);
-/* Points of the last range that loads of wide elements jump along before `across` takes its next step, and whether all
- * that are transposed are so wide that this is faster than a tile, and L1 holds their lines meanwhile. */
+/* Points of the last range that loads of wide elements jump along before `across`, the one in front of it, takes its
+ * next step, and whether all that are transposed are so wide that this is faster than a tile, and L1 holds their lines
+ * meanwhile. */
 #define WEFT_STRIP 64
 bool weft_kernel_wants_strips(const weft_kernel *kernel, const weft_machine *machine, uint32_t across);
 /* Whether the kernel does nothing but copy elements of four bytes or more, transposed, of which vectors as long as a

@@ -20,6 +20,9 @@
 #define LEAST_ACROSS 16
 /* Bytes of a vector. */
 #define VECTOR 64
+/* Columns up to which results are better stored in long runs than in lines that evict each other: beyond, what is read
+ * would. */
+#define MOST_EVICTED 256
 
 /* Backwards lines are worth a tile where elements are too short to be gathered. */
 static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
@@ -116,7 +119,7 @@ static bool is_far(const weft_kernel *kernel, const weft_machine *machine)
 bool weft_kernel_wants_strips(const weft_kernel *kernel, const weft_machine *machine, uint32_t across)
 {
     const weft_range *last = &kernel->ranges[kernel->range_count - 1];
-    bool wants = true;
+    bool wants = across + 2 == kernel->range_count;
     for (uint32_t i = 0; i < kernel->inst_count && wants; i++) {
         const weft_inst *inst = &kernel->insts[i];
         int64_t step;
@@ -140,6 +143,17 @@ static int64_t step_along(const weft_kernel *kernel, weft_expr index, const weft
     return known ? number : 0;
 }
 
+/* Whether lines of as many columns as a vector has floats fall into sets of L1 that hold fewer, so that results are
+ * better stored in long runs. */
+static bool evicts_lines(const weft_kernel *kernel, uint32_t across)
+{
+    enum { MOST_WAYS = 8, LINES = 16 };
+    const weft_store *store = &kernel->stages[0].stores[0];
+    int64_t size = (int64_t)weft_dtype_size(kernel->insts[store->value].dtype);
+    int64_t step = step_along(kernel, store->index, &kernel->ranges[across]) * size;
+    return step != 0 && LINES > MOST_WAYS * (SETS / weft_expr_gcd(step, SETS));
+}
+
 bool weft_kernel_copies_lines(const weft_kernel *kernel, const weft_machine *machine, uint32_t across)
 {
     const weft_range *other = &kernel->ranges[across], *last = &kernel->ranges[kernel->range_count - 1];
@@ -153,7 +167,9 @@ bool weft_kernel_copies_lines(const weft_kernel *kernel, const weft_machine *mac
     weft_expr_range(kernel->exprs, last->extent, &least, &rows);
     bool fills = size >= 4 && machine->vector_bytes == machine->line_bytes && columns * size >= machine->line_bytes &&
                  rows >= MOST_TILE;
-    return fills && step_along(kernel, store->index, last) == 1 && step_along(kernel, store->index, other) != 1;
+    bool evicts = size < 8 && columns <= MOST_EVICTED && evicts_lines(kernel, across);
+    return fills && !evicts && step_along(kernel, store->index, last) == 1 &&
+           step_along(kernel, store->index, other) != 1;
 }
 
 /* Doubles a side as long as the tile has room and the side is below `most`. */
@@ -170,19 +186,25 @@ weft_tile_sides weft_kernel_long_tile(const weft_kernel *kernel, uint32_t across
     weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &least, &rows);
     weft_expr_range(kernel->exprs, kernel->ranges[across].extent, &least, &columns);
     /* Short rows are read whole, one after another, by vectors that are no longer. */
-    while (columns <= sides.across / 2 && sides.across * bytes <= VECTOR) sides.across /= 2;
-    if (columns <= MOST_TILE) grow(&sides.across, &sides, bytes, columns);
+    while (columns <= sides.across / 2) sides.across /= 2;
+    if (columns <= MOST_TILE && !evicts_lines(kernel, across)) grow(&sides.across, &sides, bytes, columns);
     grow(&sides.along, &sides, bytes, rows < LONGEST_RUN ? rows : LONGEST_RUN);
     grow(&sides.across, &sides, bytes, columns < MOST_TILE ? columns : MOST_TILE);
     return sides;
 }
 
-/* Whether both ranges are a tile at least: registers then transpose faster than lanes jump, even within L1. */
-static bool has_tile(const weft_kernel *kernel, uint32_t across)
+/* Fewest elements of a row that vectors of 64 bytes transpose: shorter rows of bytes are picked from vectors. */
+static int64_t least_row(const weft_kernel *kernel, uint32_t across)
+{
+    return transposed_bytes(kernel, across) < 4 ? 8 : 4;
+}
+
+bool weft_kernel_fills_tile(const weft_kernel *kernel, const weft_machine *machine, uint32_t across)
 {
     int64_t rows, columns, most, tile = weft_kernel_square_tile(kernel, across).along;
     weft_expr_range(kernel->exprs, kernel->ranges[across].extent, &columns, &most);
     weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &rows, &most);
+    if (machine->vector_bytes >= VECTOR) return rows >= LEAST_TILE && columns >= least_row(kernel, across);
     return rows >= tile && columns >= tile;
 }
 
@@ -193,7 +215,7 @@ uint32_t weft_kernel_find_transposition(const weft_kernel *kernel, const weft_ma
         const weft_inst *inst = &kernel->insts[i];
         for (uint32_t r = 0; r < last; r++)
             if (is_transposed(kernel, inst, kernel->ranges[r].variable, kernel->ranges[last].variable) &&
-                (has_tile(kernel, r) || !weft_kernel_keeps_lines(kernel, inst, machine)))
+                (weft_kernel_fills_tile(kernel, machine, r) || !weft_kernel_keeps_lines(kernel, inst, machine)))
                 return r;
     }
     return kernel->range_count;
