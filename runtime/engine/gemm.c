@@ -336,8 +336,7 @@ struct weft_gemm_plan {
     int64_t threads;
     bool serial;
     bool may_mirror;     /* if A and B are one array */
-    bool wide_is_b;      /* of `kept`: the operand along vectors */
-    weft_gemm_kept kept; /* without tiles: they are found in each run */
+    weft_gemm_kept kept; /* failed: what it would have is found in each run */
 };
 
 size_t weft_gemm_plan_size(void)
@@ -345,17 +344,18 @@ size_t weft_gemm_plan_size(void)
     return sizeof(weft_gemm_plan);
 }
 
-/* Keeps the tiles of a product that one thread computes, if they are few. */
+/* Keeps the tiles of a product that one thread computes, or its rows, if they are few. */
 static void find_kept(weft_gemm_plan *plan)
 {
     weft_gemm_grid *grid = &plan->grid;
-    plan->kept.count = 0;
-    plan->kept.failed = grid->numbers->keep == NULL || grid->matrices->a_terms.count == 0 || !plan->serial;
-    plan->wide_is_b = grid->kernel->by_columns == grid->transposed;
-    grid->kept = &plan->kept;
-    if (!plan->kept.failed) run_range(grid, 0, grid->matrices->batch * grid->rows * grid->columns, NULL);
+    weft_gemm_kept *kept = &plan->kept;
+    kept->count = 0;
+    kept->is_rows = false;
+    kept->failed = grid->numbers->keep == NULL || grid->matrices->a_terms.count == 0 || !plan->serial;
+    grid->kept = kept;
+    if (!kept->failed) run_range(grid, 0, grid->matrices->batch * grid->rows * grid->columns, NULL);
     grid->kept = NULL;
-    if (plan->kept.failed) plan->kept.count = 0;
+    kept->failed |= kept->is_rows && grid->bytes > STACK_BYTES;
 }
 
 void weft_gemm_plan_fill(weft_gemm_plan *plan, const weft_gemm_engine *engine, const weft_machine *machine,
@@ -371,16 +371,31 @@ void weft_gemm_plan_fill(weft_gemm_plan *plan, const weft_gemm_engine *engine, c
     find_kept(plan);
 }
 
-/* All tiles, where arrays are now. */
-static void run_kept(const weft_gemm_plan *plan, const void *a, const void *b, void *c)
+/* From where arrays were to where one is. */
+static const void *moved(const weft_gemm_plan *plan, const void *kept, const void *array)
 {
-    const uintptr_t from = (uintptr_t)plan->grid.call, left = (uintptr_t)a - from, right = (uintptr_t)b - from;
-    const uintptr_t wide = plan->wide_is_b ? right : left, narrow = plan->wide_is_b ? left : right;
+    return (const void *)((uintptr_t)kept + ((uintptr_t)array - (uintptr_t)plan->grid.call));
+}
+
+static void run_kept_rows(const weft_gemm_plan *plan, const void *a, const void *b, void *c)
+{
+    _Alignas(WEFT_GEMM_ALIGNMENT) char sums[STACK_BYTES];
+    bool few_rows = plan->grid.few == WEFT_FEW_ROWS;
+    weft_gemm_rows product = plan->kept.rows;
+    product.rows = moved(plan, product.rows, few_rows ? a : b);
+    product.matrix = moved(plan, product.matrix, few_rows ? b : a);
+    product.c = (char *)(uintptr_t)moved(plan, product.c, c);
+    plan->grid.kernel->rows_in_place(&product, sums);
+}
+
+static void run_kept_tiles(const weft_gemm_plan *plan, const void *a, const void *b, void *c)
+{
+    bool wide_is_b = plan->grid.kernel->by_columns == plan->grid.transposed;
     for (uint32_t i = 0; i < plan->kept.count; i++) {
         weft_gemm_tile_call tile = plan->kept.tiles[i];
-        tile.wide = (const void *)((uintptr_t)tile.wide + wide);
-        tile.narrow = (const void *)((uintptr_t)tile.narrow + narrow);
-        tile.c = (void *)((uintptr_t)tile.c + ((uintptr_t)c - from));
+        tile.wide = moved(plan, tile.wide, wide_is_b ? b : a);
+        tile.narrow = moved(plan, tile.narrow, wide_is_b ? a : b);
+        tile.c = (void *)(uintptr_t)moved(plan, tile.c, c);
         plan->grid.kernel->tile(&tile);
     }
 }
@@ -388,8 +403,8 @@ static void run_kept(const weft_gemm_plan *plan, const void *a, const void *b, v
 weft_status *weft_gemm_plan_run(const weft_gemm_plan *plan, weft_pool *pool, weft_block_store *store, const void *a,
                                 const void *b, void *c)
 {
-    if (plan->kept.count > 0 && !(plan->may_mirror && a == b)) {
-        run_kept(plan, a, b, c);
+    if (!plan->kept.failed && !(plan->may_mirror && a == b)) {
+        (plan->kept.is_rows ? run_kept_rows : run_kept_tiles)(plan, a, b, c);
         return NULL;
     }
     weft_gemm_grid grid = plan->grid;

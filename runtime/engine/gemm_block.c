@@ -22,25 +22,30 @@ char *weft_gemm_block_element(const weft_gemm_block *block, int64_t i, int64_t j
     return block->c + offset * block->c_element;
 }
 
-static void run_rows(const weft_gemm_block *block, char *sums)
+static weft_gemm_rows rows_of(const weft_gemm_block *block)
 {
     bool left = block->few_left;
     const weft_gemm_side *rows = left ? &block->left : &block->right, *matrix = left ? &block->right : &block->left;
     const weft_gemm_axes *c_row = left ? block->c_left : block->c_right,
                          *c_column = left ? block->c_right : block->c_left;
-    weft_gemm_rows product = {.rows = weft_gemm_side_at(rows, rows->first, 0),
-                              .matrix = weft_gemm_side_at(matrix, matrix->first, 0),
-                              .c = weft_gemm_block_element(block, block->left.first, block->right.first),
-                              .row_count = rows->count,
-                              .column_count = matrix->count,
-                              .terms = block->terms,
-                              .block = block->kernel->terms / weft_gemm_parts(block),
-                              .is_complex = rows->complex,
-                              .row_stride = rows->lines->stride,
-                              .row_term_stride = rows->terms->stride,
-                              .matrix_term_stride = matrix->terms->stride,
-                              .c_row = c_row->stride,
-                              .c_column = c_column->stride};
+    return (weft_gemm_rows){.rows = weft_gemm_side_at(rows, rows->first, 0),
+                            .matrix = weft_gemm_side_at(matrix, matrix->first, 0),
+                            .c = weft_gemm_block_element(block, block->left.first, block->right.first),
+                            .row_count = rows->count,
+                            .column_count = matrix->count,
+                            .terms = block->terms,
+                            .block = block->kernel->terms / weft_gemm_parts(block),
+                            .is_complex = rows->complex,
+                            .row_stride = rows->lines->stride,
+                            .row_term_stride = rows->terms->stride,
+                            .matrix_term_stride = matrix->terms->stride,
+                            .c_row = c_row->stride,
+                            .c_column = c_column->stride};
+}
+
+static void run_rows(const weft_gemm_block *block, char *sums)
+{
+    const weft_gemm_rows product = rows_of(block);
     block->kernel->rows_in_place(&product, sums);
 }
 
@@ -522,7 +527,12 @@ void weft_gemm_block_keep(const weft_gemm_block *block, weft_gemm_kept *kept)
     weft_gemm_block keeping = *block;
     keeping.kept = kept;
     weft_gemm_part left = weft_gemm_part_plan(block, true, NULL), right = weft_gemm_part_plan(block, false, NULL);
-    kept->failed |= block->few_left || block->few_right || block->kernel->tile == NULL ||
-                    weft_gemm_part_bytes(&left) + weft_gemm_part_bytes(&right) > 0;
+    if (block->few_left || block->few_right) {
+        kept->failed = kept->is_rows || block->in_lines;
+        kept->is_rows = true;
+        kept->rows = rows_of(block);
+        return;
+    }
+    kept->failed |= block->kernel->tile == NULL || weft_gemm_part_bytes(&left) + weft_gemm_part_bytes(&right) > 0;
     if (!kept->failed) run_parts(&keeping, &left, &right);
 }

@@ -8,12 +8,14 @@
 /* Bytes between two lines from which on nothing fetches the next one ahead of time. */
 enum { WEFT_GEMM_FAR = 1024 };
 
-/* The tiles of a product in order, as the kernel takes them: to find them takes longer than to compute a small product.
- * What they read and write lies where arrays did when they were found. */
+/* The tiles of a product in order, as the kernel takes them, or its few rows: to find them takes longer than to compute
+ * a small product. What they read and write lies where arrays did when they were found. */
 enum { WEFT_GEMM_KEPT_TILES = 32 };
 typedef struct weft_gemm_kept {
     uint32_t count;
     bool failed; /* there are more, or others that read or write memory of the engine */
+    bool is_rows;
+    weft_gemm_rows rows;
     weft_gemm_tile_call tiles[WEFT_GEMM_KEPT_TILES];
 } weft_gemm_kept;
 
