@@ -128,12 +128,15 @@ static bool is_few(const weft_gemm_grid *grid, int64_t count, const weft_gemm_ax
     return lines->stride == 1 && count <= most;
 }
 
-/* The same of a matrix whose terms are adjacent. */
+/* The same of a matrix whose terms are adjacent, if there are so many that transposing them in registers takes less
+ * than the lanes that tiles leave idle. Measured on Zen 5. */
 static bool is_few_of_lines(const weft_gemm_grid *grid, int64_t count, const weft_gemm_axes *lines,
                             const weft_gemm_axes *terms)
 {
+    enum { TERMS_OF_SINGLES = 8, TERMS_OF_DOUBLES = 32 };
+    int64_t each = weft_gemm_real_size(grid->call->dtype) > sizeof(float) ? TERMS_OF_DOUBLES : TERMS_OF_SINGLES;
     return grid->kernel->lines_in_place != NULL && !weft_gemm_is_complex(grid->call->dtype) && terms->stride == 1 &&
-           count <= WEFT_GEMM_LINES_ROWS && lines->count >= WEFT_GEMM_LEAST_LINES;
+           terms->count >= each * count && count <= WEFT_GEMM_LINES_ROWS && lines->count >= WEFT_GEMM_LEAST_LINES;
 }
 
 static bool is_joined(const weft_gemm_matrices *m)
