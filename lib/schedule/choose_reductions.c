@@ -52,12 +52,31 @@ static weft_status *jam_second_vector(const weft_chooser *c, weft_jam rows, uint
     return move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = second.range, .factor = second.rows});
 }
 
+/* A few rows of windows side by side, whose elements are instructions. Where loads jump, or registers are few, of one
+ * vector each. */
+static weft_status *choose_windows(const weft_chooser *c, weft_jam rows, uint32_t width)
+{
+    weft_kernel *kernel = c->kernel;
+    explain(c, "windows overlap: what they share is loaded once");
+    if (rows.rows > 1) WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = rows.range, .factor = rows.rows}));
+    WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_FLATTEN}));
+    WEFT_TRY(split_last(c, TILE));
+    const weft_stage *stage = &kernel->stages[0];
+    const weft_range *last = &kernel->ranges[kernel->range_count - 1];
+    bool jumps = weft_unroll_emitted(kernel, stage, last->variable) > weft_unroll_body(kernel, stage, last->variable);
+    uint32_t unroll = rows.rows == 1 ? 4 : c->machine->registers >= 32 && !jumps ? 2 : 1;
+    return bind_lanes(c, kernel->range_count - 1, width, weft_unroll_limit(kernel, unroll, last->extent, width));
+}
+
 weft_status *weft_choose_reductions(const weft_chooser *c, uint32_t width, uint32_t unroll)
 {
     weft_kernel *kernel = c->kernel;
     uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
     const uint32_t sums = c->machine->registers * 3 / 4;
     weft_jam rows = weft_kernel_find_jam(kernel, sums / vectors);
+    weft_jam windows;
+    bool plain = c->wanted->rows == 0 && c->wanted->form == WEFT_FORM_ANY;
+    if (plain && weft_kernel_find_windows(kernel, &windows)) return choose_windows(c, windows, width);
     if (c->wanted->rows != 0 && rows.rows != 1) rows.rows = c->wanted->rows;
     int64_t chunk =
         rows.rows > 1 || c->wanted->form == WEFT_FORM_PLAIN ? 0 : weft_kernel_find_sweep(kernel, c->machine);

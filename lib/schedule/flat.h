@@ -6,7 +6,10 @@
 #include "lib/schedule/ranges.h"
 #include "lib/schedule/transform.h"
 
-enum { WEFT_FLAT_STORES = 128 }; /* at most, of a stage that is made */
+enum {
+    WEFT_FLAT_STORES = 128, /* at most, of a stage that is made */
+    WEFT_FLAT_RANGES = 8    /* at most, of a stage */
+};
 
 typedef struct weft_flat {
     weft_kernel *kernel;
@@ -20,13 +23,18 @@ typedef struct weft_flat {
 /* A stage, and its accumulators in each virtual lane. */
 typedef struct weft_flat_stage {
     const weft_stage *stage;
-    const weft_range *range; /* NULL: one point */
-    weft_expr first;         /* where the range is at the first point */
+    const weft_range *ranges;
+    uint32_t range_count; /* 0: one point */
+    weft_expr first;      /* where the first range is at the first point */
     uint32_t points, lanes;
     bool goes_on;               /* with the accumulators as they are */
     weft_inst_id *accumulators; /* lane by lane, as in `results` */
 } weft_flat_stage;
 
+/* Points of a stage; 0: they are not known, or too many. */
+uint32_t weft_flat_points(const weft_kernel *kernel, const weft_stage *stage);
+/* An expression of the stage at one of them. */
+weft_expr weft_flat_at_point(weft_expr_context *x, const weft_flat_stage *s, uint32_t point, weft_expr e);
 /* Why points with this instruction of stage number `stage` are not put one after another; NULL: they may be. */
 const char *weft_flat_refusal(const weft_kernel *kernel, uint32_t stage, const weft_inst *inst);
 /* Components of an accumulator of the kernel, in a virtual lane. */

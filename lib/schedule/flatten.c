@@ -13,13 +13,19 @@ enum { MOST_ROW = 32, MOST_FLAT = 1024 };
 
 /* ---- where it may be done ---- */
 
-/* Points of a stage; 0: they are not known, or too many. */
-static uint32_t count_points(const weft_kernel *kernel, const weft_stage *stage)
+/* Nested ranges have one virtual lane, and go on with the same accumulators. */
+uint32_t weft_flat_points(const weft_kernel *kernel, const weft_stage *stage)
 {
-    int64_t extent;
-    if (stage->range_count == 0) return 1;
-    if (stage->range_count > 1 || !weft_expr_is_constant(kernel->exprs, stage->ranges[0].extent, &extent)) return 0;
-    return extent >= 1 && extent <= MOST_ROW ? (uint32_t)extent : 0;
+    int64_t points = 1, extent;
+    if (stage->range_count > WEFT_FLAT_RANGES) return 0;
+    for (uint32_t i = 0; i < stage->range_count; i++) {
+        const weft_range *range = &stage->ranges[i];
+        if (!weft_expr_is_constant(kernel->exprs, range->extent, &extent) || extent < 1) return 0;
+        if (stage->range_count > 1 && (range->virtual_lanes > 1 || extent > WEFT_ORDER_SHORT)) return 0;
+        if (extent > MOST_ROW / points) return 0;
+        points *= extent;
+    }
+    return (uint32_t)points;
 }
 
 /* An expression of stage `from` at the points of stage `to`. */
@@ -35,7 +41,8 @@ static bool reads_back(const weft_kernel *kernel, uint32_t number, const weft_in
     const weft_stage *stage = &kernel->stages[number];
     for (uint32_t s = 0; s < number; s++) {
         const weft_stage *early = &kernel->stages[s];
-        if (count_points(kernel, early) != count_points(kernel, stage)) continue;
+        if (early->range_count > 1 || stage->range_count > 1) continue;
+        if (weft_flat_points(kernel, early) != weft_flat_points(kernel, stage)) continue;
         for (uint32_t i = 0; i < early->store_count; i++)
             if (early->stores[i].buffer == load->buffer && early->stores[i].predicate_count == 0 &&
                 translate(kernel, early, stage, early->stores[i].index) == load->index)
@@ -57,8 +64,10 @@ static const char *refuse_stage(const weft_kernel *kernel, uint32_t number)
 {
     const weft_stage *stage = &kernel->stages[number];
     const char *reason = NULL;
-    if (count_points(kernel, stage) == 0) return "a stage has no range, or one of 1 to 32 points";
-    if (stage->range_count > 0 && stage->ranges[0].bind != WEFT_BIND_SERIAL) return "the lanes of a stage are bound";
+    if (weft_flat_points(kernel, stage) == 0)
+        return "a stage has other than 1 to 32 points, or nested ranges that start anew";
+    for (uint32_t i = 0; i < stage->range_count; i++)
+        if (stage->ranges[i].bind != WEFT_BIND_SERIAL) return "the lanes of a stage are bound";
     for (uint32_t i = 0; i < stage->store_count; i++)
         if (stage->stores[i].is_indirect) return "data decide where it stores";
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count && reason == NULL; i++)
@@ -74,7 +83,7 @@ const char *weft_kernel_flatten_refusal(const weft_kernel *kernel, uint32_t copi
     for (uint32_t i = 0; i < kernel->buffer_count; i++)
         if (kernel->buffers[i].local != 0) return "it has local buffers";
     for (uint32_t s = 0; s < kernel->stage_count && reason == NULL; s++) {
-        uint32_t points = count_points(kernel, &kernel->stages[s]);
+        uint32_t points = weft_flat_points(kernel, &kernel->stages[s]);
         insts += copies * points * kernel->stages[s].inst_count;
         stores += copies * points * kernel->stages[s].store_count;
         ranges += kernel->stages[s].range_count;
@@ -87,11 +96,24 @@ const char *weft_kernel_flatten_refusal(const weft_kernel *kernel, uint32_t copi
 
 /* ---- instructions ---- */
 
+weft_expr weft_flat_at_point(weft_expr_context *x, const weft_flat_stage *s, uint32_t point, weft_expr e)
+{
+    weft_expr variables[WEFT_FLAT_RANGES], values[WEFT_FLAT_RANGES];
+    int64_t rest = point, extent;
+    if (s->range_count == 0 || e == WEFT_EXPR_NONE) return e;
+    for (uint32_t i = s->range_count; i-- > 0;) {
+        bool is_inner = i > 0 && weft_expr_is_constant(x, s->ranges[i].extent, &extent);
+        variables[i] = s->ranges[i].variable;
+        values[i] = weft_expr_constant(x, is_inner ? rest % extent : rest);
+        if (is_inner) rest /= extent;
+    }
+    values[0] = weft_expr_add(x, s->first, values[0]);
+    return weft_expr_substitute(x, e, s->range_count, variables, values);
+}
+
 static weft_expr at_point(const weft_flat *f, const weft_flat_stage *s, uint32_t point, weft_expr e)
 {
-    if (s->range == NULL || e == WEFT_EXPR_NONE) return e;
-    weft_expr value = weft_expr_add(f->kernel->exprs, s->first, weft_expr_constant(f->kernel->exprs, point));
-    return weft_expr_substitute(f->kernel->exprs, e, 1, &s->range->variable, &value);
+    return weft_flat_at_point(f->kernel->exprs, s, point, e);
 }
 
 /* Those that always hold there are left out. */
@@ -202,7 +224,7 @@ static weft_status *take_in_group(weft_flat *f, const weft_flat_stage *s, uint32
 static weft_status *take_in(weft_flat *f, const weft_flat_stage *s, uint32_t point)
 {
     const weft_stage *stage = s->stage;
-    if (s->range != NULL && s->range->scans) {
+    if (s->range_count > 0 && s->ranges[0].scans) {
         for (uint32_t a = 0; a < stage->accumulator_count; a++)
             WEFT_TRY(take_in_group(f, s, point, stage->accumulator_first + a));
         return NULL;
@@ -255,14 +277,16 @@ weft_status *weft_flat_add_point(weft_flat *f, const weft_flat_stage *s, uint32_
 static weft_status *add_stage(weft_flat *f, const weft_stage *stage)
 {
     weft_flat_stage s = {.stage = stage, .first = weft_expr_constant(f->kernel->exprs, 0), .lanes = 1};
-    s.points = count_points(f->kernel, stage);
-    if (stage->range_count > 0) s.range = &stage->ranges[0];
-    if (s.range != NULL && s.range->reduce) s.lanes = s.range->virtual_lanes;
+    s.points = weft_flat_points(f->kernel, stage);
+    s.ranges = stage->ranges;
+    s.range_count = stage->range_count;
+    bool scans = s.range_count > 0 && s.ranges[0].scans;
+    if (s.range_count > 0 && s.ranges[0].reduce) s.lanes = s.ranges[0].virtual_lanes;
     size_t slots = (size_t)s.lanes * stage->accumulator_count * WEFT_MAX_COMPONENTS;
     s.accumulators = weft_arena_allocate(&f->kernel->arena, (slots + 1) * sizeof *s.accumulators);
     if (s.accumulators == NULL) return weft_status_out_of_memory();
     for (uint32_t point = 0; point < s.points; point++) WEFT_TRY(weft_flat_add_point(f, &s, point));
-    for (uint32_t a = 0; a < stage->accumulator_count && (s.range == NULL || !s.range->scans); a++)
+    for (uint32_t a = 0; a < stage->accumulator_count && !scans; a++)
         WEFT_TRY(fold_lanes(f, &s, stage->accumulator_first + a));
     return NULL;
 }
@@ -351,7 +375,7 @@ bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uin
     weft_expr_range(kernel->exprs, rows->extent, &least, &most);
     if (most < 2 * (int64_t)width) return false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
-        uint32_t points = count_points(kernel, &kernel->stages[s]);
+        uint32_t points = weft_flat_points(kernel, &kernel->stages[s]);
         if (points > *out_row) *out_row = points;
     }
     return *out_row <= LONGEST_WANTED && weft_kernel_is_in_rows(kernel, rows->variable, false);

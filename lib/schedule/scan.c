@@ -213,7 +213,7 @@ weft_status *weft_kernel_scan(weft_kernel *kernel, uint32_t width, uint32_t unro
     weft_stage old = kernel->stages[0];
     weft_range columns = old.ranges[0];
     size_t slots = (size_t)kernel->accumulator_count * WEFT_MAX_COMPONENTS;
-    s.stage = (weft_flat_stage){.stage = &old, .range = &columns, .lanes = 1, .goes_on = true};
+    s.stage = (weft_flat_stage){.stage = &old, .ranges = &columns, .range_count = 1, .lanes = 1, .goes_on = true};
     s.stage.accumulators = weft_arena_allocate(&kernel->arena, slots * sizeof *s.stage.accumulators);
     s.flat.results = weft_arena_allocate(&kernel->arena, slots * sizeof *s.flat.results);
     s.flat.ids = weft_arena_allocate(&kernel->arena, (kernel->inst_count + 1) * sizeof *s.flat.ids);

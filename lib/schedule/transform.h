@@ -54,6 +54,8 @@ typedef struct weft_jam {
 } weft_jam;
 /* `vectors` is how many accumulators the registers hold, of one vector each. */
 weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors);
+/* How many points of a range become one, up to `most`, so that few are computed twice. */
+uint32_t weft_kernel_jam_rows(const weft_kernel *kernel, uint32_t range, uint32_t most);
 /* Of a product whose terms are lanes, on vectors of `width` numbers: the few columns, which share what is read of a
  * row, and rows, where what columns are computed from does not stay in L1. */
 typedef struct weft_product_jam {
@@ -103,6 +105,11 @@ weft_status *weft_kernel_flatten(weft_kernel *kernel) WEFT_MUST_USE;
 /* Whether all accesses go along a range one by one, or in other steps, of elements that vectors are transposed by,
  * without masks; `predicated`: loads may have predicates. */
 bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row, bool predicated);
+
+/*
+ * Windows that overlap (windows.c): flattened, perhaps with a few rows of them jammed. False: there are none.
+ */
+bool weft_kernel_find_windows(const weft_kernel *kernel, weft_jam *out_rows);
 
 /*
  * Products with short rows of results (short_rows.c): rows are jammed and flattened, for lanes across them.

@@ -254,7 +254,7 @@ static uint32_t find_range(const weft_kernel *kernel)
 
 /* As many as the registers hold, while computing few of them twice: a point costs half a row on top of its rows. Fewer
  * if their number is unknown. */
-static uint32_t choose_rows(const weft_kernel *kernel, uint32_t number, uint32_t most)
+uint32_t weft_kernel_jam_rows(const weft_kernel *kernel, uint32_t number, uint32_t most)
 {
     uint32_t best = 1;
     int64_t extent;
@@ -351,7 +351,7 @@ weft_jam weft_kernel_find_jam(const weft_kernel *kernel, uint32_t vectors)
     bool fits = kernel->inst_count <= MOST_INSTRUCTIONS && may_jam(kernel);
     weft_jam found = {fits ? find_range(kernel) : kernel->range_count, 1};
     if (found.range == kernel->range_count) return found;
-    found.rows = choose_rows(kernel, found.range, vectors / count_components(kernel));
+    found.rows = weft_kernel_jam_rows(kernel, found.range, vectors / count_components(kernel));
     return found;
 }
 
@@ -419,8 +419,8 @@ weft_product_jam weft_kernel_find_columns(const weft_kernel *kernel, const weft_
     int64_t least, count;
     weft_expr_range(kernel->exprs, kernel->ranges[columns].extent, &least, &count);
     bool shares = converts(kernel, stage) && count >= MANY_COLUMNS && rows < kernel->range_count && sums > SOME_ROWS;
-    found.columns = (weft_jam){columns, choose_rows(kernel, columns, shares ? sums / SOME_ROWS : sums)};
-    if (shares) found.rows = (weft_jam){rows, choose_rows(kernel, rows, sums / found.columns.rows)};
+    found.columns = (weft_jam){columns, weft_kernel_jam_rows(kernel, columns, shares ? sums / SOME_ROWS : sums)};
+    if (shares) found.rows = (weft_jam){rows, weft_kernel_jam_rows(kernel, rows, sums / found.columns.rows)};
     return found;
 }
 
@@ -433,7 +433,7 @@ weft_jam weft_kernel_find_second_vector(const weft_kernel *kernel, weft_jam rows
         weft_expr variable = kernel->ranges[r].variable;
         sharing s = find_sharing(kernel, variable, lanes);
         if (r == rows.range || s.shared == 0 || s.again > 0 || weft_kernel_bounds_inner(kernel, variable)) continue;
-        found = (weft_jam){r, choose_rows(kernel, r, 2)};
+        found = (weft_jam){r, weft_kernel_jam_rows(kernel, r, 2)};
     }
     return found;
 }
@@ -473,6 +473,6 @@ weft_jam weft_kernel_find_scanned_rows(const weft_kernel *kernel, uint32_t vecto
     while (found.range > 0 && most < 2)
         weft_expr_range(kernel->exprs, kernel->ranges[--found.range].extent, &least, &most);
     if (most < 2 || weft_kernel_bounds_inner(kernel, kernel->ranges[found.range].variable)) return found;
-    found.rows = choose_rows(kernel, found.range, vectors / count_components(kernel));
+    found.rows = weft_kernel_jam_rows(kernel, found.range, vectors / count_components(kernel));
     return found;
 }

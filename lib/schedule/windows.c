@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/schedule/flat.h"
+
+/*
+ * Windows that overlap. A loop over the elements of a small window takes in one for each result, and elements that
+ * windows share are loaded for each of them. So the elements become instructions, for a few rows of windows at once:
+ * what these share is one load.
+ */
+
+enum { MOST_INSTRUCTIONS = 20, MOST_ROWS = 4 };
+
+/* Whether the window of the next point of a range has an element, of those the load reads, that the first of this
+ * window is moved to. */
+static bool load_overlaps(const weft_kernel *kernel, const weft_stage *stage, const weft_inst *load, weft_expr variable)
+{
+    weft_expr_context *x = kernel->exprs;
+    weft_flat_stage s = {.ranges = stage->ranges, .range_count = stage->range_count, .first = weft_expr_constant(x, 0)};
+    weft_expr next = weft_expr_add(x, variable, weft_expr_constant(x, 1));
+    if (load->op != WEFT_SCALAR_load || !weft_expr_uses(x, load->index, variable)) return false;
+    weft_expr moved = weft_expr_substitute(x, weft_flat_at_point(x, &s, 0, load->index), 1, &variable, &next);
+    for (uint32_t point = 1; point < weft_flat_points(kernel, stage); point++)
+        if (weft_flat_at_point(x, &s, point, load->index) == moved) return true;
+    return false;
+}
+
+static bool overlaps(const weft_kernel *kernel, const weft_stage *stage, weft_expr variable)
+{
+    bool found = false;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
+        found |= load_overlaps(kernel, stage, &kernel->insts[i], variable);
+    return found;
+}
+
+/* The only stage that reduces, in order; NULL: there is none. */
+static const weft_stage *find_reduction(const weft_kernel *kernel)
+{
+    const weft_stage *found = NULL;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        if (stage->range_count == 0) continue;
+        const weft_range *last = &stage->ranges[stage->range_count - 1];
+        if (found != NULL || !last->reduce || last->virtual_lanes > 1 || last->scans) return NULL;
+        found = stage;
+    }
+    return found;
+}
+
+/* As many as are no more code than is good. */
+static uint32_t rows_of(const weft_kernel *kernel, uint32_t range)
+{
+    uint32_t rows = weft_kernel_jam_rows(kernel, range, MOST_ROWS);
+    while (rows > 1 && weft_kernel_flatten_refusal(kernel, rows) != NULL) rows--;
+    return rows;
+}
+
+bool weft_kernel_find_windows(const weft_kernel *kernel, weft_jam *out_rows)
+{
+    const weft_stage *stage = find_reduction(kernel);
+    uint32_t last = kernel->range_count - 1, shared = weft_kernel_find_jam(kernel, MOST_ROWS).range;
+    *out_rows = (weft_jam){kernel->range_count, 1};
+    if (stage == NULL || kernel->range_count == 0 || kernel->inst_count > MOST_INSTRUCTIONS) return false;
+    if (weft_kernel_flatten_refusal(kernel, 1) != NULL) return false;
+    for (uint32_t r = 0; r < last; r++)
+        if (overlaps(kernel, stage, kernel->ranges[r].variable)) out_rows->range = r;
+    if (shared != kernel->range_count && shared != out_rows->range) return false;
+    if (out_rows->range < last) out_rows->rows = rows_of(kernel, out_rows->range);
+    return out_rows->rows > 1 || overlaps(kernel, stage, kernel->ranges[last].variable);
+}
