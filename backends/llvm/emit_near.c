@@ -49,13 +49,37 @@ static bool find_distances(weft_emitter *e, const weft_access *access, weft_near
     return true;
 }
 
+/* Whether a predicate of each lane can mask vectors in memory instead. */
+static bool masks_elements(const weft_emitter *e, const weft_access *access)
+{
+    return access->step.kind == WEFT_LANE_STRIDE_CONSTANT && access->step.step > 0 &&
+           weft_emitter_has(e, WEFT_ISA_V4) && weft_dtype_size(access->dtype) >= 4;
+}
+
+/* The elements of a vector, which begins at `begin`, that lanes need whose predicate holds. */
+static LLVMValueRef mask_needed(weft_emitter *e, const weft_access *access, const weft_nearby *n, uint32_t part,
+                                int64_t begin)
+{
+    uint32_t width = e->lane.width, lanes[WEFT_MAX_WIDTH];
+    const int64_t *distances = n->distances + (size_t)part * width;
+    for (uint32_t i = 0; i < width; i++) lanes[i] = width;
+    for (uint32_t i = 0; i < width && part * width + i < n->lanes; i++) {
+        int64_t at = distances[i] - n->least - begin;
+        if (at >= 0 && at < (int64_t)width) lanes[at] = i;
+    }
+    LLVMValueRef mask = access->condition.masks[part], none = LLVMConstNull(LLVMTypeOf(mask));
+    return weft_lanes_shuffle(e, mask, none, width, lanes);
+}
+
 bool weft_near_find(weft_emitter *e, const weft_access *access, weft_nearby *n)
 {
     uint32_t each = 0, most = 0, size = (uint32_t)weft_dtype_size(access->dtype);
     uint32_t last = e->lane.mask == NULL ? e->lane.width : weft_access_known_lanes(e, access);
-    if (e->gpu || e->lane.width == 1 || access->condition.varying || offset_varies(access)) return false;
+    bool chooses = access->condition.varying;
+    if (e->gpu || e->lane.width == 1 || offset_varies(access)) return false;
     n->masked = last == 0;
-    if (n->masked && !counts_elements(e, access)) return false;
+    if (n->masked && (chooses || !counts_elements(e, access))) return false;
+    if (chooses && !masks_elements(e, access)) return false;
     n->lanes = (e->lane.parts - 1) * e->lane.width + (n->masked ? e->lane.width : last);
     if (weft_dtype_info_of(access->dtype)->kind == WEFT_KIND_COMPLEX) return false;
     if (!find_distances(e, access, n)) return false;
@@ -65,7 +89,7 @@ bool weft_near_find(weft_emitter *e, const weft_access *access, weft_nearby *n)
         if (vectors > most) most = vectors;
     }
     uint32_t together = measure(e, n, 0, e->lane.parts);
-    n->parts = together < each && !n->apart ? e->lane.parts : 1;
+    n->parts = together < each && !n->apart && !chooses ? e->lane.parts : 1;
     if (n->parts > 1) most = together;
     if (access->condition.scalar != NULL && most * e->lane.width * size > PLACE_BYTES) return false;
     return most <= WEFT_MOST_APART * n->parts;
@@ -91,7 +115,9 @@ static void load_vectors(weft_emitter *e, weft_access *access, uint32_t buffer, 
         int64_t begin = vector_begin(n, width, v);
         LLVMValueRef from = offset_pointer(e, access->type, pointer, weft_int(e, begin));
         bool whole = n->count >= (int64_t)width;
+        bool chooses = access->condition.varying;
         n->vectors[v] = n->masked ? weft_access_load_masked(e, access, from, mask_elements(e, access, part, begin))
+                        : chooses ? weft_access_load_masked(e, access, from, mask_needed(e, access, n, part, begin))
                         : whole   ? aligned(LLVMBuildLoad2(e->builder, type, from, ""), access->dtype)
                                   : weft_access_load_lanes(e, access, from, (uint32_t)n->count);
     }

@@ -89,6 +89,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->starts_no_row = weft_allocate_zeroed(allocator, count);
     fusion->reachable = weft_allocate_zeroed(allocator, count);
     fusion->indexed = weft_allocate_zeroed(allocator, count);
+    fusion->compared = weft_allocate_zeroed(allocator, count);
     fusion->counted = weft_allocate_zeroed(allocator, count);
     fusion->readers = weft_allocate_zeroed(allocator, count);
     fusion->ordered_by = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
@@ -109,8 +110,8 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
            fusion->weights != NULL;
     fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL && fusion->merged_for != NULL;
     fine = fine && fusion->products_of != NULL && fusion->ordered_by != NULL && fusion->first_reader != NULL;
-    fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->counted != NULL &&
-           fusion->readers != NULL;
+    fine = fine && fusion->reachable != NULL && fusion->indexed != NULL && fusion->compared != NULL &&
+           fusion->counted != NULL && fusion->readers != NULL;
     fine = fine && fusion->first_kernel != NULL && fusion->stored != NULL && fusion->all_weights != NULL &&
            fusion->plain != NULL && fusion->reads_arrays != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
@@ -134,6 +135,7 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_free(fusion->allocator, fusion->starts_no_row, count);
     weft_free(fusion->allocator, fusion->reachable, count);
     weft_free(fusion->allocator, fusion->indexed, count);
+    weft_free(fusion->allocator, fusion->compared, count);
     weft_free(fusion->allocator, fusion->counted, count);
     weft_free(fusion->allocator, fusion->readers, count);
     weft_free(fusion->allocator, fusion->ordered_by, count * sizeof(uint32_t));
@@ -371,6 +373,7 @@ static bool fill_roles(weft_fusion *fusion, const uint8_t *live, uint8_t *shared
     memset(fusion->indexed, 0, count);
     memset(fusion->first_kernel, 0xff, count * sizeof(uint32_t));
     memset(fusion->stored, 0, count * sizeof(uint32_t));
+    memset(fusion->compared, 0, count);
     memset(fusion->ordered_by, 0, count * sizeof(uint32_t));
     memset(fusion->roots, 0, count * sizeof(uint32_t));
     memset(fusion->merged_for, 0, count * sizeof(uint32_t));

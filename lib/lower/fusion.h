@@ -35,6 +35,7 @@ typedef struct weft_fusion {
     uint8_t *starts_no_row; /* reductions along it that have a kernel: what reads them joins no row; grows */
     uint8_t *reachable;     /* nodes of which one element can be computed at a data-dependent index */
     uint8_t *indexed;       /* nodes of which that is done */
+    uint8_t *compared;      /* pads whose bounds a reduction of windows compares with what it reads */
     uint8_t *counted;       /* nodes computed from positions and single constants alone */
     uint8_t *readers;       /* what is computed from each node, as far as products want to know (fusion.c) */
     uint32_t *ordered_by;   /* of products whose memory has the order of a permute that is read: node + 1; 0: others */

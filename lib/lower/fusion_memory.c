@@ -33,27 +33,87 @@ static void demand_operands(weft_fusion *fusion, const weft_node *node, bool thr
     }
 }
 
-/* Windows over a pad: each of their elements would have to be compared with the bounds. */
-static void demand_padded(weft_fusion *fusion, const weft_node *node)
+/* Axes that a reduction takes in, if it takes in nothing else: of a product with one factor for each of their elements;
+ * or 0. */
+static size_t count_reduced(const weft_graph *graph, const weft_node *node)
+{
+    switch (weft_op_id_of(node->op)) {
+    case WEFT_OP_reduce_sum:
+    case WEFT_OP_reduce_max:
+    case WEFT_OP_reduce_min: return node->attrs[0].ints.count;
+    case WEFT_OP_dot: {
+        size_t axes = node->attrs[2].ints.count, rank = weft_value_type(graph, node->inputs[1])->shape.rank;
+        return node->attrs[0].ints.count + axes == rank ? axes : 0;
+    }
+    default: return 0;
+    }
+}
+
+/* Under a value that is windows, permuted or reshaped, over a pad: the pad, and the axes and elements of windows. */
+typedef struct padded {
+    uint32_t pad; /* node + 1; 0: there is none */
+    size_t axes;
+    int64_t elements;
+    bool is_near; /* windows next to each other are so in memory, at most one element apart */
+} padded;
+
+/* Windows of every second element, whose lanes are masked in memory, only where their number is known. */
+static bool is_near(const weft_fusion *fusion, const weft_node *window)
+{
+    int64_t count, stride = window->attrs[2].integer;
+    weft_extent extent = window->types[0].shape.extents[window->attrs[0].integer];
+    bool is_known = weft_expr_is_constant(fusion->exprs, weft_space_extent(fusion->space, extent), &count);
+    return stride == 1 || (stride == 2 && is_known);
+}
+
+static padded find_padded(const weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
-    uint32_t n = node->inputs[0].node;
+    padded found = {.elements = 1, .is_near = true};
+    for (;; n = weft_graph_node(graph, n)->inputs[0].node) {
+        const weft_node *node = weft_graph_node(graph, n);
+        weft_op_id id = weft_op_id_of(node->op);
+        if (id == WEFT_OP_pad && found.axes > 0) found.pad = n + 1;
+        if (id != WEFT_OP_window && id != WEFT_OP_permute && id != WEFT_OP_reshape && id != WEFT_OP_broadcast) break;
+        if (id != WEFT_OP_window) continue;
+        int64_t size;
+        bool is_known = weft_extent_is_static(node->attrs[1].extents.extents[0], &size);
+        found.is_near &= is_near(fusion, node);
+        found.axes++;
+        found.elements = is_known ? weft_multiply_bound(found.elements, size) : INT64_MAX;
+    }
+    return found;
+}
+
+/* Windows over a pad of memory that are small, and all of what is reduced, become instructions (lib/schedule/windows).
+ * With masks of AVX-512 these are compared with the bounds in less time than it takes to store what is padded. */
+static void compare_bounds(weft_fusion *fusion, const weft_node *reduction)
+{
+    enum { MOST = 9 };
+    const weft_graph *graph = fusion->compiled->graph;
+    padded windows = find_padded(fusion, reduction->inputs[0].node);
+    bool has_masks = fusion->space->vector_bytes >= WEFT_LONG_VECTOR && weft_dtype_size(reduction->types[0].dtype) >= 4;
+    if (windows.pad == 0 || !has_masks || !windows.is_near || windows.elements > MOST) return;
+    bool is_read = fusion->weights[weft_graph_node(graph, windows.pad - 1)->inputs[0].node] <= 1;
+    if (is_read && count_reduced(graph, reduction) == windows.axes) fusion->compared[windows.pad - 1] = 1;
+}
+
+/* Windows over a pad: each of their elements would have to be compared with the bounds. */
+static void demand_padded(weft_fusion *fusion, uint32_t window)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t n = weft_graph_node(graph, window)->inputs[0].node;
     while (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_reshape)
         n = weft_graph_node(graph, n)->inputs[0].node;
-    if (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_pad) fusion->materialized[n] = 1;
+    bool is_padded = weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_pad;
+    if (is_padded && (fusion->roots[window] == 0 || !fusion->compared[n])) fusion->materialized[n] = 1;
 }
 
 /* The same where windows are a factor of a product, in whatever order they come. */
 static void demand_padded_factor(weft_fusion *fusion, uint32_t n)
 {
-    const weft_graph *graph = fusion->compiled->graph;
-    bool is_window = false;
-    for (;; n = weft_graph_node(graph, n)->inputs[0].node) {
-        weft_op_id id = weft_op_id_of(weft_graph_node(graph, n)->op);
-        is_window |= id == WEFT_OP_window;
-        if (id == WEFT_OP_pad && is_window) fusion->materialized[n] = 1;
-        if (id != WEFT_OP_window && id != WEFT_OP_permute && id != WEFT_OP_reshape && id != WEFT_OP_broadcast) return;
-    }
+    padded windows = find_padded(fusion, n);
+    if (windows.pad != 0 && !fusion->compared[windows.pad - 1]) fusion->materialized[windows.pad - 1] = 1;
 }
 
 /* A product that is read only in another order, with another axis last, is fast to compute in its own: if it is large,
@@ -236,7 +296,8 @@ void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
     if (is_step || reads_views) demand_operands(fusion, node, reads_views && !copies);
     if (weft_fusion_is_gather(node) && !computes_what_it_reads(fusion, node))
         fusion->materialized[node->inputs[0].node] = 1;
-    if (id == WEFT_OP_window) demand_padded(fusion, node);
+    if (weft_fusion_is_reduction(node)) compare_bounds(fusion, node);
+    if (id == WEFT_OP_window) demand_padded(fusion, n);
     if (node->op->op_class == WEFT_CLASS_SCAN) demand_scanned(fusion, node);
     if (node->op->op_class == WEFT_CLASS_REDUCE && !fusion->space->is_limited) demand_turned(fusion, n);
     if (id == WEFT_OP_permute) demand_product(fusion, node);

@@ -76,7 +76,7 @@ weft_status *weft_choose_reductions(const weft_chooser *c, uint32_t width, uint3
     weft_jam rows = weft_kernel_find_jam(kernel, sums / vectors);
     weft_jam windows;
     bool plain = c->wanted->rows == 0 && c->wanted->form == WEFT_FORM_ANY;
-    if (plain && weft_kernel_find_windows(kernel, &windows)) return choose_windows(c, windows, width);
+    if (plain && weft_kernel_find_windows(kernel, width, &windows)) return choose_windows(c, windows, width);
     if (c->wanted->rows != 0 && rows.rows != 1) rows.rows = c->wanted->rows;
     int64_t chunk =
         rows.rows > 1 || c->wanted->form == WEFT_FORM_PLAIN ? 0 : weft_kernel_find_sweep(kernel, c->machine);

@@ -107,9 +107,10 @@ weft_status *weft_kernel_flatten(weft_kernel *kernel) WEFT_MUST_USE;
 bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row, bool predicated);
 
 /*
- * Windows that overlap (windows.c): flattened, perhaps with a few rows of them jammed. False: there are none.
+ * Windows that overlap (windows.c): flattened, perhaps with a few rows of them jammed, for vectors of `width`. False:
+ * there are none.
  */
-bool weft_kernel_find_windows(const weft_kernel *kernel, weft_jam *out_rows);
+bool weft_kernel_find_windows(const weft_kernel *kernel, uint32_t width, weft_jam *out_rows);
 
 /*
  * Products with short rows of results (short_rows.c): rows are jammed and flattened, for lanes across them.

@@ -7,7 +7,7 @@
  * what these share is one load.
  */
 
-enum { MOST_INSTRUCTIONS = 20, MOST_ROWS = 4 };
+enum { MOST_INSTRUCTIONS = 20, MOST_ROWS = 4, MOST_SHORT_ROWS = 8 };
 
 /* Whether the window of the next point of a range has an element, of those the load reads, that the first of this
  * window is moved to. */
@@ -45,15 +45,20 @@ static const weft_stage *find_reduction(const weft_kernel *kernel)
     return found;
 }
 
-/* As many as are no more code than is good. */
-static uint32_t rows_of(const weft_kernel *kernel, uint32_t range)
+/* A divisor of their number if there is one: the last rows of others are places of their own, and share nothing. Few
+ * enough to be no more code than is good. */
+static uint32_t rows_of(const weft_kernel *kernel, uint32_t range, uint32_t width)
 {
-    uint32_t rows = weft_kernel_jam_rows(kernel, range, MOST_ROWS);
+    int64_t least, most;
+    weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &least, &most);
+    uint32_t rows = most <= width ? MOST_SHORT_ROWS : MOST_ROWS;
+    while (rows > 1 && weft_expr_divisor(kernel->exprs, kernel->ranges[range].extent) % rows != 0) rows--;
+    if (rows == 1) rows = weft_kernel_jam_rows(kernel, range, MOST_ROWS);
     while (rows > 1 && weft_kernel_flatten_refusal(kernel, rows) != NULL) rows--;
     return rows;
 }
 
-bool weft_kernel_find_windows(const weft_kernel *kernel, weft_jam *out_rows)
+bool weft_kernel_find_windows(const weft_kernel *kernel, uint32_t width, weft_jam *out_rows)
 {
     const weft_stage *stage = find_reduction(kernel);
     uint32_t last = kernel->range_count - 1, shared = weft_kernel_find_jam(kernel, MOST_ROWS).range;
@@ -63,6 +68,6 @@ bool weft_kernel_find_windows(const weft_kernel *kernel, weft_jam *out_rows)
     for (uint32_t r = 0; r < last; r++)
         if (overlaps(kernel, stage, kernel->ranges[r].variable)) out_rows->range = r;
     if (shared != kernel->range_count && shared != out_rows->range) return false;
-    if (out_rows->range < last) out_rows->rows = rows_of(kernel, out_rows->range);
+    if (out_rows->range < last) out_rows->rows = rows_of(kernel, out_rows->range, width);
     return out_rows->rows > 1 || overlaps(kernel, stage, kernel->ranges[last].variable);
 }
