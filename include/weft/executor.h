@@ -180,7 +180,7 @@ typedef struct weft_run {
     const weft_binding *extents;    /* values for symbols that no input binds; may name bound ones, if equal */
     const bool *donated;            /* NULL or per input as given: outputs may overwrite its memory, see below */
     const volatile bool *cancelled; /* read between steps, between kernels compiled, and while rows sort; NULL: never */
-    bool specialize;                /* build (and prefer) a variant for exactly these extents */
+    bool specialize;                /* build (and prefer) a variant for exactly these extents and strides */
     uint32_t wait_count;            /* of `waits`, below */
     weft_report *report;            /* when not NULL: filled in as far as known, even if the run fails; else zeros */
     const weft_profile *profile;    /* called for each step when not NULL */

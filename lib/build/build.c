@@ -426,22 +426,29 @@ static void hand_over_graph(weft_graph *graph, weft_variant *variant)
     variant->destroy_self = destroy_graph;
 }
 
-weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
-                              weft_variant **out_variant)
+static weft_status *run_for(const weft_build_request *request, weft_fixed fixed, weft_attempt_end end,
+                            const void *context, weft_variant **out_variant)
 {
-    size_t count = request->specialized_count;
-    const char **names = weft_allocate(request->allocator, (count + 1) * sizeof *names);
-    if (names == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < count; i++) names[i] = request->program->formulas.symbols[i].name;
     weft_compiled own = {.graph = NULL};
-    weft_status *status =
-        count == 0 ? NULL : weft_compiled_for(request->allocator, request->program, request->specialized, &own);
-    const basis by = {.compiled = own.graph != NULL ? &own : request->program->graph,
-                      .fixed = {.count = count, .names = names, .values = request->specialized}};
+    weft_status *status = request->specialized_count == 0
+                              ? NULL
+                              : weft_compiled_for(request->allocator, request->program, request->specialized, &own);
+    const basis by = {.compiled = own.graph != NULL ? &own : request->program->graph, .fixed = fixed};
     if (status == NULL) status = run_attempts(request, by, end, context, out_variant);
     if (status == NULL && own.graph != NULL) hand_over_graph(own.graph, *out_variant);
     else weft_graph_destroy(own.graph);
-    weft_free(request->allocator, names, (count + 1) * sizeof *names);
+    return status;
+}
+
+weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
+                              weft_variant **out_variant)
+{
+    weft_arena arena;
+    weft_fixed fixed;
+    weft_arena_init(&arena, request->allocator);
+    weft_status *status = weft_builder_fixed(request, &arena, &fixed);
+    if (status == NULL) status = run_for(request, fixed, end, context, out_variant);
+    weft_arena_finish(&arena);
     return status;
 }
 

@@ -52,7 +52,7 @@ typedef struct variant_builder {
     weft_arena *arena;        /* of the attempt */
     weft_expr_context *exprs; /* sizes and strides outside of kernels */
     size_t buffer_capacity;   /* of the root */
-    weft_fixed fixed;         /* symbols that are constants in the variant */
+    weft_fixed fixed;         /* symbols and strides that are constants in the variant */
     weft_space space;
     weft_lowering lowering;
     weft_memory *memories;
@@ -61,9 +61,9 @@ typedef struct variant_builder {
     uint32_t *first_memory;
     uint32_t *readers;           /* sort.c: for each node, once it is needed */
     const weft_kernel **kernels; /* of the root: of each step that was filled in */
-    uint32_t *begun; /* region.c: for each node, how many loops begin with it where they change it */
-    weft_expr trips; /* of the fold whose body it builds */
-    weft_block_alias *blocks; /* blocks.c: of that fold */
+    uint32_t *begun;             /* region.c: for each node, how many loops begin with it where they change it */
+    weft_expr trips;             /* of the fold whose body it builds */
+    weft_block_alias *blocks;    /* blocks.c: of that fold */
     size_t block_count;
     planned_step *steps;
     uint32_t step_count;
@@ -152,6 +152,9 @@ void weft_builder_defer_outputs(variant_builder *builder);
 weft_status *weft_builder_fill_aliases(variant_builder *builder) WEFT_MUST_USE;
 /* Slot of an expression of builder->exprs. */
 weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot) WEFT_MUST_USE;
+/* The symbols and strides that the request has values of; memory is that of `arena`. */
+weft_status *weft_builder_fixed(const weft_build_request *request, weft_arena *arena,
+                                weft_fixed *out_fixed) WEFT_MUST_USE;
 /* Fills in views for a GEMM step; forces in the fusion plan what cannot be read as it lies. */
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step) WEFT_MUST_USE;
 weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step *planned,

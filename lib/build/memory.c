@@ -10,6 +10,63 @@ weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_
     return weft_expr_compile(builder->exprs, expr, &builder->variant->formulas, out_slot);
 }
 
+/* ---- what the request has values of ---- */
+
+/* A weft_fixed that is being made. */
+typedef struct named_values {
+    weft_arena *arena;
+    const char **names;
+    int64_t *values;
+    size_t count;
+    bool failed;
+} named_values;
+
+static void add_strides(named_values *known, const char *prefix, size_t number, uint32_t rank, const int64_t *strides)
+{
+    for (uint32_t axis = 0; axis < rank; axis++) {
+        char name[48];
+        int length = snprintf(name, sizeof name, "%s%zu.s%" PRIu32, prefix, number, axis);
+        known->names[known->count] = weft_arena_string(known->arena, name, (size_t)length);
+        known->failed |= known->names[known->count] == NULL;
+        known->values[known->count++] = strides[axis];
+    }
+}
+
+/* Those of the arrays that are not row-major. */
+static void add_all_strides(named_values *known, const weft_build_request *request)
+{
+    const weft_program *program = request->program;
+    const int64_t *strides = request->strides;
+    for (size_t i = 0; i < program->input_count; strides += program->inputs[i++].rank)
+        if (request->input_layouts[i] != WEFT_LAYOUT_CONTIGUOUS)
+            add_strides(known, "in", i, program->inputs[i].rank, strides);
+    for (size_t i = 0; i < program->output_count; strides += program->outputs[i++].rank)
+        if (request->output_layouts[i] != WEFT_LAYOUT_CONTIGUOUS)
+            add_strides(known, "out", i, program->outputs[i].rank, strides);
+}
+
+weft_status *weft_builder_fixed(const weft_build_request *request, weft_arena *arena, weft_fixed *out_fixed)
+{
+    const weft_program *program = request->program;
+    size_t most = request->specialized_count + 1;
+    for (size_t i = 0; i < program->input_count; i++) most += program->inputs[i].rank;
+    for (size_t i = 0; i < program->output_count; i++) most += program->outputs[i].rank;
+    named_values known = {.arena = arena,
+                          .names = weft_arena_allocate(arena, most * sizeof *known.names),
+                          .values = weft_arena_allocate(arena, most * sizeof *known.values)};
+    if (known.names == NULL || known.values == NULL) return weft_status_out_of_memory();
+    for (; known.count < request->specialized_count; known.count++) {
+        known.names[known.count] = program->formulas.symbols[known.count].name;
+        known.values[known.count] = request->specialized[known.count];
+    }
+    if (request->strides != NULL) add_all_strides(&known, request);
+    if (known.failed) return weft_status_out_of_memory();
+    *out_fixed = (weft_fixed){.count = known.count, .names = known.names, .values = known.values};
+    return NULL;
+}
+
+/* ---- buffers ---- */
+
 /* Slots of the strides of a strided array, which are symbols. */
 static weft_status *stride_slots(variant_builder *builder, const char *prefix, uint32_t rank,
                                  const uint32_t **out_slots)

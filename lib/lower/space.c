@@ -133,6 +133,16 @@ weft_expr weft_space_position(weft_space *space, const weft_point *point)
     return position;
 }
 
+/* Of memory that is not row-major. */
+static weft_expr stride_along(weft_space *space, const weft_memory *memory, size_t axis)
+{
+    char name[48];
+    snprintf(name, sizeof name, "%s.s%zu", memory->stride_prefix, axis);
+    for (size_t i = 0; i < space->fixed.count; i++)
+        if (strcmp(space->fixed.names[i], name) == 0) return weft_expr_constant(space->exprs, space->fixed.values[i]);
+    return weft_expr_symbol(space->exprs, name, INT64_MIN, INT64_MAX);
+}
+
 weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const weft_expr *index)
 {
     weft_expr_context *x = space->exprs;
@@ -145,9 +155,7 @@ weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const
         if (memory->stride_prefix == NULL) {
             address = weft_expr_mul(x, address, weft_space_extent(space, shape.extents[i]));
         } else if ((int32_t)i != memory->unit_axis) {
-            char name[48];
-            snprintf(name, sizeof name, "%s.s%zu", memory->stride_prefix, i);
-            step = weft_expr_mul(x, step, weft_expr_symbol(x, name, INT64_MIN, INT64_MAX));
+            step = weft_expr_mul(x, step, stride_along(space, memory, i));
         }
         address = weft_expr_add(x, address, step);
     }

@@ -7,7 +7,7 @@
  */
 #include "lib/graph/graph.h"
 
-/* Symbols of a graph whose values are known: specialisation. */
+/* Symbols of a graph, and strides of arrays, whose values are known: specialisation. */
 typedef struct weft_fixed {
     size_t count;
     const char *const *names;
@@ -50,7 +50,7 @@ typedef struct weft_point {
 typedef struct weft_memory {
     weft_value value; /* its extents are the memory's */
     weft_dtype dtype;
-    const char *stride_prefix; /* strides are symbols "<prefix>.s<axis>"; NULL: row-major */
+    const char *stride_prefix; /* strides are symbols "<prefix>.s<axis>", or fixed; NULL: row-major */
     int32_t unit_axis;         /* of strided memory: the axis whose stride is 1, or -1 */
     const int64_t *order;      /* axes, as they follow each other where it is not strided; NULL: as they are */
 } weft_memory;

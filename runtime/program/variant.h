@@ -313,6 +313,9 @@ struct weft_build_request {
     const uint8_t *input_layouts, *output_layouts; /* layout of each */
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;
+    /* Of all inputs and outputs, one array after another, those that are row-major aside: for a specialised variant.
+     * NULL: any that the layouts allow. */
+    const int64_t *strides;
     bool is_limited;                 /* its runs have a memory limit: no step takes memory only to be faster */
     const weft_machine *machine;     /* that code is scheduled for */
     weft_isa level;                  /* of the engines that operands are packed for */

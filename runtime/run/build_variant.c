@@ -1,10 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/run/build_variant.h"
+#include <string.h>
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/plan/branches.h"
 #include "runtime/step/device.h"
 #include "runtime/step/step.h"
+
+/* On an axis of one element nothing is stepped over, and in an array without any. */
+static int64_t *add_strides(const weft_array *array, int64_t *next)
+{
+    for (size_t axis = 0; axis < weft_array_rank(array); axis++) {
+        bool steps = weft_array_count(array) > 0 && weft_array_shape(array)[axis] > 1;
+        *next++ = steps ? weft_array_strides(array)[axis] : 0;
+    }
+    return next;
+}
+
+/* Outputs that are not given are row-major, and theirs are not asked for. */
+static int64_t *strides_of(const weft_call *call, weft_arena *arena)
+{
+    const weft_run *run = call->run;
+    const weft_program *program = call->program;
+    size_t count = 0;
+    for (size_t i = 0; i < program->input_count; i++) count += program->inputs[i].rank;
+    for (size_t i = 0; i < program->output_count; i++) count += program->outputs[i].rank;
+    int64_t *strides = weft_arena_allocate(arena, (count + 1) * sizeof *strides), *next = strides;
+    if (strides == NULL) return NULL;
+    memset(strides, 0, count * sizeof *strides);
+    for (size_t i = 0; i < program->input_count; i++) next = add_strides(run->inputs[i], next);
+    for (size_t i = 0; i < program->output_count; next += program->outputs[i++].rank)
+        if (run->outputs[i] != NULL) add_strides(run->outputs[i], next);
+    return strides;
+}
 
 weft_status *weft_variant_request_init(weft_variant_request *request, weft_executor *executor, const weft_call *call,
                                        bool specialize, weft_arena *arena)
@@ -14,7 +42,9 @@ weft_status *weft_variant_request_init(weft_variant_request *request, weft_execu
     int64_t *symbols = weft_arena_allocate(arena, formulas->symbol_count * sizeof *symbols);
     int64_t *values = weft_arena_allocate(arena, formulas->count * sizeof *values);
     uint8_t *layouts = weft_arena_allocate(arena, run->input_count + run->output_count);
-    if (symbols == NULL || values == NULL || layouts == NULL) return weft_status_out_of_memory();
+    int64_t *strides = specialize ? strides_of(call, arena) : NULL;
+    if (symbols == NULL || values == NULL || layouts == NULL || (specialize && strides == NULL))
+        return weft_status_out_of_memory();
     WEFT_TRY(weft_call_bind(&executor->allocator, call, symbols, values));
     for (size_t i = 0; i < run->input_count; i++) layouts[i] = weft_call_layout(run->inputs[i]);
     for (size_t i = 0; i < run->output_count; i++) layouts[run->input_count + i] = weft_call_layout(run->outputs[i]);
@@ -23,6 +53,7 @@ weft_status *weft_variant_request_init(weft_variant_request *request, weft_execu
                                       .program = call->program,
                                       .layouts = layouts,
                                       .symbols = specialize ? symbols : NULL,
+                                      .strides = strides,
                                       .is_limited = weft_call_is_limited(call),
                                       .code = executor->code,
                                       .cancelled = run->cancelled};
@@ -47,6 +78,7 @@ weft_status *weft_variant_request_build(const weft_variant_request *request, wef
                                       .specialized_count =
                                           request->symbols != NULL ? program->formulas.symbol_count : 0,
                                       .specialized = request->symbols,
+                                      .strides = request->strides,
                                       .is_limited = request->is_limited,
                                       .machine = machine != NULL ? machine : weft_pool_machine(executor->pool),
                                       .level = weft_isa_level(),

@@ -11,8 +11,10 @@ typedef struct weft_variant_request {
     const weft_runtime *runtime;
     weft_program *program;
     const uint8_t *layouts; /* of the inputs, then of the outputs */
-    const int64_t *symbols; /* values, for a specialised variant; NULL for a generic one */
-    bool is_limited;        /* weft_call_is_limited */
+    /* For a specialised variant; NULL for a generic one: the values of symbols, and strides as weft_build_request has
+     * them. */
+    const int64_t *symbols, *strides;
+    bool is_limited; /* weft_call_is_limited */
     weft_code_policy code;
     const volatile bool *cancelled;
 } weft_variant_request;

@@ -155,7 +155,7 @@ static writer add_extents(writer w, const weft_call *call)
 }
 
 /*
- * serial, runtime, specialize and whether the variant is a limited one, layouts | shapes, explicit extents | strides,
+ * serial, runtime, specialize and whether the variant is a limited one, layouts | shapes, explicit extents, strides |
  * limit. The middle part decides the values of all symbols, so it belongs to the variant when that is specialised.
  */
 static void fill_key(weft_call_key *key, const weft_call *call)
@@ -170,9 +170,9 @@ static void fill_key(weft_call_key *key, const weft_call *call)
     key->variant_count = (size_t)(w.at - key->words);
     w = add_shapes(w, run);
     if (run->extent_count > 0) w = add_extents(w, call);
-    if (run->specialize) key->variant_count = (size_t)(w.at - key->words);
     for (size_t i = 0; i < run->input_count; i++) w = add_strides(w, run->inputs[i]);
     for (size_t i = 0; i < run->output_count; i++) w = add_strides(w, run->outputs[i]);
+    if (run->specialize) key->variant_count = (size_t)(w.at - key->words);
     if (run->memory_limit != 0) w = add(w, (int64_t)run->memory_limit);
     key->count = (size_t)(w.at - key->words);
     key->hash = w.hash * 0x9e3779b97f4a7c15; /* 2^64 over the golden ratio: the high bits depend on all of it */

@@ -15,13 +15,26 @@ typedef struct specialization {
     weft_bound_variant *bound;
 } specialization;
 
+static bool has_step(const weft_variant *variant, weft_step_kind kind)
+{
+    bool any = false;
+    for (size_t i = 0; i < variant->step_count && !any; i++) any = variant->steps[i].kind == kind;
+    return any;
+}
+
+static bool has_strided(const weft_variant *variant)
+{
+    bool any = false;
+    for (size_t i = 0; i < variant->buffer_count && !any; i++) any = variant->buffers[i].strides != NULL;
+    return any;
+}
+
 /* Small products become loops. */
 bool weft_specialize_pays(const weft_variant *variant, const weft_program *program)
 {
-    bool any = false;
-    for (size_t i = 0; i < variant->step_count && !any; i++)
-        any = variant->steps[i].kind == WEFT_STEP_KERNEL || variant->steps[i].kind == WEFT_STEP_GEMM;
-    return any && program->formulas.symbol_count > 0;
+    bool has_symbols = program->formulas.symbol_count > 0;
+    if (has_step(variant, WEFT_STEP_KERNEL)) return has_symbols || has_strided(variant);
+    return has_symbols && has_step(variant, WEFT_STEP_GEMM);
 }
 
 static weft_status *make_entry(void *context, void **out_value, size_t *out_bytes)

@@ -453,16 +453,18 @@ static bool run_all(trial *t)
         {"specialised", &t->subject, .specialize = true, .same_bits = true},
         {"with static extents", &t->fixed, .same_bits = !t->is_ordered},
         {"in other layouts", &t->subject, .relaid = true, .same_bits = true},
+        {"specialised, in other layouts", &t->subject, .specialize = true, .relaid = true, .same_bits = true},
         {"donated", &t->subject, .donated = true, .same_bits = true},
-        {"donated, in other layouts", &t->subject, .relaid = true, .donated = true, .same_bits = true},
+        {"donated, in other layouts", &t->subject, .specialize = chance(t, 3), .relaid = true, .donated = true,
+         .same_bits = true},
         {"without passes", &t->subject, .plain = true},
         {"on a device", &t->subject, .relaid = chance(t, 2), .donated = chance(t, 2), .on_device = true},
         {"products by the library", &t->subject, .by_library = true, .same_bits = true},
     };
-    static const size_t chances[] = {4, 1, 3, 5, 3, 4, 3, 5, 8, 4, 5};
+    static const size_t chances[] = {4, 1, 3, 5, 3, 4, 4, 3, 5, 8, 4, 5};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         bool symbolic = t->binding.count > 0, wanted = chance(t, chances[i]);
-        if (!symbolic && (runs[i].subject == &t->fixed || runs[i].specialize)) continue;
+        if (!symbolic && (runs[i].subject == &t->fixed || (runs[i].specialize && !runs[i].relaid))) continue;
         if (wanted && !run(t, &runs[i])) return false;
         if (t->expected_code != WEFT_OK) break;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variants for extents that are used often take over in the background: same bits, bounded, and nothing waits. */
+/* Variants for extents and strides that are used often take over in the background: same bits, bounded, and nothing
+ * waits. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,39 @@ static void extents_that_are_used_often(void **state)
     weft_executor_destroy(executor);
     close_bench(&b);
     close_bench(&other);
+}
+
+/* Of a program without symbols, where arrays are not row-major. */
+static void strides_that_are_used_often(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    weft_program *program;
+    weft_executor *executor = open_executor(&(weft_executor_options){.threads = 1, .specialize_after = AFTER});
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(COLUMNS, 20));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_mul(x, weft_flip(x, WEFT_INTS(1)))), NULL, &program));
+    weft_graph_destroy(graph);
+    weft_array *rows = make_input(20), *columns, *same, *y = NULL, *expected = NULL;
+    const int64_t shape[] = {COLUMNS, 20}, strides[] = {1, COLUMNS};
+    weft_test_ok(weft_array_view(rows, 2, shape, strides, 0, &columns));
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, shape, &same));
+    weft_test_ok(weft_array_copy(same, columns));
+    for (int strided = 0; strided < 2; strided++) {
+        weft_run how = {.input_count = 1, .output_count = 1};
+        how.inputs = strided ? &columns : &same;
+        how.outputs = strided ? &y : &expected;
+        for (int i = 0; i <= 2 * AFTER; i++) {
+            weft_test_ok(weft_executor_run(executor, program, &how));
+            if (i >= AFTER) weft_executor_settle(executor);
+        }
+        assert_int_equal(counters_of(executor).variants_specialized, strided);
+    }
+    assert_memory_equal(weft_array_data(y), weft_array_data(expected), COLUMNS * 20 * sizeof(float));
+    weft_array *arrays[] = {rows, columns, same, y, expected};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) weft_array_release(arrays[i]);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
 }
 
 /* By default it takes a hundred runs, and before that no thread. */
@@ -378,6 +412,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extents_that_are_used_often),
+        cmocka_unit_test(strides_that_are_used_often),
         cmocka_unit_test(when_the_option_says_so),
         cmocka_unit_test(the_least_recently_used_go),
         cmocka_unit_test(those_too_large_are_not_kept),
