@@ -14,6 +14,8 @@
 /* Elements of a row, and instructions of all. */
 #define LONGEST_ROW 16
 #define MOST_INSTRUCTIONS 400
+/* The longest stride whose elements are picked from vectors. */
+#define PICKED 4
 /* Bytes of vectors that are interleaved by shuffles of any lanes of two. */
 #define WIDE_VECTORS 64
 
@@ -68,16 +70,21 @@ static bool is_one_of(const row *r, weft_expr step, int64_t least, int64_t most)
 }
 
 /* Whether lanes along the rows walk what is loaded one by one, or stay where they are, or are of a width whose rows are
- * transposed in registers; `*out_across`: they do the first, and those along a row would jump. */
+ * transposed in registers; `*out_across`: they do the first, or leave out as few as vectors are picked from, and those
+ * along a row would jump. */
 static bool reads_along_rows(const row *r, const weft_inst *load, bool *out_across)
 {
     weft_kernel *kernel = r->kernel;
     weft_expr before = kernel->ranges[kernel->range_count - 2].variable, step, along, rest;
     if (load->arg_count != 0 || !weft_expr_affine(kernel->exprs, load->index, before, &step, &rest)) return false;
     if (!weft_expr_affine(kernel->exprs, load->index, r->along.variable, &along, &rest)) return false;
-    bool walks = is_one_of(r, step, -1, 1);
-    *out_across = walks && !is_one_of(r, step, 0, 0) && !is_one_of(r, along, -1, 1);
-    return walks || weft_dtype_size(load->dtype) >= 4;
+    bool is_wide = weft_dtype_size(load->dtype) >= 4;
+    int64_t number = 0;
+    bool is_known = weft_expr_is_constant(kernel->exprs, step, &number);
+    int64_t jump = number < 0 ? -number : number;
+    bool is_near = is_known && jump > 0 && jump <= (is_wide ? PICKED : 1);
+    *out_across = is_near && !is_one_of(r, along, -jump, jump);
+    return is_wide || (is_known && jump <= 1);
 }
 
 /* Whether what is read does not lie in rows, as channels that were first, and become last. */
