@@ -15,7 +15,7 @@
 #define LONGEST_ROW 16
 #define MOST_INSTRUCTIONS 400
 /* The longest stride whose elements are picked from vectors. */
-#define PICKED 4
+#define PICKED 16
 /* Bytes of vectors that are interleaved by shuffles of any lanes of two. */
 #define WIDE_VECTORS 64
 
@@ -69,22 +69,20 @@ static bool is_one_of(const row *r, weft_expr step, int64_t least, int64_t most)
     return weft_expr_is_constant(r->kernel->exprs, step, &number) && number >= least && number <= most;
 }
 
-/* Whether lanes along the rows walk what is loaded one by one, or stay where they are, or are of a width whose rows are
- * transposed in registers; `*out_across`: they do the first, or leave out as few as vectors are picked from, and those
- * along a row would jump. */
+/* Whether lanes along the rows walk what is loaded, by steps as short as those whose elements are picked from vectors,
+ * or stay where they are, or are of a width whose rows are transposed in registers; `*out_across`: they walk, and those
+ * along a row would jump further. */
 static bool reads_along_rows(const row *r, const weft_inst *load, bool *out_across)
 {
     weft_kernel *kernel = r->kernel;
     weft_expr before = kernel->ranges[kernel->range_count - 2].variable, step, along, rest;
+    int64_t number = 0;
     if (load->arg_count != 0 || !weft_expr_affine(kernel->exprs, load->index, before, &step, &rest)) return false;
     if (!weft_expr_affine(kernel->exprs, load->index, r->along.variable, &along, &rest)) return false;
-    bool is_wide = weft_dtype_size(load->dtype) >= 4;
-    int64_t number = 0;
-    bool is_known = weft_expr_is_constant(kernel->exprs, step, &number);
-    int64_t jump = number < 0 ? -number : number;
-    bool is_near = is_known && jump > 0 && jump <= (is_wide ? PICKED : 1);
-    *out_across = is_near && !is_one_of(r, along, -jump, jump);
-    return is_wide || (is_known && jump <= 1);
+    bool is_near = weft_expr_is_constant(kernel->exprs, step, &number) && number >= -1 && number <= PICKED;
+    int64_t reach = number < 0 ? -number : number;
+    *out_across = is_near && reach > 0 && !is_one_of(r, along, -reach, reach);
+    return is_near || weft_dtype_size(load->dtype) >= 4;
 }
 
 /* Whether what is read does not lie in rows, as channels that were first, and become last. */
