@@ -90,6 +90,15 @@ static bool has_long_rows(const weft_tiling *t)
     return last >= 2 * (int64_t)t->width;
 }
 
+/* Whether the last range alone is less than half a line of what is stored. */
+static bool has_tiny_rows(const weft_tiling *t)
+{
+    int64_t last = 0;
+    const weft_range *range = &t->kernel->ranges[t->kernel->range_count - 1];
+    bool known = weft_expr_is_constant(t->exprs, range->extent, &last);
+    return known && last * t->accesses[0].size < t->line_bytes / 2;
+}
+
 /* Whether the load walks memory in runs, and the lanes jump from one to the next. They may in what stays in the cache,
  * and along rows whose lines do. */
 static bool jumps(const weft_tiling *t, const weft_tile_access *a)
@@ -167,13 +176,13 @@ static void widen_all(weft_tiling *t)
     }
 }
 
-/* Finds a tile whose runs are about `bytes` long; false: there is none. */
-static bool find_tile(weft_tiling *t, int64_t bytes)
+/* Finds a tile with runs of about `stored` bytes that are stored and `read` that are read; false: there is none. */
+static bool find_tile(weft_tiling *t, int64_t stored, int64_t read)
 {
     if (weft_tiling_fill(t) != NULL) return false;
-    int64_t most = 2 * (int64_t)t->width * t->unroll, target = bytes / t->accesses[0].size;
+    int64_t most = 2 * (int64_t)t->width * t->unroll, target = stored / t->accesses[0].size;
     if (!take_run(t, &t->accesses[0], target < most ? target : most, &t->lanes)) return false;
-    if (t->lanes.count == 0 || t->lanes.points > most || !stage_loads(t, bytes) || !fits(t, 1)) return false;
+    if (t->lanes.count == 0 || t->lanes.points > most || !stage_loads(t, read) || !fits(t, 1)) return false;
     if (t->staged_count > 0 || t->unroll >= WIDEN_UNROLL) widen_all(t);
     weft_tiling_find_rows(t, &t->accesses[0], false, &t->lanes, &t->rows);
     for (uint32_t i = t->store_count; i < t->access_count; i++) {
@@ -256,8 +265,12 @@ weft_status *weft_kernel_find_tile(weft_kernel *kernel, const weft_machine *mach
     t->local_bytes = local < WEFT_LOCAL_BYTES ? local : WEFT_LOCAL_BYTES;
     t->width = width;
     t->unroll = unroll;
-    /* A run is two cache lines at best, half a line at worst. */
-    for (int64_t bytes = 2 * line; bytes >= line / 2 && !found; bytes /= 2) found = find_tile(t, bytes);
+    /* A run is two cache lines at best, half a line at worst. Where an axis has no part that fits, it may be half a
+     * line on one side alone, unless rows are as long. */
+    for (int64_t bytes = 2 * line; bytes >= line / 2 && !found; bytes /= 2) found = find_tile(t, bytes, bytes);
+    if (!found && has_tiny_rows(t))
+        for (int64_t bytes = line; bytes >= line / 2 && !found; bytes /= 2)
+            found = find_tile(t, bytes, 2 * line) || find_tile(t, 2 * line, bytes);
     if (!found || (!needless && is_needless(t))) return NULL;
     *out_tile = describe(t);
     return *out_tile == NULL ? weft_status_out_of_memory() : NULL;
