@@ -348,12 +348,20 @@ static weft_tensor columns_of_lines(weft_graph *graph, weft_dtype dtype)
     return weft_matmul(INPUT("a", 600, 30), weft_permute(INPUT("b", 3, 30), WEFT_INTS(1, 0)));
 }
 
-static void few_rows_and_columns(void **state)
+/* The result ends with an axis of A that A does not lie along. */
+static weft_tensor lanes_jump(weft_graph *graph, weft_dtype dtype)
+{
+    weft_tensor product = weft_tensordot(INPUT("a", 59, 20, 17), INPUT("b", 14, 59), WEFT_INTS(0), WEFT_INTS(1));
+    return weft_permute(product, WEFT_INTS(2, 1, 0));
+}
+
+static void shapes_that_decide(void **state)
 {
     (void)state;
     assert_int_equal(check(&(subject){"columns beside rows", columns_beside_rows, 1, true}, WEFT_F32, 1), 1);
     assert_int_equal(check(&(subject){"rows by lines", rows_by_lines, 1, true}, WEFT_F32, 1), 0);
     assert_int_equal(check(&(subject){"columns of lines", columns_of_lines, 1, true}, WEFT_F32, 1), 0);
+    assert_int_equal(check(&(subject){"lanes jump", lanes_jump, 1, true}, WEFT_F32, 1), 1);
 }
 
 static void integers_stay_loops(void **state)
@@ -560,7 +568,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_the_librarys),
         cmocka_unit_test(idle_lanes_are_the_librarys),
-        cmocka_unit_test(few_rows_and_columns),
+        cmocka_unit_test(shapes_that_decide),
         cmocka_unit_test(integers_stay_loops),
         cmocka_unit_test(bytes_are_multiplied_as_they_are),
         cmocka_unit_test(float16_is_not_widened),
