@@ -309,9 +309,10 @@ static weft_status *place_computed(variant_builder *builder, uint32_t n)
                      ? place_output(builder, value, (uint32_t)output)
                      : place_temporary(builder, value, node->types[i].shape, node->types[i].dtype, one));
     }
-    if (builder->fusion->roles[n] != WEFT_ROLE_KERNEL) return NULL;
-    if (node->op->op_class == WEFT_CLASS_SCAN) return place_totals(builder, n);
-    return node->op->op_class == WEFT_CLASS_REDUCE ? place_partial(builder, n) : NULL;
+    uint8_t role = builder->fusion->roles[n];
+    if (role == WEFT_ROLE_KERNEL && node->op->op_class == WEFT_CLASS_SCAN) return place_totals(builder, n);
+    bool is_reduced = node->op->op_class == WEFT_CLASS_REDUCE && (role == WEFT_ROLE_KERNEL || role == WEFT_ROLE_STORED);
+    return is_reduced ? place_partial(builder, n) : NULL;
 }
 
 /* Outputs whose value lies elsewhere already: an input, a constant, an earlier output. */

@@ -253,9 +253,11 @@ static void pass_root(weft_fusion *fusion, uint32_t n, bool own, bool shared, ui
 static void pass_kernel(weft_fusion *fusion, uint32_t n, bool own)
 {
     const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
-    bool is_stored = fusion->roles[n] == WEFT_ROLE_STORED, in_place = node->op->op_class == WEFT_CLASS_ELEMENTWISE;
-    uint32_t kernel =
-        own || is_stored ? weft_fusion_kernel_read(own ? n : fusion->roots[n] - 1, true) : fusion->first_kernel[n];
+    bool has_kernel = own || fusion->roles[n] == WEFT_ROLE_STORED;
+    bool in_place =
+        node->op->op_class == WEFT_CLASS_ELEMENTWISE || (node->op->op_class == WEFT_CLASS_REDUCE && has_kernel);
+    uint32_t kernel = fusion->first_kernel[n];
+    if (has_kernel) kernel = weft_fusion_kernel_read(own ? n : fusion->roots[n] - 1, true);
     if (!in_place) kernel = weft_fusion_kernel_read(kernel / 2, false);
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t *first = &fusion->first_kernel[node->inputs[i].node];
@@ -287,15 +289,16 @@ static weft_role store_by(weft_fusion *fusion, uint32_t n, uint32_t root, uint8_
 {
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, root - 1);
+    bool is_taken_in = weft_fusion_is_reduction(node) && !weft_fusion_is_reduction(weft_graph_node(graph, n));
     shared[n] = 0;
     fusion->roots[n] = root;
     fusion->recompute_count[n] = 1;
     fusion->indexed[n] = 0;
-    fusion->inner[n] = weft_fusion_is_reduction(node) ? weft_inner_axes(graph, node, 0, 0) : 0;
+    fusion->inner[n] = is_taken_in ? weft_inner_axes(graph, node, 0, 0) : 0;
     return WEFT_ROLE_STORED;
 }
 
-/* The same of the kernel of an elementwise node, beside what else that stores. */
+/* The same of the kernel of a node of the same kind, beside what else that stores. */
 static weft_role store_beside(weft_fusion *fusion, uint32_t n, uint32_t root, uint8_t *shared)
 {
     fusion->stored[n] = fusion->stored[root - 1];

@@ -42,7 +42,7 @@ typedef struct weft_fusion {
     uint32_t products;      /* dots */
     uint32_t *roots; /* for INLINE, STAGE and STORED: the one root that reads it, root node + 1; or 0: several do */
     uint32_t *first_reader;  /* node + 1, or 0 */
-    uint32_t *first_kernel;  /* the first that reads each node, see weft_fusion_kernel_in_place; UINT32_MAX: none */
+    uint32_t *first_kernel;  /* the first that reads each node, weft_fusion_kernel_read; UINT32_MAX: none */
     uint32_t *stored;        /* by root: the first node that its kernel stores beside its result, + 1, or 0; by such a
                                 node: the next one */
     uint32_t *all_weights;   /* by root: operations for an element of all that its kernel stores */
@@ -105,17 +105,11 @@ static inline const int64_t *weft_fusion_order(const weft_fusion *fusion, uint32
     return permute == 0 ? NULL : weft_graph_node(fusion->compiled->graph, permute - 1)->attrs[0].ints.items;
 }
 
-/* What `first_kernel` says of a kernel that reads a node. `in_place`: only at the point of its own result. */
+/* What `first_kernel` says of a kernel that reads a node. `in_place`: only at the point of its own result, or of what
+ * it reduces. */
 static inline uint32_t weft_fusion_kernel_read(uint32_t root, bool in_place)
 {
     return 2 * root + in_place;
-}
-
-/* The first kernel that reads the node, if it does so in place: its root + 1; or 0. */
-static inline uint32_t weft_fusion_kernel_in_place(const weft_fusion *fusion, uint32_t node)
-{
-    uint32_t first = fusion->first_kernel[node];
-    return first != UINT32_MAX && first % 2 != 0 ? first / 2 + 1 : 0;
 }
 
 /* How many elements a shape has, over fusion->exprs. */

@@ -239,6 +239,41 @@ static bool have_same_extents(const weft_fusion *fusion, const weft_node *a, con
     return same;
 }
 
+/* Whether the node is a reduction that another one may be computed beside. Not of bools, which may end once they are
+ * decided. */
+static bool is_plain_reduction(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, n);
+    weft_op_id id = weft_op_id_of(node->op);
+    return node->op->op_class == WEFT_CLASS_REDUCE && id != WEFT_OP_reduce_any && id != WEFT_OP_reduce_all &&
+           fusion->plain[node->inputs[0].node];
+}
+
+/* Whether two reductions take in elements of the same places in the same order. */
+static bool reduce_alike(const weft_fusion *fusion, uint32_t a, uint32_t b)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    weft_reduction x, y;
+    weft_reduction_fill(graph, a, &x);
+    weft_reduction_fill(graph, b, &y);
+    bool alike = x.axis_count == y.axis_count && x.group_count == y.group_count && x.lanes == y.lanes &&
+                 x.blocks == y.blocks && x.chunk == y.chunk;
+    for (uint32_t i = 0; i < x.axis_count && alike; i++) alike = x.axes[i] == y.axes[i];
+    for (uint32_t i = 0; i < x.group_count && alike; i++) alike = x.group_first[i] == y.group_first[i];
+    return alike && have_same_extents(fusion, weft_graph_node(graph, weft_graph_node(graph, a)->inputs[0].node),
+                                      weft_graph_node(graph, weft_graph_node(graph, b)->inputs[0].node));
+}
+
+/* Whether the nodes are of a kind of which one kernel may store several. */
+static bool are_alike(const weft_fusion *fusion, uint32_t a, uint32_t b)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    bool are_elementwise = weft_graph_node(graph, a)->op->op_class == WEFT_CLASS_ELEMENTWISE &&
+                           weft_graph_node(graph, b)->op->op_class == WEFT_CLASS_ELEMENTWISE;
+    if (are_elementwise) return is_arithmetic(fusion, a) && is_arithmetic(fusion, b);
+    return is_plain_reduction(fusion, a) && is_plain_reduction(fusion, b) && reduce_alike(fusion, a, b);
+}
+
 /* Whether the kernel of `root` may store node `n` too: nothing but that kernel reads it before, and nothing at other
  * places. */
 static bool may_store(const weft_fusion *fusion, uint32_t n, uint32_t root)
@@ -248,10 +283,9 @@ static bool may_store(const weft_fusion *fusion, uint32_t n, uint32_t root)
     const weft_node *node = weft_graph_node(graph, n), *own = weft_graph_node(graph, root);
     uint32_t count = 2;
     for (uint32_t s = fusion->stored[root]; s != 0; s = fusion->stored[s - 1]) count++;
-    return fusion->roles[root] == WEFT_ROLE_KERNEL && node->op->op_class == WEFT_CLASS_ELEMENTWISE &&
-           own->op->op_class == WEFT_CLASS_ELEMENTWISE && is_arithmetic(fusion, n) && is_arithmetic(fusion, root) &&
-           fusion->first_kernel[n] >= weft_fusion_kernel_read(root, true) && count <= MOST_STORED &&
-           have_same_extents(fusion, node, own) &&
+    return fusion->roles[root] == WEFT_ROLE_KERNEL && count <= MOST_STORED &&
+           fusion->first_kernel[n] >= weft_fusion_kernel_read(root, true) && have_same_extents(fusion, node, own) &&
+           are_alike(fusion, n, root) &&
            fusion->all_weights[root] + weft_fusion_kernel_weight(fusion, n) <= WEFT_FUSION_LARGEST_KERNEL;
 }
 
@@ -265,32 +299,73 @@ bool weft_fusion_reads_arrays(const weft_fusion *fusion, uint32_t n)
     return any;
 }
 
-/* A node that a kernel would compute for others, and the last kernel before which nothing reads these. */
-typedef struct needed_node {
-    uint32_t node, last;
-} needed_node;
+enum { MOST_NEEDED = 64, MOST_TRIED = 16, FARTHEST = 512 };
+
+/* What a kernel computes or reads at the points of its result, or of what it reduces, the results first. */
+typedef struct needed {
+    uint32_t count, result_count;
+    uint32_t nodes[MOST_NEEDED];
+    uint32_t last[MOST_NEEDED]; /* the last kernel, as in `first_kernel`, before which nothing reads those that are
+                                   needed for what would be stored too */
+} needed;
+
+static void need(needed *all, uint32_t n, uint32_t last)
+{
+    uint32_t i = 0;
+    while (i < all->count && all->nodes[i] != n) i++;
+    if (i < all->count || i == MOST_NEEDED) return;
+    all->nodes[all->count] = n;
+    all->last[all->count++] = last;
+}
+
+/* What else is needed for the results. Values of nodes before `end`, whose roles are not known yet, may be stored too.
+ */
+static void find_needed(const weft_fusion *fusion, needed *all, uint32_t end)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    all->result_count = all->count;
+    for (uint32_t v = 0; v < all->count; v++) {
+        uint32_t n = all->nodes[v], last = all->last[v];
+        const weft_node *node = weft_graph_node(graph, n);
+        bool is_result = v < all->result_count, is_stored = fusion->materialized[n] && !is_result;
+        bool is_computed = (node->op->op_class == WEFT_CLASS_ELEMENTWISE && is_arithmetic(fusion, n)) ||
+                           (is_result && is_plain_reduction(fusion, n));
+        if (!is_computed || (is_stored && n >= end)) continue;
+        if (is_stored && fusion->first_kernel[n] < last) last = fusion->first_kernel[n];
+        for (uint32_t i = 0; i < node->input_count; i++) need(all, node->inputs[i].node, last);
+    }
+}
+
+/* Whether the kernel of `root` reads or computes what node `n` needs, or the node itself, at the same points. */
+static bool shares(const weft_fusion *fusion, const needed *of_n, uint32_t root)
+{
+    needed of_root = {.count = 0};
+    need(&of_root, root, UINT32_MAX);
+    for (uint32_t s = fusion->stored[root]; s != 0; s = fusion->stored[s - 1]) need(&of_root, s - 1, UINT32_MAX);
+    find_needed(fusion, &of_root, 0);
+    for (uint32_t i = 0; i < of_n->count; i++) {
+        uint32_t n = of_n->nodes[i], k = 0;
+        bool is_worth =
+            i < of_n->result_count || fusion->reads_arrays[n] || fusion->weights[n] >= WEFT_FUSION_FUNCTION_WEIGHT;
+        if (!is_worth || weft_fusion_kernel_read(root, true) > of_n->last[i]) continue;
+        while (k < of_root.count && of_root.nodes[k] != n) k++;
+        if (k < of_root.count) return true;
+    }
+    return false;
+}
 
 uint32_t weft_fusion_storing_kernel(const weft_fusion *fusion, uint32_t n)
 {
-    enum { MOST_VISITS = 64 };
-    const weft_graph *graph = fusion->compiled->graph;
-    needed_node pending[MOST_VISITS] = {{n, UINT32_MAX}};
-    uint32_t count = fusion->space->is_limited ? 0 : 1, best = 0;
-    for (uint32_t v = 0; v < count; v++) {
-        uint32_t needed = pending[v].node, last = pending[v].last, first = fusion->first_kernel[needed];
-        const weft_node *node = weft_graph_node(graph, needed);
-        uint32_t root = weft_fusion_kernel_in_place(fusion, needed);
-        bool is_shared =
-            needed == n || fusion->reads_arrays[needed] || fusion->weights[needed] >= WEFT_FUSION_FUNCTION_WEIGHT;
-        if (root != 0 && (best == 0 || root < best) && is_shared && weft_fusion_kernel_read(root - 1, true) <= last &&
-            may_store(fusion, n, root - 1))
-            best = root;
-        if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || !is_arithmetic(fusion, needed)) continue;
-        if (fusion->materialized[needed] && first < last) last = first; /* it would be stored too */
-        for (uint32_t i = 0; i < node->input_count && count < MOST_VISITS; i++)
-            pending[count++] = (needed_node){node->inputs[i].node, last};
+    size_t count = fusion->space->is_limited ? 0 : fusion->compiled->graph->node_count, end = n + FARTHEST;
+    needed of_n = {.count = 0};
+    need(&of_n, n, UINT32_MAX);
+    find_needed(fusion, &of_n, n);
+    for (uint32_t root = n + 1, tried = 0; root < count && root < end && tried < MOST_TRIED; root++) {
+        if (!may_store(fusion, n, root)) continue;
+        if (shares(fusion, &of_n, root)) return root + 1;
+        tried++;
     }
-    return best;
+    return 0;
 }
 
 weft_role weft_fusion_role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, bool shared)

@@ -62,8 +62,8 @@ uint32_t weft_fusion_product_read(const weft_fusion *fusion, const weft_node *no
 /* The reduction whose kernel may store the node, a function that others read too, as it takes it in: node + 1;
  * or 0. */
 uint32_t weft_fusion_storing_reduction(const weft_fusion *fusion, uint32_t node);
-/* The elementwise node whose kernel may store the node, another one, beside its own result, because it takes it in or
- * shares operands with it: that node + 1; or 0. */
+/* The node whose kernel may store the node beside its own result: an elementwise one that takes it in or shares
+ * operands with it, or of a reduction one that reduces the same in the same order: that node + 1; or 0. */
 uint32_t weft_fusion_storing_kernel(const weft_fusion *fusion, uint32_t node);
 /* Whether a kernel that reads the node computes it without stages, checks and bounds, or reads it from memory. */
 bool weft_fusion_is_plain(const weft_fusion *fusion, uint32_t node);

@@ -344,16 +344,43 @@ static weft_point same_point(const weft_point *point, uint32_t node)
 static bool scan_stored(lowerer *low, const weft_point *point)
 {
     for (uint32_t s = low->fusion->stored[low->root]; s != 0; s = low->fusion->stored[s - 1]) {
-        weft_point own = same_point(point, s - 1);
-        if (!scan_operands(low, &own, NULL)) return false;
+        weft_point stored = same_point(point, s - 1);
+        if (!scan_operands(low, &stored, NULL)) return false;
     }
     return true;
+}
+
+/* Plans the reductions that a kernel stores beside that of its root, in the same stage. */
+static void plan_stored(lowerer *low, stage_plan *own)
+{
+    for (uint32_t s = low->fusion->stored[low->root]; s != 0 && !low->failed; s = low->fusion->stored[s - 1]) {
+        weft_point stored = same_point(&own->point, s - 1);
+        if (weft_lowerer_plan_beside(low, own, &stored) == NULL) low->failed = true;
+    }
+}
+
+/* Finds the stages behind reductions of one stage. */
+static bool scan_reduced(lowerer *low, const stage_plan *own)
+{
+    bool fits = !low->failed;
+    for (const stage_plan *plan = own; plan != NULL && fits; plan = plan->beside)
+        fits = scan_operands(low, &plan->point, plan->reduced);
+    return fits;
 }
 
 static void store_at(lowerer *low, uint32_t memory, const weft_point *point, weft_inst_id value)
 {
     uint32_t buffer = weft_lowerer_buffer(low, memory, true);
     store(low, buffer, weft_lowerer_address(low, memory, point->index), value);
+}
+
+/* Stores the root's own reduction, and those beside it. */
+static void store_outcomes(lowerer *low, const stage_plan *own, uint32_t target)
+{
+    for (const stage_plan *plan = own; plan != NULL; plan = plan->beside) {
+        uint32_t memory = plan == own ? target : low->lowering->first_memory[plan->node];
+        store_at(low, memory, &plan->point, weft_lowerer_outcome(low, plan));
+    }
 }
 
 /* The whole root in one kernel. */
@@ -371,7 +398,9 @@ static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
         low->outer_fixed = true;
         own = weft_lowerer_plan(low, point);
         if (own == NULL) low->failed = true;
-        if (low->failed || !scan_operands(low, point, own->reduced)) return;
+        if (low->failed) return;
+        plan_stored(low, own);
+        if (!scan_reduced(low, own)) return;
         add_stage(low, own);
     } else {
         low->may_cut = !weft_axis_is_cut(low->cut) && low->axis_count < WEFT_MAX_RANK;
@@ -391,15 +420,32 @@ static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
     }
     begin_stage(low);
     make_ranges(low, all_axes(low) & ~low->outer);
+    if (own != NULL) {
+        store_outcomes(low, own, target);
+        return;
+    }
     for (uint32_t s = fusion->stored[low->root]; s != 0; s = fusion->stored[s - 1]) {
         weft_point stored = same_point(point, s - 1);
         store_at(low, low->lowering->first_memory[s - 1], &stored, weft_lowerer_value(low, &stored));
     }
-    weft_inst_id value = own != NULL ? weft_lowerer_outcome(low, own) : weft_lowerer_compute(low, point);
-    store_at(low, target, point, value);
+    store_at(low, target, point, weft_lowerer_compute(low, point));
 }
 
-/* One partial result for each chunk of a long reduction. */
+/* Where partial results of a reduction lie, after its result; `target`: those of the root. */
+static uint32_t partial_memory(const lowerer *low, const stage_plan *plan, uint32_t target)
+{
+    return plan->node == low->root ? target : low->lowering->first_memory[plan->node] + 1;
+}
+
+static void store_partial(lowerer *low, const stage_plan *plan, uint32_t first, weft_expr index)
+{
+    weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+    uint32_t width = weft_reduction_components(low->graph, plan->node, dtypes);
+    for (uint32_t i = 0; i < width; i++)
+        store(low, weft_lowerer_buffer(low, first + i, true), index, weft_lowerer_component(low, plan, i));
+}
+
+/* One partial result for each chunk of a long reduction, and of those beside it. */
 static void lower_partial(lowerer *low, const weft_point *point, uint32_t target)
 {
     weft_expr_context *x = low->exprs;
@@ -416,10 +462,13 @@ static void lower_partial(lowerer *low, const weft_point *point, uint32_t target
     plan->variables[0] = weft_lowerer_variable(low, plan->extents[0]);
     plan->positions[0] = weft_expr_add(x, start, plan->variables[0]);
     weft_lowerer_split(low, plan);
-    if (!scan_operands(low, point, plan->reduced)) return;
+    plan_stored(low, plan);
+    if (!scan_reduced(low, plan)) return;
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
-    uint32_t width = weft_reduction_components(low->graph, low->root, dtypes);
-    for (uint32_t i = 0; i < width; i++) weft_lowerer_buffer(low, target + i, true);
+    for (const stage_plan *each = plan; each != NULL; each = each->beside) {
+        uint32_t width = weft_reduction_components(low->graph, each->node, dtypes);
+        for (uint32_t i = 0; i < width; i++) weft_lowerer_buffer(low, partial_memory(low, each, target) + i, true);
+    }
     weft_kernel_builder_range(low->builder, plain_range(low, chunk));
     make_ranges(low, low->outer);
     begin_stage(low);
@@ -427,21 +476,26 @@ static void lower_partial(lowerer *low, const weft_point *point, uint32_t target
     begin_stage(low);
     weft_expr index = weft_expr_mul(x, weft_space_position(&low->space, point), chunks);
     index = weft_expr_add(x, index, chunk);
-    for (uint32_t i = 0; i < width; i++) store(low, i, index, weft_lowerer_component(low, plan, i));
+    for (const stage_plan *each = plan; each != NULL; each = each->beside)
+        store_partial(low, each, partial_memory(low, each, target), index);
 }
 
 static void lower_final(lowerer *low, const weft_point *point, uint32_t target)
 {
-    stage_plan *plan = weft_lowerer_plan(low, point);
-    if (plan == NULL) low->failed = true;
+    stage_plan *own = weft_lowerer_plan(low, point);
+    if (own == NULL) low->failed = true;
     if (low->failed) return;
-    uint32_t buffer = weft_lowerer_buffer(low, target, true);
+    plan_stored(low, own);
+    weft_lowerer_buffer(low, target, true);
+    for (stage_plan *plan = own->beside; plan != NULL; plan = plan->beside)
+        weft_lowerer_buffer(low, low->lowering->first_memory[plan->node], true);
     make_ranges(low, all_axes(low));
+    for (stage_plan *plan = own; plan != NULL; plan = plan->beside) {
+        begin_stage(low);
+        weft_lowerer_accumulate_partial(low, plan, low->lowering->first_memory[plan->node] + 1);
+    }
     begin_stage(low);
-    weft_lowerer_accumulate_partial(low, plan, low->lowering->first_memory[low->root] + 1);
-    begin_stage(low);
-    weft_inst_id outcome = weft_lowerer_outcome(low, plan);
-    store(low, buffer, weft_lowerer_address(low, target, point->index), outcome);
+    store_outcomes(low, own, target);
 }
 
 static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, weft_value value)

@@ -20,6 +20,7 @@ typedef struct stage_plan {
     weft_point point;                   /* of the result, over the outer ranges */
     uint32_t accumulator;
     struct stage_plan *next;
+    struct stage_plan *beside; /* another reduction that takes in elements of the same places, in the same stage */
 } stage_plan;
 
 /* A data-dependent index: an instruction, and the variable that stands for it in expressions. */
@@ -146,7 +147,9 @@ weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits
 stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point);
 /* Fills in the index of each reduced axis from the position in each group. */
 void weft_lowerer_split(lowerer *low, stage_plan *plan);
-/* Makes the reduced ranges and the accumulator of a stage, in the stage just begun. */
+/* Another plan for what has the same ranges as `plan`, beside which it comes; NULL when out of memory. */
+stage_plan *weft_lowerer_plan_beside(lowerer *low, stage_plan *plan, const weft_point *point);
+/* Makes the reduced ranges and the accumulators of a stage, in the stage just begun. */
 void weft_lowerer_accumulate(lowerer *low, stage_plan *plan);
 /* An operand of a scan. */
 typedef struct scanned {

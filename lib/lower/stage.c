@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/lower/lowerer.h"
+#include <string.h>
 
 void weft_lowerer_split(lowerer *low, stage_plan *plan)
 {
@@ -41,6 +42,19 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
     }
     weft_lowerer_split(low, plan);
     return plan;
+}
+
+stage_plan *weft_lowerer_plan_beside(lowerer *low, stage_plan *plan, const weft_point *point)
+{
+    stage_plan *beside = weft_lowerer_plan(low, point);
+    if (beside == NULL) return NULL;
+    memcpy(beside->variables, plan->variables, sizeof plan->variables);
+    memcpy(beside->extents, plan->extents, sizeof plan->extents);
+    memcpy(beside->positions, plan->positions, sizeof plan->positions);
+    weft_lowerer_split(low, beside);
+    beside->beside = plan->beside;
+    plan->beside = beside;
+    return beside;
 }
 
 /* Elements up to which the range of a group, with that many lanes, has no blocks. */
@@ -98,12 +112,10 @@ static void accumulate_product(lowerer *low, stage_plan *plan)
     weft_lowerer_accumulate_values(low, plan, count, values);
 }
 
-void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
+static void take_in(lowerer *low, stage_plan *plan)
 {
     const weft_node *node = weft_graph_node(low->graph, plan->node);
     const weft_reduction *reduction = &plan->reduction;
-    for (uint32_t g = 0; g < reduction->group_count; g++)
-        reduced_range(low, reduction, g, plan->variables[g], plan->extents[g]);
     weft_op_id op = weft_op_id_of(node->op);
     if (op == WEFT_OP_dot && reduction->blocks != WEFT_BLOCKS_NONE) {
         accumulate_product(low, plan);
@@ -127,6 +139,13 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
         count = split_value(low, weft_value_type(low->graph, node->inputs[0])->dtype, values);
     }
     weft_lowerer_accumulate_values(low, plan, count, values);
+}
+
+void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
+{
+    for (uint32_t g = 0; g < plan->reduction.group_count; g++)
+        reduced_range(low, &plan->reduction, g, plan->variables[g], plan->extents[g]);
+    for (stage_plan *each = plan; each != NULL; each = each->beside) take_in(low, each);
 }
 
 void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t first_memory)
