@@ -58,9 +58,10 @@ def sample(forms, rounds):
 
 
 def bits_of(ready):
-    ready.arrays[-1].fill(0)
+    for result in ready.results:
+        result.fill(0)
     ready.run(1)
-    return ready.arrays[-1].tobytes()
+    return b"".join(result.tobytes() for result in ready.results)
 
 
 def measure(suite, index, options):

@@ -12,6 +12,14 @@
 #define B in[1]
 #define C in[2]
 
+#define TRACE_ALL(name, ...)                                                                                           \
+    static size_t name(const weft_tensor *in, weft_tensor *out)                                                        \
+    {                                                                                                                  \
+        const weft_tensor results[] = {__VA_ARGS__};                                                                   \
+        for (size_t i = 0; i < sizeof results / sizeof *results; i++) out[i] = results[i];                             \
+        return sizeof results / sizeof *results;                                                                       \
+    }
+
 /* ---- elementwise ---- */
 
 static weft_tensor chain(weft_tensor x, int links)
@@ -281,6 +289,35 @@ TRACE(biased, weft_relu(weft_add(weft_matmul(A, B), C)))
         "einsum", name, a ";" b, NULL, 0                                                                               \
     }
 
+/* ---- several results ---- */
+
+TRACE_ALL(sin_and_cos, weft_sin(A), weft_cos(A))
+TRACE_ALL(least_and_most, weft_reduce_min(A, WEFT_INTS(0), false), weft_reduce_max(A, WEFT_INTS(0), false))
+TRACE_ALL(sums_and_squares, weft_reduce_sum(A, WEFT_INTS(1), false),
+          weft_reduce_sum(weft_mul(A, A), WEFT_INTS(1), false))
+
+static size_t gelu_and_gradient(const weft_tensor *in, weft_tensor *out)
+{
+    out[0] = weft_gelu(A);
+    out[1] = weft_grad(weft_reduce_sum(out[0], WEFT_INTS(0), false), WEFT_TENSORS(A), NULL);
+    return 2;
+}
+
+/* The parameter, its gradient, and what is remembered of it. */
+static size_t adam(const weft_tensor *in, weft_tensor *out)
+{
+    const weft_tensor rate = weft_scalar(A.graph, WEFT_F32, 0.001), step = weft_scalar(A.graph, WEFT_I64, 9);
+    out[0] = weft_adam(A, B, rate, step, C, in[3], NULL, &out[1], &out[2]);
+    return 3;
+}
+
+static size_t momentum(const weft_tensor *in, weft_tensor *out)
+{
+    const weft_sgd_options options = {.momentum = 0.9};
+    out[0] = weft_sgd(A, B, weft_scalar(A.graph, WEFT_F32, 0.001), C, &options, &out[1]);
+    return 2;
+}
+
 static const weft_suite_program programs[] = {
     {"elementwise", "add 1k", "f32 1000; f32 1000", add, 0},
     {"elementwise", "add 4M", "f32 4194304; f32 4194304", add, 0},
@@ -322,6 +359,7 @@ static const weft_suite_program programs[] = {
     {"functions", "erf", "f32 262144 times 3", error_function, 0},
     {"functions", "sigmoid", "f32 262144 times 8", sigmoid, 0},
     {"functions", "silu", "f32 1048576 times 8", silu, 0},
+    {"functions", "sin and cos", "f32 1048576 times 4", .trace_all = sin_and_cos},
     {"functions", "gelu", "f32 1048576 times 4", gelu, 0},
     {"functions", "softplus", "f32 262144 times 8", softplus, 0},
     {"functions", "expm1", "f32 262144", exponential_minus_1, 0},
@@ -349,6 +387,8 @@ static const weft_suite_program programs[] = {
     {"reductions", "sum of rows", "f32 2048x2048", sum_1, 0},
     {"reductions", "sum of columns", "f32 2048x2048", sum_0, 0},
     {"reductions", "sum of all", "f32 4194304", sum_0, 0},
+    {"reductions", "min and max of all", "f32 4194304", .trace_all = least_and_most},
+    {"reductions", "sums and squares of rows", "f32 2048x1024", .trace_all = sums_and_squares},
     {"reductions", "sum over 0, 2", "f32 64x256x256", sum_02, 0},
     {"reductions", "sum over 1", "f32 64x256x256", sum_1, 0},
     {"reductions", "max of rows", "f32 2048x2048", max_1, 0},
@@ -496,6 +536,9 @@ static const weft_suite_program programs[] = {
     {"networks", "cosine similarity", "f32 4096x256; f32 4096x256", cosine_similarity, 0},
     {"networks", "rotary embedding", "f32 512x12x64; f32 512x32; f32 512x32", rope, 0},
     {"networks", "rotation of pairs", "f32 512x12x64; f32 512x32; f32 512x32", rotate_pairs, 0},
+    {"networks", "Adam", "f32 1048576; f32 1048576; f32 1048576; f32 1048576 positive", .trace_all = adam},
+    {"networks", "SGD with momentum", "f32 1048576; f32 1048576; f32 1048576", .trace_all = momentum},
+    {"networks", "gelu and gradient", "f32 1048576 times 4", .trace_all = gelu_and_gradient},
     {"networks", "distances", "f32 1024x64; f32 1024x64", distances, 2.0 * 1024 * 1024 * 64},
 
     SQUARE(f32, 64, "products", 1),

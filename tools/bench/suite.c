@@ -6,7 +6,7 @@
 #include <string.h>
 #include <weft/einsum.h>
 
-enum { ARRAYS = SUITE_INPUTS + 1, WORD = 16, HOT_RUNS = 101 };
+enum { ARRAYS = SUITE_INPUTS + SUITE_RESULTS, WORD = 16, HOT_RUNS = 101 };
 
 typedef enum content { SIGNED, BELOW, POSITIVE, RISING, PARTIAL } content;
 
@@ -22,8 +22,8 @@ struct weft_suite {
     const weft_suite_program *subject;
     weft_suite_extents extents;
     type types[SUITE_INPUTS];
-    size_t input_count;
-    void *memory[ARRAYS]; /* the result's follows that of the inputs */
+    size_t input_count, result_count;
+    void *memory[ARRAYS]; /* that of results follows that of the inputs */
     weft_array *arrays[ARRAYS];
     weft_executor *executor;
     weft_program *program;
@@ -136,19 +136,24 @@ static weft_status *create_array(weft_suite *s, size_t number)
 }
 
 /* One that lies on huge pages, in place of the one that the first run has made. */
-static weft_status *replace_result(weft_suite *s)
+static weft_status *replace_result(weft_suite *s, size_t number)
 {
-    weft_array **result = &s->arrays[s->input_count], *made = *result;
+    weft_array **result = &s->arrays[number], *made = *result;
     size_t bytes = (size_t)weft_array_count(made) * weft_dtype_size(weft_array_dtype(made));
-    s->memory[s->input_count] = weft_bench_allocate(bytes + 1);
+    s->memory[number] = weft_bench_allocate(bytes + 1);
     *result = NULL;
-    weft_status *status =
-        s->memory[s->input_count] == NULL
-            ? weft_status_out_of_memory()
-            : weft_array_wrap(NULL, weft_array_dtype(made), weft_array_rank(made), weft_array_shape(made), NULL,
-                              s->memory[s->input_count], NULL, NULL, result);
+    weft_status *status = s->memory[number] == NULL
+                              ? weft_status_out_of_memory()
+                              : weft_array_wrap(NULL, weft_array_dtype(made), weft_array_rank(made),
+                                                weft_array_shape(made), NULL, s->memory[number], NULL, NULL, result);
     weft_array_release(made);
     return status;
+}
+
+static weft_status *replace_results(weft_suite *s)
+{
+    for (size_t i = 0; i < s->result_count; i++) WEFT_TRY(replace_result(s, s->input_count + i));
+    return NULL;
 }
 
 /* ---- the program ---- */
@@ -162,7 +167,8 @@ static weft_extent extent_of(const weft_suite *s, weft_graph *graph, size_t inpu
     return known ? weft_extent_of(extent) : weft_symbol(graph, name, 1, 1 << 24);
 }
 
-static weft_tensor trace(const weft_suite *s, weft_graph *graph)
+/* How many results there are. */
+static size_t trace(const weft_suite *s, weft_graph *graph, weft_tensor *out_results)
 {
     weft_tensor inputs[SUITE_INPUTS];
     for (size_t i = 0; i < s->input_count; i++) {
@@ -171,16 +177,21 @@ static weft_tensor trace(const weft_suite *s, weft_graph *graph)
         for (size_t axis = 0; axis < s->types[i].rank; axis++) extents[axis] = extent_of(s, graph, i, axis);
         inputs[i] = weft_input(graph, name, s->types[i].dtype, (weft_shape){s->types[i].rank, extents});
     }
-    if (s->subject->trace != NULL) return s->subject->trace(inputs);
-    return weft_einsum(s->subject->name, (weft_tensors){s->input_count, inputs}, NULL);
+    if (s->subject->trace_all != NULL) return s->subject->trace_all(inputs, out_results);
+    out_results[0] = s->subject->trace != NULL
+                         ? s->subject->trace(inputs)
+                         : weft_einsum(s->subject->name, (weft_tensors){s->input_count, inputs}, NULL);
+    return 1;
 }
 
 static weft_status *create_program(weft_suite *s)
 {
     weft_graph *graph;
+    weft_tensor results[SUITE_RESULTS];
     WEFT_TRY(weft_graph_create(NULL, &graph));
+    s->result_count = trace(s, graph, results);
     const weft_policy policy = {.size = sizeof policy, .products = s->subject->products};
-    weft_status *status = weft_compile(graph, WEFT_TENSORS(trace(s, graph)), &policy, &s->program);
+    weft_status *status = weft_compile(graph, (weft_tensors){s->result_count, results}, &policy, &s->program);
     weft_graph_destroy(graph);
     return status;
 }
@@ -189,7 +200,7 @@ static weft_status *run(weft_suite *s, weft_report *report)
 {
     weft_run call = {.input_count = s->input_count,
                      .inputs = s->arrays,
-                     .output_count = 1,
+                     .output_count = s->result_count,
                      .outputs = &s->arrays[s->input_count],
                      .runtime = "llvm",
                      .report = report};
@@ -224,7 +235,7 @@ static weft_status *become_hot(weft_suite *s)
 
 static void share_arrays(weft_suite *s, const weft_suite *from)
 {
-    for (size_t i = 0; i <= s->input_count; i++) s->arrays[i] = weft_array_retain(from->arrays[i]);
+    for (size_t i = 0; i < ARRAYS && from->arrays[i] != NULL; i++) s->arrays[i] = weft_array_retain(from->arrays[i]);
 }
 
 static weft_status *make_ready(weft_suite *s, unsigned threads, const weft_suite *arrays_of)
@@ -233,7 +244,7 @@ static weft_status *make_ready(weft_suite *s, unsigned threads, const weft_suite
     if (arrays_of != NULL) share_arrays(s, arrays_of);
     for (size_t i = 0; i < s->input_count && arrays_of == NULL; i++) WEFT_TRY(create_array(s, i));
     WEFT_TRY(compile(s, threads));
-    if (arrays_of == NULL) WEFT_TRY(replace_result(s));
+    if (arrays_of == NULL) WEFT_TRY(replace_results(s));
     if (s->extents == SUITE_HOT) return become_hot(s);
     return run(s, NULL);
 }
@@ -269,6 +280,11 @@ void weft_suite_destroy(weft_suite *s)
 const weft_bench_facts *weft_suite_facts_of(const weft_suite *s)
 {
     return &s->facts;
+}
+
+size_t weft_suite_input_count(const weft_suite *s)
+{
+    return s->input_count;
 }
 
 weft_array *weft_suite_array(const weft_suite *s, size_t number)

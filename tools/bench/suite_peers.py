@@ -175,6 +175,27 @@ def lstm_cell(n, x, h, w, u, c):
     return sigmoid(n, o) * n.tanh(sigmoid(n, f) * c + sigmoid(n, i) * n.tanh(g))
 
 
+def adam(n, p, g, m, v):
+    m, v = m + (g - m) * 0.1, v * 0.999 + g * g * 0.001
+    return p - 0.001 / (1 - 0.9 ** 10) * (m / (n.sqrt(v) / (1 - 0.999 ** 10) ** 0.5 + 1e-8)), m, v
+
+
+def momentum(n, p, g, v):
+    v = v * 0.9 + g
+    return p - 0.001 * v, v
+
+
+def gelu_and_gradient_jax(_, x):
+    import jax
+
+    y, back = jax.vjp(lambda x: jax.nn.gelu(x, approximate=False), x)
+    return y, back(jax.numpy.ones_like(x))[0]
+
+
+def gelu_and_gradient_torch(n, x):
+    return functional().gelu(x), n.ops.aten.gelu_backward(n.ones_like(x), x)
+
+
 def cosine(n, a, b):
     return n.einsum("ij,ij->i", a, b) / (n.linalg.norm(a, axis=1) * n.linalg.norm(b, axis=1))
 
@@ -302,6 +323,7 @@ WAYS = {
         "exp": unary("exp", "Exp"), "log": unary("log", "Log"), "tanh": unary("tanh", "Tanh"),
         "erf": Ways(jax=lambda n, x: special().erf(x), torch=lambda n, x: n.erf(x), onnx=node("Erf")),
         "sigmoid": SIGMOID, "silu": SILU, "silu bf16": SILU,
+        "sin and cos": Ways(lambda n, x: (n.sin(x), n.cos(x))),
         "gelu": Ways(jax=lambda n, x: nn().gelu(x, approximate=False), torch=lambda n, x: functional().gelu(x),
                      onnx=node("Gelu")),
         "softplus": Ways(lambda n, x: n.logaddexp(x, 0), jax=lambda n, x: nn().softplus(x),
@@ -316,6 +338,8 @@ WAYS = {
         "exp c64": unary("exp"), "exp f16": unary("exp"),
     },
     "reductions": {
+        "min and max of all": Ways(lambda n, x: (n.min(x), n.max(x)), torch=lambda n, x: n.aminmax(x)),
+        "sums and squares of rows": Ways(lambda n, x: (x.sum(1), (x * x).sum(1))),
         "sum of rows": sums(1), "sum of columns": sums(0), "sum of all": sums(0), "sum over 0, 2": sums((0, 2)),
         "sum over 1": sums(1), "sum of rows, f64": sums(1), "sum of rows, bf16": sums(1).without("numpy"),
         "sum of rows, c64": sums(1), "sum of 262144 x 4": sums(1), "sum of 16 x 65536": sums(0), "sum of 32 x 32": sums(1),
@@ -442,7 +466,8 @@ WAYS = {
                               torch=lambda n, x, w: functional().layer_norm(x, (512,)) @ w),
         "LSTM cell": Ways(lstm_cell), "cosine similarity": Ways(cosine), "rotary embedding": Ways(rope),
         "rotation of pairs": Ways(rotate_pairs),
-        "distances": Ways(distances),
+        "distances": Ways(distances), "Adam": Ways(adam), "SGD with momentum": Ways(momentum),
+        "gelu and gradient": Ways(jax=gelu_and_gradient_jax, torch=gelu_and_gradient_torch),
     },
     "products": {
         **{name: MATMUL for name in ("f32 64", "f32 128", "f32 256", "f32 512", "f32 1024", "f64 64", "f64 256", "f64 512",
