@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHORT_NAME = 256 };
+enum { SPECIAL_NAME = 256 };
 
 static bool is_power_of_two(uint32_t value)
 {
@@ -148,10 +148,10 @@ static weft_status *emit_function(weft_emitter *e, const char *symbol)
     return e->error;
 }
 
-/* `shorter`: what `shorter_function` is for; or NULL. */
+/* `special`: what `special_function` is for; or NULL. */
 static weft_status *emit_kernel(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
-                                const weft_processor *processor, LLVMModuleRef module, const weft_short_lanes *shorter,
-                                LLVMValueRef shorter_function)
+                                const weft_processor *processor, LLVMModuleRef module,
+                                const weft_special_kernel *special, LLVMValueRef special_function)
 {
     weft_emitter e = {.allocator = allocator,
                       .kernel = kernel,
@@ -159,8 +159,8 @@ static weft_status *emit_kernel(const weft_allocator *allocator, const weft_kern
                       .processor = processor,
                       .gpu = processor->gpu,
                       .module = module,
-                      .shorter = shorter,
-                      .shorter_function = shorter_function};
+                      .special = special,
+                      .special_function = special_function};
     e.constants_stored = weft_constants_are_stored(&e);
     weft_arena_init(&e.arena, allocator);
     e.context = LLVMGetModuleContext(module);
@@ -178,32 +178,32 @@ static weft_status *emit_kernel(const weft_allocator *allocator, const weft_kern
     return status;
 }
 
-LLVMValueRef weft_kernel_find_shorter(const char *symbol, LLVMModuleRef module)
+LLVMValueRef weft_kernel_find_special_function(const char *symbol, LLVMModuleRef module)
 {
-    char name[SHORT_NAME];
-    snprintf(name, sizeof name, "%s_short", symbol);
+    char name[SPECIAL_NAME];
+    snprintf(name, sizeof name, "%s_special", symbol);
     return LLVMGetNamedFunction(module, name);
 }
 
-/* The kernel with a function for short rows, which is emitted first. */
+/* The kernel with a function for special scalars, which is emitted first. */
 static weft_status *emit_both(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
-                              const weft_processor *processor, LLVMModuleRef module, const weft_short_lanes *shorter)
+                              const weft_processor *processor, LLVMModuleRef module, const weft_special_kernel *special)
 {
-    char name[SHORT_NAME];
-    snprintf(name, sizeof name, "%s_short", symbol);
-    WEFT_TRY(emit_kernel(allocator, shorter->kernel, name, processor, module, NULL, NULL));
+    char name[SPECIAL_NAME];
+    snprintf(name, sizeof name, "%s_special", symbol);
+    WEFT_TRY(emit_kernel(allocator, special->kernel, name, processor, module, NULL, NULL));
     LLVMValueRef function = LLVMGetNamedFunction(module, name);
     LLVMSetLinkage(function, LLVMInternalLinkage);
-    return emit_kernel(allocator, kernel, symbol, processor, module, shorter, function);
+    return emit_kernel(allocator, kernel, symbol, processor, module, special, function);
 }
 
 weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                               const weft_processor *processor, LLVMModuleRef module)
 {
-    weft_short_lanes shorter = {.kernel = NULL};
-    if (!processor->gpu) WEFT_TRY(weft_kernel_find_short_lanes(kernel, &shorter));
-    if (shorter.kernel == NULL) return emit_kernel(allocator, kernel, symbol, processor, module, NULL, NULL);
-    weft_status *status = emit_both(allocator, kernel, symbol, processor, module, &shorter);
-    weft_kernel_destroy(shorter.kernel);
+    weft_special_kernel special = {.kernel = NULL};
+    if (!processor->gpu) WEFT_TRY(weft_kernel_find_special(kernel, &special));
+    if (special.kernel == NULL) return emit_kernel(allocator, kernel, symbol, processor, module, NULL, NULL);
+    weft_status *status = emit_both(allocator, kernel, symbol, processor, module, &special);
+    weft_kernel_destroy(special.kernel);
     return status;
 }

@@ -16,7 +16,7 @@
 #include <llvm-c/Core.h>
 #include "backends/llvm/target.h"
 #include "lib/loop/narrow.h"
-#include "lib/loop/short_lanes.h"
+#include "lib/loop/special.h"
 
 #define WEFT_MAX_PARTS WEFT_MAX_UNROLL
 #define WEFT_MAX_WIDTH 64
@@ -99,8 +99,8 @@ typedef struct weft_emitter {
     LLVMModuleRef module;
     LLVMBuilderRef builder;
     LLVMValueRef function;
-    const weft_short_lanes *shorter; /* has a function of its own for short rows; NULL: there is none */
-    LLVMValueRef shorter_function;
+    const weft_special_kernel *special; /* has a function of its own; NULL: there is none */
+    LLVMValueRef special_function;
     LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, pointer, nothing;
 
     weft_scope *scopes;

@@ -105,28 +105,30 @@ static void make_local_buffers(weft_emitter *e)
     }
 }
 
-/* Whether the scalars are no more than what the function for short rows is for. */
-static LLVMValueRef are_short(weft_emitter *e)
+/* Whether the scalars are those that the special function is for. */
+static LLVMValueRef are_special(weft_emitter *e)
 {
-    LLVMValueRef all = NULL, most = weft_int(e, e->shorter->most);
-    for (size_t i = 0; i < e->shorter->count; i++) {
-        LLVMValueRef index = weft_int(e, (int64_t)e->shorter->scalars[i]);
+    const weft_special_kernel *special = e->special;
+    LLVMValueRef all = NULL, least = weft_int(e, special->least), most = weft_int(e, special->most);
+    for (size_t i = 0; i < special->count; i++) {
+        LLVMValueRef index = weft_int(e, (int64_t)special->scalars[i]);
         LLVMValueRef address = LLVMBuildGEP2(e->builder, e->i64, e->scalar_array, &index, 1, "");
-        LLVMValueRef length = LLVMBuildLoad2(e->builder, e->i64, address, "");
-        all = weft_condition_both(e, all, LLVMBuildICmp(e->builder, LLVMIntSLE, length, most, ""));
+        LLVMValueRef scalar = LLVMBuildLoad2(e->builder, e->i64, address, "");
+        all = weft_condition_both(e, all, LLVMBuildICmp(e->builder, LLVMIntSGE, scalar, least, ""));
+        all = weft_condition_both(e, all, LLVMBuildICmp(e->builder, LLVMIntSLE, scalar, most, ""));
     }
     return all;
 }
 
-/* Leaves the iterations to the function for short rows, if they are short; whether they are not. */
-static LLVMValueRef emit_short_rows(weft_emitter *e)
+/* Leaves the iterations to the special function, if that is for these scalars; whether it is not. */
+static LLVMValueRef emit_special(weft_emitter *e)
 {
-    LLVMValueRef short_rows = are_short(e), arguments[3];
-    weft_guard_open(e, short_rows, false);
+    LLVMValueRef is_special = are_special(e), arguments[3];
+    weft_guard_open(e, is_special, false);
     LLVMGetParams(e->function, arguments);
-    LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(e->shorter_function), e->shorter_function, arguments, 3, "");
+    LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(e->special_function), e->special_function, arguments, 3, "");
     weft_guard_close(e);
-    return LLVMBuildNot(e->builder, short_rows, "");
+    return LLVMBuildNot(e->builder, is_special, "");
 }
 
 void weft_entry_emit_cpu(weft_emitter *e, const char *symbol)
@@ -142,7 +144,7 @@ void weft_entry_emit_cpu(weft_emitter *e, const char *symbol)
     e->error_slot = load_field(e, frame, 2);
     make_local_buffers(e);
     LLVMValueRef runs = LLVMBuildICmp(e->builder, LLVMIntSLT, begin, end, "");
-    if (e->shorter != NULL) runs = LLVMBuildAnd(e->builder, runs, emit_short_rows(e), "");
+    if (e->special != NULL) runs = LLVMBuildAnd(e->builder, runs, emit_special(e), "");
     weft_guard_open(e, runs, true);
     emit_iterations(e, begin, end);
     weft_guard_close(e);

@@ -204,13 +204,13 @@ static bool lacks_fma(const compilation *c)
     return is_host && weft_processor_find(c->target)->level < WEFT_ISA_V3;
 }
 
-/* Of a kernel, and its function for short rows. */
+/* Of a kernel, and its special function. */
 static void freeze_counters_of(const compilation *c, const char *symbol)
 {
     LLVMValueRef function = LLVMGetNamedFunction(c->module, symbol),
-                 shorter = weft_kernel_find_shorter(symbol, c->module);
+                 special = weft_kernel_find_special_function(symbol, c->module);
     if (function != NULL) weft_counters_freeze(function);
-    if (shorter != NULL) weft_counters_freeze(shorter);
+    if (special != NULL) weft_counters_freeze(special);
 }
 
 static weft_status *compile(compilation *c, const weft_code_group *group, weft_llvm_format format,

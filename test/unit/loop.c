@@ -2,7 +2,7 @@
 /* What text cases of the loop IR cannot reach: the order in which expressions are made, broken kernels, little memory.
  */
 #include "lib/loop/inst.h"
-#include "lib/loop/short_lanes.h"
+#include "lib/loop/special.h"
 #include "lib/math/math.h"
 #include <string.h>
 #include "test/support.h"
@@ -323,12 +323,12 @@ static const char in_vectors[] = "kernel scheduled {\n"
 static weft_status *find_short(const weft_allocator *allocator, void *context)
 {
     weft_kernel *kernel = NULL;
-    weft_short_lanes found = {.kernel = NULL};
+    weft_special_kernel found = {.kernel = NULL};
     weft_bytes text;
     (void)context;
     weft_bytes_init(&text, allocator);
     weft_status *status = weft_kernel_parse(allocator, "tiles", in_tiles, strlen(in_tiles), &kernel);
-    if (status == NULL) status = weft_kernel_find_short_lanes(kernel, &found);
+    if (status == NULL) status = weft_kernel_find_special(kernel, &found);
     if (status == NULL) {
         assert_non_null(found.kernel);
         assert_int_equal(found.count, 1);
@@ -342,6 +342,39 @@ static weft_status *find_short(const weft_allocator *allocator, void *context)
     weft_kernel_destroy(found.kernel);
     weft_kernel_destroy(kernel);
     return status;
+}
+
+static const char in_periods[] = "kernel scheduled {\n"
+                                 "  symbol n in [1, 9]\n"
+                                 "  symbol m in [2, 100000]\n"
+                                 "  buffer b0 : f32 out\n"
+                                 "  buffer b1 : f32\n"
+                                 "  for i0 < n thread\n"
+                                 "  for i1 < 1000 lane 16 x 4\n"
+                                 "  stage {\n"
+                                 "    %0 = load b1[i1 + i1 / (m - 1)] : f32\n"
+                                 "    store b0[i1 + 1000*i0] = %0\n"
+                                 "  }\n"
+                                 "}\n";
+
+/* Whether the quotient changes within a vector more than once is known of the special kernel. */
+static void test_long_periods(void **state)
+{
+    (void)state;
+    weft_kernel *kernel;
+    weft_special_kernel found;
+    int64_t least, most;
+    weft_test_ok(weft_kernel_parse(NULL, "periods", in_periods, strlen(in_periods), &kernel));
+    weft_test_ok(weft_kernel_find_special(kernel, &found));
+    assert_non_null(found.kernel);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.scalars[0], 1);
+    assert_true(found.least > 16 && found.most == INT64_MAX);
+    weft_test_ok(weft_kernel_verify(found.kernel));
+    weft_expr_range(found.kernel->exprs, weft_expr_find(found.kernel->exprs, "m"), &least, &most);
+    assert_true(least == found.least && most == 100000);
+    weft_kernel_destroy(found.kernel);
+    weft_kernel_destroy(kernel);
 }
 
 /* Not where rows are short anyhow, are never so, or where there is one alone. */
@@ -359,9 +392,9 @@ static void test_short_lanes(void **state)
     assert_true(weft_test_fail_each(find_short, NULL) > 20);
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
         weft_kernel *kernel;
-        weft_short_lanes found;
+        weft_special_kernel found;
         weft_test_ok(weft_kernel_parse(NULL, "alone", alone[i], strlen(alone[i]), &kernel));
-        weft_test_ok(weft_kernel_find_short_lanes(kernel, &found));
+        weft_test_ok(weft_kernel_find_special(kernel, &found));
         assert_null(found.kernel);
         weft_kernel_destroy(kernel);
     }
@@ -374,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_builder_keeps_first_error),
         cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_short_lanes),
+        cmocka_unit_test(test_long_periods),
         cmocka_unit_test(test_verifier),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_parse_length),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/loop/short_lanes.h"
+#include "lib/loop/special.h"
 #include <string.h>
 
 /* Instructions for a point that take longer than the loops that a short row does not need. */
@@ -7,40 +7,86 @@ enum { MOST_INSTRUCTIONS = 48 };
 
 /* ---- which scalars ---- */
 
-/* The ranges along which lanes go, and what their extents use. */
+/* Ranges along which lanes go, scalars that matter there, and the values that these are to have. */
 typedef struct lanes {
     const weft_kernel *kernel;
     uint32_t width; /* of the shortest vector; 0: there are no lanes */
-    weft_expr scalars[WEFT_SHORT_SCALARS];
-    size_t count; /* more than WEFT_SHORT_SCALARS: they are too many */
+    weft_expr scalars[WEFT_SPECIAL_SCALARS];
+    size_t count; /* more than WEFT_SPECIAL_SCALARS: they are too many */
+    int64_t least, most;
 } lanes;
 
 static void add_scalar(lanes *l, weft_expr scalar)
 {
-    for (size_t i = 0; i < l->count && i < WEFT_SHORT_SCALARS; i++)
+    for (size_t i = 0; i < l->count && i < WEFT_SPECIAL_SCALARS; i++)
         if (l->scalars[i] == scalar) return;
-    if (l->count < WEFT_SHORT_SCALARS) l->scalars[l->count] = scalar;
+    if (l->count < WEFT_SPECIAL_SCALARS) l->scalars[l->count] = scalar;
     l->count++;
+}
+
+static void add_scalars(lanes *l, weft_expr expr)
+{
+    const weft_expr_context *exprs = l->kernel->exprs;
+    for (size_t i = 0; i < weft_expr_context_symbol_count(exprs); i++) {
+        weft_expr symbol = weft_expr_context_symbol(exprs, i);
+        bool is_scalar = weft_expr_bound(exprs, symbol) == WEFT_EXPR_NONE;
+        if (is_scalar && weft_expr_uses(exprs, expr, symbol)) add_scalar(l, symbol);
+    }
 }
 
 static void add_range(lanes *l, const weft_range *range)
 {
-    const weft_expr_context *exprs = l->kernel->exprs;
     if (range->bind != WEFT_BIND_LANE) return;
     if (l->width == 0 || range->width < l->width) l->width = range->width;
-    for (size_t i = 0; i < weft_expr_context_symbol_count(exprs); i++) {
-        weft_expr symbol = weft_expr_context_symbol(exprs, i);
-        bool is_scalar = weft_expr_bound(exprs, symbol) == WEFT_EXPR_NONE;
-        if (is_scalar && weft_expr_uses(exprs, range->extent, symbol)) add_scalar(l, symbol);
-    }
+    add_scalars(l, range->extent);
 }
 
+/* The lanes of all stages, and what their extents use. */
 static lanes find_lanes(const weft_kernel *kernel)
 {
-    lanes l = {.kernel = kernel};
+    lanes l = {.kernel = kernel, .least = INT64_MIN};
     for (uint32_t i = 0; i < kernel->range_count; i++) add_range(&l, &kernel->ranges[i]);
     for (uint32_t s = 0; s < kernel->stage_count; s++)
         for (uint32_t i = 0; i < kernel->stages[s].range_count; i++) add_range(&l, &kernel->stages[s].ranges[i]);
+    l.most = l.width;
+    return l;
+}
+
+/* Adds what an expression is divided by that changes along the lanes, if it may be less than a vector has. */
+static void add_divisors(lanes *l, weft_expr lane, weft_expr expr)
+{
+    const weft_expr_context *exprs = l->kernel->exprs;
+    weft_expr_kind kind = weft_expr_kind_of(exprs, expr);
+    bool is_leaf = kind == WEFT_EXPR_CONSTANT || kind == WEFT_EXPR_SYMBOL;
+    if (is_leaf || !weft_expr_uses(exprs, expr, lane)) return;
+    if (kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD) {
+        int64_t least, most;
+        weft_expr divisor = weft_expr_operand(exprs, expr, 1);
+        weft_expr_range(exprs, divisor, &least, &most);
+        if (least < l->width) add_scalars(l, divisor);
+    }
+    for (size_t i = 0; i < weft_expr_arity(exprs, expr); i++) add_divisors(l, lane, weft_expr_operand(exprs, expr, i));
+}
+
+static void add_divisors_of(lanes *l, const weft_stage *stage, const weft_range *range)
+{
+    if (range->bind != WEFT_BIND_LANE) return;
+    l->width = range->width;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
+        if (l->kernel->insts[i].op == WEFT_SCALAR_load) add_divisors(l, range->variable, l->kernel->insts[i].index);
+    for (uint32_t i = 0; i < stage->store_count; i++) add_divisors(l, range->variable, stage->stores[i].index);
+}
+
+/* The scalars that places along lanes are divided by. */
+static lanes find_divisors(const weft_kernel *kernel)
+{
+    enum { LONG = 64 }; /* some vectors, so that also a part of such a scalar is one at least */
+    lanes l = {.kernel = kernel, .least = LONG, .most = INT64_MAX};
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        for (uint32_t i = 0; i < kernel->range_count; i++) add_divisors_of(&l, stage, &kernel->ranges[i]);
+        for (uint32_t i = 0; i < stage->range_count; i++) add_divisors_of(&l, stage, &stage->ranges[i]);
+    }
     return l;
 }
 
@@ -49,7 +95,7 @@ static bool may_be_short(const lanes *l)
 {
     int64_t least, most;
     bool may_be_long = false;
-    if (l->count == 0 || l->count > WEFT_SHORT_SCALARS) return false;
+    if (l->count == 0 || l->count > WEFT_SPECIAL_SCALARS) return false;
     if (l->width < 2 || l->kernel->inst_count > MOST_INSTRUCTIONS) return false;
     for (size_t i = 0; i < l->count; i++) {
         weft_expr_range(l->kernel->exprs, l->scalars[i], &least, &most);
@@ -59,14 +105,26 @@ static bool may_be_short(const lanes *l)
     return may_be_long;
 }
 
-/* ---- the kernel for short rows ---- */
+/* Whether the scalars may be as many as that, and fewer. */
+static bool may_be_long(const lanes *l)
+{
+    int64_t least, most;
+    if (l->count == 0 || l->count > WEFT_SPECIAL_SCALARS || l->kernel->inst_count > MOST_INSTRUCTIONS) return false;
+    for (size_t i = 0; i < l->count; i++) {
+        weft_expr_range(l->kernel->exprs, l->scalars[i], &least, &most);
+        if (most < l->least) return false;
+    }
+    return true;
+}
+
+/* ---- the kernel for these values ---- */
 
 /* Expressions of a kernel in another context, in which some scalars have other ranges. */
 typedef struct narrowing {
     const weft_expr_context *from;
     weft_expr_context *to;
     const lanes *lanes;
-    weft_expr narrow[WEFT_SHORT_SCALARS];
+    weft_expr narrow[WEFT_SPECIAL_SCALARS];
 } narrowing;
 
 static bool put_expr(const narrowing *n, weft_expr *expr)
@@ -117,7 +175,8 @@ static bool put_scalars(narrowing *n)
         while (number < n->lanes->count && n->lanes->scalars[number] != symbol) number++;
         bool is_narrow = number < n->lanes->count;
         weft_expr_range(n->from, symbol, &min, &max);
-        if (is_narrow && max > n->lanes->width) max = n->lanes->width;
+        if (is_narrow && max > n->lanes->most) max = n->lanes->most;
+        if (is_narrow && min < n->lanes->least) min = n->lanes->least;
         weft_expr put = weft_expr_symbol(n->to, weft_expr_name(n->from, symbol), min, max);
         if (put == WEFT_EXPR_NONE) return false;
         if (is_narrow) n->narrow[number] = put;
@@ -180,20 +239,32 @@ static size_t number_of(const weft_kernel *kernel, weft_expr scalar)
     return i;
 }
 
-weft_status *weft_kernel_find_short_lanes(const weft_kernel *kernel, weft_short_lanes *out_short)
+/* `out_special` has no kernel where that would be no better, as `is_better` says. */
+static weft_status *find(const lanes *l, bool (*is_better)(const weft_kernel *kernel), weft_special_kernel *out_special)
 {
-    const lanes l = find_lanes(kernel);
     weft_kernel *clone;
     bool done;
-    *out_short = (weft_short_lanes){.kernel = NULL};
-    if (!may_be_short(&l)) return NULL;
-    WEFT_TRY(weft_kernel_clone(kernel, &clone));
-    weft_status *status = narrow(clone, &l, &done);
-    if (status != NULL || !done || !has_short_rows(clone)) {
+    WEFT_TRY(weft_kernel_clone(l->kernel, &clone));
+    weft_status *status = narrow(clone, l, &done);
+    if (status != NULL || !done || !is_better(clone)) {
         weft_kernel_destroy(clone);
         return status;
     }
-    *out_short = (weft_short_lanes){.kernel = clone, .count = l.count, .most = l.width};
-    for (size_t i = 0; i < l.count; i++) out_short->scalars[i] = number_of(kernel, l.scalars[i]);
+    *out_special = (weft_special_kernel){.kernel = clone, .count = l->count, .least = l->least, .most = l->most};
+    for (size_t i = 0; i < l->count; i++) out_special->scalars[i] = number_of(l->kernel, l->scalars[i]);
     return NULL;
+}
+
+static bool has_long_periods(const weft_kernel *kernel)
+{
+    return find_divisors(kernel).count == 0;
+}
+
+weft_status *weft_kernel_find_special(const weft_kernel *kernel, weft_special_kernel *out_special)
+{
+    const lanes rows = find_lanes(kernel), divisors = find_divisors(kernel);
+    *out_special = (weft_special_kernel){.kernel = NULL};
+    if (may_be_short(&rows)) WEFT_TRY(find(&rows, has_short_rows, out_special));
+    if (out_special->kernel != NULL || !may_be_long(&divisors)) return NULL;
+    return find(&divisors, has_long_periods, out_special);
 }
