@@ -54,16 +54,15 @@ typedef struct padded {
     uint32_t pad; /* node + 1; 0: there is none */
     size_t axes;
     int64_t elements;
-    bool is_near; /* windows next to each other are so in memory, at most one element apart */
+    bool is_near; /* windows are of known number, and begin at most two elements apart */
 } padded;
 
-/* Windows of every second element, whose lanes are masked in memory, only where their number is known. */
 static bool is_near(const weft_fusion *fusion, const weft_node *window)
 {
     int64_t count, stride = window->attrs[2].integer;
     weft_extent extent = window->types[0].shape.extents[window->attrs[0].integer];
     bool is_known = weft_expr_is_constant(fusion->exprs, weft_space_extent(fusion->space, extent), &count);
-    return stride == 1 || (stride == 2 && is_known);
+    return stride <= 2 && is_known;
 }
 
 static padded find_padded(const weft_fusion *fusion, uint32_t n)
