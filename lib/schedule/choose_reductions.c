@@ -139,9 +139,12 @@ uint32_t weft_choose_reduction_unroll(const weft_chooser *c, uint32_t body, weft
     return unroll;
 }
 
-weft_status *weft_choose_flat(const weft_chooser *c, uint32_t width, uint32_t row)
+weft_status *weft_choose_flat(const weft_chooser *c, uint32_t width, weft_flat_rows rows)
 {
+    const weft_kernel *kernel = c->kernel;
     explain(c, "rows are short: lanes go across them");
     WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_FLATTEN}));
-    return bind_rows(c, c->kernel->range_count - 1, row, width, 1);
+    const weft_range *range = &kernel->ranges[kernel->range_count - 1];
+    uint32_t unroll = weft_unroll_limit(kernel, rows.is_dense ? 4 : 1, range->extent, width);
+    return bind_rows(c, kernel->range_count - 1, rows.is_dense ? 1 : rows.points, width, unroll);
 }

@@ -56,5 +56,5 @@ weft_status *weft_choose_scans(const weft_chooser *c, uint32_t width);
 /* Vectors for each round of reductions side by side. */
 uint32_t weft_choose_reduction_unroll(const weft_chooser *c, uint32_t body, weft_expr extent, uint32_t width);
 /* Short rows, across which the lanes go. */
-weft_status *weft_choose_flat(const weft_chooser *c, uint32_t width, uint32_t row);
+weft_status *weft_choose_flat(const weft_chooser *c, uint32_t width, weft_flat_rows rows);
 #endif

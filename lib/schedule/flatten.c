@@ -363,12 +363,26 @@ bool weft_kernel_is_in_rows(const weft_kernel *kernel, weft_expr row, bool predi
     return in_rows;
 }
 
-/* Longer rows fill vectors, and are more code than they are worth. */
-bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uint32_t *out_row)
+/* Whether all accesses of all stages go from row to row one by one, or stay, as windows along memory do. */
+static bool is_dense(const weft_kernel *kernel, weft_expr row)
+{
+    weft_expr step, rest;
+    bool dense = true;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (inst->op != WEFT_SCALAR_load || !weft_expr_uses(kernel->exprs, inst->index, row)) continue;
+        dense &= weft_expr_affine(kernel->exprs, inst->index, row, &step, &rest) &&
+                 step == weft_expr_constant(kernel->exprs, 1);
+    }
+    return dense;
+}
+
+/* Longer rows fill vectors, and are more code than they are worth, unless nothing is transposed. */
+bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, weft_flat_rows *out_rows)
 {
     enum { LONGEST_WANTED = 24 };
     int64_t least, most;
-    *out_row = 1;
+    *out_rows = (weft_flat_rows){.points = 1};
     if (weft_kernel_flatten_refusal(kernel, 1) != NULL) return false;
     if (weft_kernel_scans_long_rows(kernel)) return false;
     const weft_range *rows = &kernel->ranges[kernel->range_count - 1];
@@ -376,7 +390,9 @@ bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uin
     if (most < 2 * (int64_t)width) return false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         uint32_t points = weft_flat_points(kernel, &kernel->stages[s]);
-        if (points > *out_row) *out_row = points;
+        if (points > out_rows->points) out_rows->points = points;
     }
-    return *out_row <= LONGEST_WANTED && weft_kernel_is_in_rows(kernel, rows->variable, false);
+    out_rows->is_dense = is_dense(kernel, rows->variable);
+    bool is_short = out_rows->points <= LONGEST_WANTED || out_rows->is_dense;
+    return is_short && weft_kernel_is_in_rows(kernel, rows->variable, false);
 }

@@ -450,10 +450,12 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
     if (!is_cut)
         explain(&c,
                 gpu ? "points are threads of the grid" : "rows run in order, which differ in length, or are scanned");
-    uint32_t row;
+    weft_flat_rows row;
     bool along_rows = !gpu && !is_cut && (along_reduction(kernel) || scans_along_memory(kernel));
     bool jammed = false;
-    if (along_rows && wanted->form == WEFT_FORM_ANY) WEFT_TRY(jam_columns(&c, width, &jammed));
+    bool walks =
+        along_rows && machine->vector_bytes >= 64 && weft_kernel_wants_flattening(kernel, width, &row) && row.is_dense;
+    if (along_rows && wanted->form == WEFT_FORM_ANY && !walks) WEFT_TRY(jam_columns(&c, width, &jammed));
     bool flat = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&
                 weft_kernel_wants_flattening(kernel, width, &row);
     bool across = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&

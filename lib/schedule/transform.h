@@ -97,8 +97,12 @@ uint32_t weft_kernel_across_unroll(const weft_kernel *kernel, const weft_machine
  * Reductions and scans of short rows (flatten.c): the points of all inner ranges become instructions of one stage, for
  * lanes across rows.
  */
-/* Whether it pays: there are rows for two vectors of `width`, all known to be short. `*out_row`: points of one. */
-bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, uint32_t *out_row);
+typedef struct weft_flat_rows {
+    uint32_t points; /* of one */
+    bool is_dense;   /* loads go from row to row one by one: windows along memory, of which nothing is transposed */
+} weft_flat_rows;
+/* Whether it pays: there are rows for two vectors of `width`, all known to be short. */
+bool weft_kernel_wants_flattening(const weft_kernel *kernel, uint32_t width, weft_flat_rows *out_rows);
 /* Why it may not be done with a kernel that has every instruction `copies` times; NULL: it may. */
 const char *weft_kernel_flatten_refusal(const weft_kernel *kernel, uint32_t copies);
 weft_status *weft_kernel_flatten(weft_kernel *kernel) WEFT_MUST_USE;
