@@ -64,8 +64,10 @@ static weft_status *choose_windows(const weft_chooser *c, weft_jam rows, uint32_
     const weft_stage *stage = &kernel->stages[0];
     const weft_range *last = &kernel->ranges[kernel->range_count - 1];
     bool jumps = weft_unroll_emitted(kernel, stage, last->variable) > weft_unroll_body(kernel, stage, last->variable);
-    uint32_t unroll = rows.rows == 1 ? 4 : c->machine->registers >= 32 && !jumps ? 2 : 1;
-    return bind_lanes(c, kernel->range_count - 1, width, weft_unroll_limit(kernel, unroll, last->extent, width));
+    uint32_t unroll = c->machine->registers >= 32 && !jumps ? 2 : 1;
+    unroll = rows.rows == 1 ? weft_choose_reduction_unroll(c, 1, last->extent, width)
+                            : weft_unroll_limit(kernel, unroll, last->extent, width);
+    return bind_lanes(c, kernel->range_count - 1, width, unroll);
 }
 
 weft_status *weft_choose_reductions(const weft_chooser *c, uint32_t width, uint32_t unroll)

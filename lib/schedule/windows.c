@@ -2,9 +2,9 @@
 #include "lib/schedule/flat.h"
 
 /*
- * Windows that overlap. A loop over the elements of a small window takes in one for each result, and elements that
- * windows share are loaded for each of them. So the elements become instructions, for a few rows of windows at once:
- * what these share is one load.
+ * Small windows. A loop over the elements of one takes in an element for each result, and elements that windows share
+ * are loaded for each of them. So the elements become instructions, for a few rows of windows at once if they overlap:
+ * what these share is one load, as are vectors of which lanes are picked.
  */
 
 enum { MOST_INSTRUCTIONS = 20, MOST_ROWS = 4, MOST_SHORT_ROWS = 8 };
@@ -29,6 +29,23 @@ static bool overlaps(const weft_kernel *kernel, const weft_stage *stage, weft_ex
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
         found |= load_overlaps(kernel, stage, &kernel->insts[i], variable);
     return found;
+}
+
+/* Whether windows that follow each other along the lanes, of few elements, are a few elements apart in memory. */
+static bool is_apart(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes)
+{
+    enum { MOST_ELEMENTS = 9, MOST_APART = 4 };
+    weft_expr_context *x = kernel->exprs;
+    bool apart = weft_flat_points(kernel, stage) <= MOST_ELEMENTS;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count && apart; i++) {
+        const weft_inst *load = &kernel->insts[i];
+        weft_expr step, rest;
+        int64_t distance;
+        if (load->op != WEFT_SCALAR_load || !weft_expr_uses(x, load->index, lanes)) continue;
+        apart = weft_expr_affine(x, load->index, lanes, &step, &rest) && weft_expr_is_constant(x, step, &distance) &&
+                distance > 1 && distance <= MOST_APART;
+    }
+    return apart;
 }
 
 /* The only stage that reduces, in order; NULL: there is none. */
@@ -69,5 +86,6 @@ bool weft_kernel_find_windows(const weft_kernel *kernel, uint32_t width, weft_ja
         if (overlaps(kernel, stage, kernel->ranges[r].variable)) out_rows->range = r;
     if (shared != kernel->range_count && shared != out_rows->range) return false;
     if (out_rows->range < last) out_rows->rows = rows_of(kernel, out_rows->range, width);
-    return out_rows->rows > 1 || overlaps(kernel, stage, kernel->ranges[last].variable);
+    weft_expr lanes = kernel->ranges[last].variable;
+    return out_rows->rows > 1 || overlaps(kernel, stage, lanes) || is_apart(kernel, stage, lanes);
 }
