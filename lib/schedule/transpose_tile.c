@@ -204,7 +204,9 @@ bool weft_kernel_fills_tile(const weft_kernel *kernel, const weft_machine *machi
     int64_t rows, columns, most, tile = weft_kernel_square_tile(kernel, across).along;
     weft_expr_range(kernel->exprs, kernel->ranges[across].extent, &columns, &most);
     weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &rows, &most);
-    if (machine->vector_bytes >= VECTOR) return rows >= LEAST_TILE && columns >= least_row(kernel, across);
+    bool is_many = columns >= LEAST_TILE && transposed_bytes(kernel, across) == 4;
+    int64_t least = is_many ? VECTOR / 4 + 1 : LEAST_TILE;
+    if (machine->vector_bytes >= VECTOR) return rows >= least && columns >= least_row(kernel, across);
     return rows >= tile && columns >= tile;
 }
 
