@@ -16,7 +16,11 @@ enum {
     /* Of rows side by side: those that are read again stay in L1; where those that are stored are a page apart, loads
      * wait for stores to other places. Few of these pay where there is one reduction. */
     READ_AGAIN = 1 << 14,
-    STORED = 1 << 12
+    STORED = 1 << 12,
+    LEAST_ALONE = 1 << 9, /* of a row that is worth a loop of its own */
+    /* L2 sizes: what comes from L3, and what is more than a core has of it. */
+    NEAR = 8,
+    MEMORY = 32
 };
 
 /* Whether all rows compute the same: strips leave out what a mask of positions hides row by row
@@ -79,19 +83,54 @@ static bool adds_up(const weft_kernel *kernel)
     return true;
 }
 
+/* Stages that reduce. */
+static uint32_t count_reducing(const weft_kernel *kernel)
+{
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        count += kernel->stages[s].range_count > 0 && kernel->stages[s].accumulator_count > 0;
+    return count;
+}
+
 /* The most bytes that rows side by side may have; 0: one runs alone. */
 static int64_t most_bytes(const weft_kernel *kernel)
 {
-    uint32_t reducing = 0;
+    uint32_t reducing = count_reducing(kernel);
     bool stores = false;
-    for (uint32_t s = 0; s < kernel->stage_count; s++) {
-        const weft_stage *stage = &kernel->stages[s];
-        reducing += stage->range_count > 0 && stage->accumulator_count > 0;
-        stores |= stage->range_count > 0 && stage->store_count > 0;
-    }
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        stores |= kernel->stages[s].range_count > 0 && kernel->stages[s].store_count > 0;
     if (stores) return reducing > 1 ? STORED : 0;
     if (reducing > 1) return READ_AGAIN;
     return adds_up(kernel) ? 0 : MOST_REDUCED_ROWS * MOST_BYTES;
+}
+
+/* Whether points are loaded and taken in, and nothing else: each component is combined by one instruction beside its
+ * two operands, as those of sums and maxima are. */
+static bool only_loads(const weft_kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernel->accumulator_count; i++) {
+        const weft_combiner *combine = &kernel->accumulators[i].combine;
+        uint32_t width = kernel->accumulators[i].width;
+        if (combine->count > 3 * width || combine->insts[combine->count - 1].op == WEFT_SCALAR_mul) return false;
+    }
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count && stage->range_count > 0; i++)
+            if (kernel->insts[i].op == WEFT_SCALAR_cast) return false;
+    }
+    return true;
+}
+
+/* Whether rows that are read once come from where one alone is fetched ahead better than several: from memory, or from
+ * the near part of L3 where loads are all there is. */
+static bool is_fetched_ahead(const weft_kernel *kernel, const weft_machine *machine, int64_t row)
+{
+    double bytes = (double)row, l2 = (double)machine->cache_bytes[1];
+    int64_t extent;
+    for (uint32_t r = 0; r < kernel->range_count; r++)
+        if (weft_expr_is_constant(kernel->exprs, kernel->ranges[r].extent, &extent)) bytes *= (double)extent;
+    if (count_reducing(kernel) != 1 || 2 * bytes <= l2) return false;
+    return bytes > MEMORY * l2 || (bytes <= NEAR * l2 && only_loads(kernel));
 }
 
 /* Whether each row consists of parts that lie apart, and those of rows side by side follow each other: sums along the
@@ -114,31 +153,6 @@ static bool has_parts(const weft_kernel *kernel)
     return loads == 1;
 }
 
-/* Whether rows of a matrix are multiplied as they are, each by the same vector or by one of its own. */
-static bool multiplies(const weft_kernel *kernel)
-{
-    const weft_accumulator *sum = &kernel->accumulators[0];
-    if (kernel->accumulator_count != 1 || sum->step.count == 0) return false;
-    for (uint32_t i = 0; i < kernel->inst_count; i++)
-        if (kernel->insts[i].op == WEFT_SCALAR_load && kernel->insts[i].dtype != sum->dtypes[0]) return false;
-    return true;
-}
-
-/* Whether such rows, of `bytes` each, are faster one after another: as one run through the last cache, which is asked
- * for ahead of time. Side by side they are more runs than one, of which less is under way at once. */
-static bool is_one_run(const weft_kernel *kernel, const weft_machine *machine, int64_t bytes)
-{
-    enum { LEAST_ROW = 512, MOST_SHARE = 8 }; /* of the last cache a core has so many times L2 */
-    double all = (double)bytes, near = (double)machine->cache_bytes[1];
-    int64_t least, most;
-    if (bytes < LEAST_ROW || !multiplies(kernel)) return false;
-    for (uint32_t r = 0; r < kernel->range_count; r++) {
-        weft_expr_range(kernel->exprs, kernel->ranges[r].extent, &least, &most);
-        all *= (double)most;
-    }
-    return all > near && all <= MOST_SHARE * near;
-}
-
 weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, const weft_machine *machine, int64_t divisor)
 {
     weft_jam found = {kernel->range_count, 1};
@@ -148,7 +162,8 @@ weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, const weft_mac
     bool is_known = weft_expr_is_constant(kernel->exprs, kernel->ranges[found.range].extent, &extent);
     bool parts = has_parts(kernel);
     int64_t bytes = parts ? 0 : row_bytes(kernel), most = most_bytes(kernel);
-    if (!is_known || extent < LEAST_ROWS || bytes > MOST_BYTES || is_one_run(kernel, machine, bytes)) return found;
+    if (!is_known || extent < LEAST_ROWS || bytes > MOST_BYTES) return found;
+    if (!parts && bytes >= LEAST_ALONE && is_fetched_ahead(kernel, machine, bytes)) return found;
     found.rows = MOST_REDUCED_ROWS;
     while (found.rows > 1 && (divisor % found.rows != 0 || found.rows * bytes > most ||
                               weft_kernel_jam_refusal(kernel, found.range, found.rows) != NULL))
