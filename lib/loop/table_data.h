@@ -1123,6 +1123,17 @@ static const double single_power_table[16][1] = {
     {0x1.d5818ep+0},
     {0x1.ea4afap+0}};
 
+/* 2^(row / 8), of whose bits row * 2^20 is taken */
+static const double shifted_power_table[8][1] = {
+    {0x1.0p+0},
+    {0x1.f72b84p-1},
+    {0x1.f06fep-1},
+    {0x1.ebfdaep-1},
+    {0x1.ea09e6p-1},
+    {0x1.eace54p-1},
+    {0x1.ee89fap-1},
+    {0x1.f5818ep-1}};
+
 /* for 8 parts of the significands that log takes, and for bases e, 2 and 10: c near the inverse, -log(c) */
 static const double single_inverse_table[8][6] = {
     {0x1.62333p+0, -0x1.4c7ap-2, 0x1.6166c6p+0, -0x1.dc54p-2, 0x1.619c5ap+0, -0x1.1f4ep-3},

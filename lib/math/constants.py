@@ -344,6 +344,12 @@ def fit_both(out, name, f, low, high, counts, weight, what):
     fit(out, "double", name, f, low, high, counts[1], weight, "The same")
 
 
+def shifted_power(row):
+    """2^(row / 8), of whose bits those are taken that the row has in the fraction."""
+    bits = struct.unpack("I", struct.pack("f", single(mpf(2) ** (mpf(row) / 8))))[0]
+    return struct.unpack("f", struct.pack("I", bits - (row << 20)))[0]
+
+
 def write_exponential():
     out = Writer("exp_data.h", PROLOGUE)
     low, high = log(mpf("0.75") * mpf("0.999")), log(mpf("1.5") * mpf("1.001"))
@@ -362,6 +368,8 @@ def write_exponential():
         fit(out, "single", name + "_row", growth_ratio, -end, end, 3, lambda r: r, "(%s(r) - 1) / r, |r| <= %s, of floats, the "
             "second a little larger: the powers in the table that are least accurate are too small" %
             (name, "log(2) / 32" if name == "exp" else "1/32"), raised)
+        fit(out, "fast", name + "_row", lambda r: 2 * growth_ratio(r), -2 * end, 2 * end, 3, lambda r: r / 2, "2 (%s(r) - 1) / r, "
+            "|r| <= %s, of floats" % (name, "log(2) / 16" if name == "exp" else "1/16"), rounded)
     fit(out, "single", "odd", root(lambda r: (sinh(r) / r - 1) / r ** 2), SMALL, high ** 2, 3, lambda z: z,
         "(sinh(r) / r - 1) / r^2 over r^2, |r| <= log(3/2), of floats", rounded)
     fit(out, "double", "odd", root(lambda r: (sinh(r) / r - 1) / r ** 2), SMALL, high ** 2, 6, lambda z: z, "The same")
@@ -553,6 +561,7 @@ def write_tables():
     print("logarithm |r| <=", float(worst), "bound .0125")
     out.table("logarithm", rows, 128, "of [sqrt(1/2), sqrt(2)) by bits of the significand: c near 1 / m, -log(c) as a multiple of 2^-42 and the rest")
     out.table("single_power", [[single(mpf(2) ** (mpf(k) / 16))] for k in range(16)], 16, "2^(row / 16)")
+    out.table("shifted_power", [[shifted_power(k)] for k in range(8)], 8, "2^(row / 8), of whose bits row * 2^20 is taken")
     write_log_tables(out)
     write_tanh_table(out)
     write_cbrt_tables(out)

@@ -254,42 +254,55 @@ weft_inst_id weft_math_exp2(const writer *w, const weft_inst_id *x)
     return (is_short(w) ? single_exp2 : double_exp2)(w, b);
 }
 
-/* ---- fast exponentials ---- */
+/* ---- fast exponentials of floats: 2^n, n a multiple of 1/8 ---- */
 
-/* 2 exp(r) on |r| <= 0.347, of floats, and 2 2^r on |r| <= 1/2: error 2^-23.4. Twice the result, because half of the
- * largest power is the largest that there is. */
-static const double fast_exp[] = {0x1p+1, 0x1.fffff6p+0, 0x1.fffdc2p-1, 0x1.555a82p-2, 0x1.573ba8p-4, 0x1.0f9fcep-6};
-static const double fast_exp2[] = {0x1p+1, 0x1.62e42ap+0, 0x1.ebf9c2p-2, 0x1.c6b6d8p-4, 0x1.3ce8aep-6, 0x1.5bda58p-9};
+enum { FAST_PLACES = 3 };
 
-/* exp(sign x) = 2^(n - 1) * *out_double, where sign is 1 or -1 and sign x from -87 to 89: the power, which is 0 for n =
- * -126. */
-static weft_inst_id fast_parts(const writer *w, weft_inst_id x, double sign, weft_inst_id *out_double)
+static const series fast_exp_series = {fast_exp_row, sizeof fast_exp_row / sizeof *fast_exp_row};
+static const series fast_exp2_series = {fast_exp2_row, sizeof fast_exp2_row / sizeof *fast_exp2_row};
+
+/* 2 exp(sign r), or 2 exp2(sign r), whose series lacks the constant. */
+static weft_inst_id twice_growth(const writer *w, weft_inst_id r, double sign, const series *s)
+{
+    double terms[MATH_MOST_EXP] = {2.0};
+    for (size_t i = 0; i < s->count; i++) terms[i + 1] = i % 2 == 0 ? sign * s->terms[i] : s->terms[i];
+    return polynomial(w, r, terms, s->count + 1);
+}
+
+/* 2^(n - 1) for n that was rounded with a shift of -1, from -125 on, or next to 0 down to -126: half of the power,
+ * because the largest one is half of a power. The bits of the row are those of the sum too, and the table lacks them.
+ */
+static weft_inst_id half_power(const writer *w, weft_inst_id shifted)
+{
+    weft_inst_id bits = as_integer(w, shifted), row = as_integer(w, look_up(w, WEFT_TABLE_shifted_power, 0, bits));
+    weft_inst_id places = integer(w, w->format->fraction - FAST_PLACES);
+    return as_real(w, add(w, row, binary(w, WEFT_SCALAR_shl, bits, places)));
+}
+
+/* exp(sign x) = *out_twice times the result, where sign is 1 or -1 and sign x from -87 to 89. */
+static weft_inst_id fast_parts(const writer *w, weft_inst_id x, double sign, weft_inst_id *out_twice)
 {
     const math_exp_constants *c = &weft_math_exp_constants[MATH_F32];
-    weft_inst_id shifted, n = weft_math_round_scaled(w, x, sign * c->log2_e, w->format->bias - 1, &shifted);
+    weft_inst_id shifted, n = round_to_places(w, x, sign * c->log2_e, FAST_PLACES, -1, &shifted);
     weft_inst_id r = fma3(w, n, real(w, -sign * c->ln2_high), x);
     r = fma3(w, n, real(w, -sign * c->ln2_low), r);
-    double signed_terms[sizeof fast_exp / sizeof *fast_exp];
-    for (size_t i = 0; i < sizeof fast_exp / sizeof *fast_exp; i++)
-        signed_terms[i] = i % 2 == 0 ? fast_exp[i] : sign * fast_exp[i];
-    *out_double = polynomial(w, r, signed_terms, sizeof fast_exp / sizeof *fast_exp);
-    return weft_math_power(w, as_integer(w, shifted));
+    *out_twice = twice_growth(w, r, sign, &fast_exp_series);
+    return half_power(w, shifted);
 }
 
 weft_inst_id weft_math_fast_exp(const writer *w, const weft_inst_id *x)
 {
     weft_inst_id twice, power = fast_parts(w, at_most(w, x[0], 89.0), 1, &twice);
-    weft_inst_id tiny = less(w, x[0], real(w, -86.98)), result = mul(w, twice, power);
+    weft_inst_id tiny = less(w, x[0], real(w, -86.66)), result = mul(w, twice, power);
     return choose(w, tiny, real(w, 0.0), result);
 }
 
 weft_inst_id weft_math_fast_exp2(const writer *w, const weft_inst_id *x)
 {
     weft_inst_id shifted, within = at_most(w, x[0], 129.0);
-    weft_inst_id n = weft_math_round_scaled(w, within, 1.0, w->format->bias - 1, &shifted);
-    weft_inst_id twice = polynomial(w, sub(w, within, n), fast_exp2, sizeof fast_exp2 / sizeof *fast_exp2);
-    weft_inst_id tiny = less(w, x[0], real(w, -125.4)), power = weft_math_power(w, as_integer(w, shifted));
-    weft_inst_id result = mul(w, twice, power);
+    weft_inst_id n = round_to_places(w, within, 1.0, FAST_PLACES, -1, &shifted);
+    weft_inst_id twice = twice_growth(w, sub(w, within, n), 1, &fast_exp2_series);
+    weft_inst_id tiny = less(w, x[0], real(w, -125.03)), result = mul(w, twice, half_power(w, shifted));
     return choose(w, tiny, real(w, 0.0), result);
 }
 

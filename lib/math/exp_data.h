@@ -27,9 +27,15 @@ static const double double_expm1[] = {0x1.0p-1,
  * accurate are too small: error 2^-27.9. */
 static const double single_exp_row[] = {0x1.0p+0, 0x1.00036p-1, 0x1.555748p-3};
 
+/* 2 (exp(r) - 1) / r, |r| <= log(2) / 16, of floats: error 2^-25.2. */
+static const double fast_exp_row[] = {0x1.0p+1, 0x1.000882p+0, 0x1.555c86p-2};
+
 /* (exp2(r) - 1) / r, |r| <= 1/32, of floats, the second a little larger: the powers in the table that are least
  * accurate are too small: error 2^-27.9. */
 static const double single_exp2_row[] = {0x1.62e43p-1, 0x1.ec025cp-3, 0x1.c6ae0cp-5};
+
+/* 2 (exp2(r) - 1) / r, |r| <= 1/16, of floats: error 2^-25.2. */
+static const double fast_exp2_row[] = {0x1.62e43p+0, 0x1.ec0c38p-2, 0x1.c6b8e8p-4};
 
 /* (sinh(r) / r - 1) / r^2 over r^2, |r| <= log(3/2), of floats: error 2^-34.1. */
 static const double single_odd[] = {0x1.555556p-3, 0x1.110fep-7, 0x1.a28128p-13};
