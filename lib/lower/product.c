@@ -330,18 +330,21 @@ static size_t operand_axis(const weft_space *space, const weft_node *dot, size_t
  * Whether lanes along the last axis of the result, as it is wanted, would jump through the operand that has it, which
  * lies along another one of its free axes. The library packs it, and a kernel permutes what it stores: bca,abed->cde of
  * 16, 6, 42, 15, 5 takes 0.3 of the time of loops; of 240 random contractions of two tensors 15 take 0.3 to 0.75 (Zen
- * 5). Not where terms are few beside a result that is not, or beside a few rows.
+ * 5). Not where terms or rows are few, more of which a large result has to have.
  */
 static bool has_jumping_lanes(weft_space *space, uint32_t index, const weft_product_size *size)
 {
-    enum { LEAST_TERMS = 8, ENOUGH_TERMS = 24, LEAST_SIDE = 10, SMALL = 32 << 10 };
+    enum { SMALL = 32 << 10, LEAST_TERMS = 8, LEAST_ROWS = 10, LEAST_TERMS_OF_LARGE = 24, LEAST_ROWS_OF_LARGE = 16 };
     const weft_node *dot = weft_graph_node(space->graph, index);
     weft_dtype dtype = dot->types[0].dtype;
     size_t last = last_wanted_axis(space, index), operand;
     if ((dtype != WEFT_F32 && dtype != WEFT_F64) || last == SIZE_MAX || last < dot->attrs[0].ints.count) return false;
-    bool has_enough = size->results <= SMALL && size->terms > LEAST_TERMS &&
-                      weft_product_rows(space, dot, 0) > LEAST_SIDE && weft_product_rows(space, dot, 1) > LEAST_SIDE;
-    if (size->terms <= ENOUGH_TERMS && !has_enough) return false;
+    int64_t a_rows = weft_product_rows(space, dot, 0), b_rows = weft_product_rows(space, dot, 1),
+            rows = a_rows < b_rows ? a_rows : b_rows;
+    bool has_many = size->terms > LEAST_TERMS_OF_LARGE,
+         pays = size->results > SMALL ? has_many && rows > LEAST_ROWS_OF_LARGE
+                                      : has_many || (size->terms > LEAST_TERMS && rows > LEAST_ROWS);
+    if (!pays) return false;
     size_t axis = operand_axis(space, dot, last, &operand), inner = weft_innermost_axis(space, dot->inputs[operand]);
     return inner != SIZE_MAX && inner != axis && weft_dot_is_free(dot, operand, inner);
 }
