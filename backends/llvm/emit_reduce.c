@@ -269,43 +269,62 @@ static LLVMValueRef any_nan(weft_emitter *e, bool extremum, components *accumula
     return weft_any_lane(e, any);
 }
 
-/* The accumulators of all parts take in elements of which few are NaN: a branch where one is, so that there is one
- * comparison for others. */
-static void combine_round(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t parts)
+/* `count` accumulators from number `first` on take in elements of which few are NaN, in all parts: a branch where one
+ * is, so that there is one comparison for others. More than one are extrema, with one component each. */
+static void combine_round(weft_emitter *e, uint32_t first, uint32_t count, uint32_t slot, uint32_t parts)
 {
     components left[WEFT_MAX_PARTS], right[WEFT_MAX_PARTS], numbers[WEFT_MAX_PARTS], all[WEFT_MAX_PARTS];
+    const weft_accumulator *accumulators[WEFT_MAX_PARTS];
     uint32_t level = weft_scope_top(e), width = e->reduction.width;
     weft_detour detour;
-    for (uint32_t part = 0; part < parts; part++)
-        for (uint32_t c = 0; c < accumulator->width; c++) {
-            left[part][c] = *weft_reduce_carried(e, slot + c, part);
-            right[part][c] = weft_value_part(e, &e->values[accumulator->values[c]], part, true);
+    for (uint32_t i = 0; i < count * parts; i++) {
+        accumulators[i] = weft_reduce_accumulator(e, first + i / parts);
+        for (uint32_t c = 0; c < accumulators[i]->width; c++) {
+            left[i][c] = *weft_reduce_carried(e, slot + i / parts + c, i % parts);
+            right[i][c] = weft_value_part(e, &e->values[accumulators[i]->values[c]], i % parts, true);
         }
-    weft_scope_move(e, level);
-    LLVMValueRef any = any_nan(e, weft_reduce_is_extremum(accumulator), left, right, parts);
-    for (uint32_t part = 0; part < parts; part++)
-        combine(e, accumulator, width, left[part], right[part], NEXT_NUMBER, numbers[part]);
-    weft_detour_open(e, level, any, &detour);
-    for (uint32_t part = 0; part < parts; part++)
-        combine(e, accumulator, width, left[part], right[part], NEXT, all[part]);
-    weft_detour_close(e, level, &detour);
-    for (uint32_t part = 0; part < parts; part++) {
-        weft_detour_merge(e, &detour, accumulator->width, all[part], numbers[part]);
-        for (uint32_t c = 0; c < accumulator->width; c++) *weft_reduce_carried(e, slot + c, part) = numbers[part][c];
     }
+    weft_scope_move(e, level);
+    LLVMValueRef any = any_nan(e, weft_reduce_is_extremum(accumulators[0]), left, right, count * parts);
+    for (uint32_t i = 0; i < count * parts; i++)
+        combine(e, accumulators[i], width, left[i], right[i], NEXT_NUMBER, numbers[i]);
+    weft_detour_open(e, level, any, &detour);
+    for (uint32_t i = 0; i < count * parts; i++) combine(e, accumulators[i], width, left[i], right[i], NEXT, all[i]);
+    weft_detour_close(e, level, &detour);
+    for (uint32_t i = 0; i < count * parts; i++) {
+        weft_detour_merge(e, &detour, accumulators[i]->width, all[i], numbers[i]);
+        for (uint32_t c = 0; c < accumulators[i]->width; c++)
+            *weft_reduce_carried(e, slot + i / parts + c, i % parts) = numbers[i][c];
+    }
+}
+
+/* How many accumulators from number `first` on, of one dtype, are asked at once: extrema of columns. */
+static uint32_t count_asked(const weft_emitter *e, uint32_t first, uint32_t parts)
+{
+    const weft_accumulator *accumulator = weft_reduce_accumulator(e, first);
+    uint32_t count = 1, all = e->reduction.stage->accumulator_count;
+    if (e->reduction.along_lanes || !weft_reduce_is_extremum(accumulator)) return 1;
+    for (; first + count < all && (count + 1) * parts <= WEFT_MAX_PARTS; count++) {
+        const weft_accumulator *next = weft_reduce_accumulator(e, first + count);
+        bool joins =
+            weft_reduce_is_extremum(next) && next->dtypes[0] == accumulator->dtypes[0] && asks_of_round(e, next);
+        if (!joins) break;
+    }
+    return count;
 }
 
 void weft_reduce_point(weft_emitter *e)
 {
     uint32_t slot = 0, parts = e->lane.variable == WEFT_EXPR_NONE ? 1 : e->lane.parts;
     bool in_tree = e->reduction.scans && (e->reduction.along_lanes || e->reduction.levels != 0);
-    for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
+    for (uint32_t a = 0, count; a < e->reduction.stage->accumulator_count; a += count) {
         const weft_accumulator *accumulator = weft_reduce_accumulator(e, a);
         bool rounds = !in_tree && asks_of_round(e, accumulator);
+        count = rounds ? count_asked(e, a, parts) : 1;
         if (in_tree) weft_scan_point(e, accumulator, slot);
-        if (rounds) combine_round(e, accumulator, slot, parts);
+        if (rounds) combine_round(e, a, count, slot, parts);
         for (uint32_t part = 0; part < parts && !rounds && !in_tree; part++) combine_part(e, accumulator, slot, part);
-        slot += accumulator->width;
+        slot += count * accumulator->width;
     }
     if (e->reduction.scans) weft_scan_look(e, in_tree);
 }

@@ -70,6 +70,13 @@ static weft_status *choose_windows(const weft_chooser *c, weft_jam rows, uint32_
     return bind_lanes(c, kernel->range_count - 1, width, unroll);
 }
 
+/* A few parts of the rows side by side, where there are so few results that each would wait for the row before. */
+static weft_status *split_rows(const weft_chooser *c, uint32_t width)
+{
+    uint32_t parts = c->wanted->form == WEFT_FORM_ANY ? weft_kernel_find_parts(c->kernel, width) : 1;
+    return parts == 1 ? NULL : move(c, (weft_move){.kind = WEFT_MOVE_PARTS, .factor = parts});
+}
+
 weft_status *weft_choose_reductions(const weft_chooser *c, uint32_t width, uint32_t unroll)
 {
     weft_kernel *kernel = c->kernel;
@@ -85,6 +92,7 @@ weft_status *weft_choose_reductions(const weft_chooser *c, uint32_t width, uint3
     explain(c, chunk != 0 ? "rows of what it reduces are far apart in memory"
                           : "reductions run side by side along the last range");
     if (chunk != 0) return move(c, (weft_move){.kind = WEFT_MOVE_SWEEP, .width = width, .factor = chunk});
+    if (rows.rows == 1) WEFT_TRY(split_rows(c, width));
     if (rows.rows > 1) WEFT_TRY(jam_second_vector(c, rows, width, sums));
     if (rows.rows > 1) WEFT_TRY(jam(c, rows));
     else WEFT_TRY(split_last(c, reduction_tile(c, width, unroll)));

@@ -178,6 +178,7 @@ static void bind_lanes(const weft_move *move, const place *at)
 static const char *refuse_cut(const weft_kernel *kernel, const weft_move *move)
 {
     if (move->kind == WEFT_MOVE_INTERLEAVE) return NULL;
+    if (move->kind == WEFT_MOVE_PARTS) return weft_kernel_parts_refusal(kernel, move->factor);
     if (move->kind == WEFT_MOVE_FLATTEN) return weft_kernel_flatten_refusal(kernel, 1);
     if (move->kind == WEFT_MOVE_SCAN) {
         const char *reason = refuse_vectors(kernel, move);
@@ -223,7 +224,8 @@ enum { MOST_RANGES = 2 * WEFT_MAX_RANK };
 static bool is_of_all(weft_move_kind kind)
 {
     return kind == WEFT_MOVE_TILE || kind == WEFT_MOVE_SEAMS || kind == WEFT_MOVE_INTERLEAVE ||
-           kind == WEFT_MOVE_PERIODS || kind == WEFT_MOVE_SWEEP || kind == WEFT_MOVE_FLATTEN || kind == WEFT_MOVE_SCAN;
+           kind == WEFT_MOVE_PERIODS || kind == WEFT_MOVE_PARTS || kind == WEFT_MOVE_SWEEP ||
+           kind == WEFT_MOVE_FLATTEN || kind == WEFT_MOVE_SCAN;
 }
 
 static bool is_of_outer(weft_move_kind kind)
@@ -279,6 +281,7 @@ weft_status *weft_move_make(weft_kernel *kernel, const weft_move *move)
     case WEFT_MOVE_PERIODS: return cut_periods(kernel, move);
     case WEFT_MOVE_FLATTEN: return weft_kernel_flatten(kernel);
     case WEFT_MOVE_SCAN: return weft_kernel_scan(kernel, move->width, move->unroll);
+    case WEFT_MOVE_PARTS: return weft_kernel_split_reduction(kernel, (uint32_t)move->factor);
     case WEFT_MOVE_SWEEP: return weft_kernel_sweep(kernel, move->width, move->factor);
     default: return weft_kernel_tile(kernel, move->tile, move->width, move->unroll);
     }

@@ -29,6 +29,7 @@
  *    reductions in their order.
  *  - `scan 16 x 2`: of a scan along rows, a few columns at a time are computed on vectors of 16 lanes across the rows,
  *    2 in a round, with accumulators in local buffers.
+ *  - `parts 4`: four parts of the rows of a reduction whose order affects no bit run side by side.
  *  - `sweep 8 2048`: a reduction across memory takes in a few whole rows in one pass, with accumulators of 2048
  *    elements of the last outer range in local buffers, on vectors of 8 lanes.
  *  - `tile 8 x 4 cut i2 4, lanes i3 i2.0, rows i1, read %0 i1 i2.0`: parts of several ranges become a tile of rows and
@@ -49,6 +50,7 @@ typedef enum weft_move_kind {
     WEFT_MOVE_SEAMS,
     WEFT_MOVE_INTERLEAVE,
     WEFT_MOVE_PERIODS,
+    WEFT_MOVE_PARTS,
     WEFT_MOVE_SWEEP,
     WEFT_MOVE_FLATTEN,
     WEFT_MOVE_SCAN,
@@ -96,7 +98,7 @@ typedef struct weft_move {
     weft_move_kind kind;
     uint32_t range;             /* unless the move is of all, or of the last outer one: SEAMS, PERIODS, ... */
     uint32_t to;                /* REORDER: the range that it goes in front of; SINK: the stage */
-    int64_t factor;             /* SPLIT, SEAMS, PERIODS, SWEEP: elements of a tile; JAM: points */
+    int64_t factor;             /* SPLIT, SEAMS, PERIODS, SWEEP: elements of a tile; JAM: points; PARTS: of them */
     uint32_t width, unroll;     /* LANES, TRANSPOSE, SCAN, TILE; PERIODS, SWEEP: width */
     weft_tile_sides sides;      /* TRANSPOSE; 0: square */
     const weft_tile_plan *tile; /* TILE */

@@ -6,13 +6,21 @@
 #include "lib/text/text.h"
 
 static const char *const names[] = {
-    [WEFT_MOVE_FUSE] = "fuse",       [WEFT_MOVE_SPLIT] = "split",
-    [WEFT_MOVE_REORDER] = "reorder", [WEFT_MOVE_SINK] = "sink",
-    [WEFT_MOVE_JAM] = "jam",         [WEFT_MOVE_LANES] = "lanes",
-    [WEFT_MOVE_TILE] = "tile",       [WEFT_MOVE_TRANSPOSE] = "transpose",
-    [WEFT_MOVE_SEAMS] = "seams",     [WEFT_MOVE_PERIODS] = "periods",
-    [WEFT_MOVE_SWEEP] = "sweep",     [WEFT_MOVE_INTERLEAVE] = "interleave",
-    [WEFT_MOVE_FLATTEN] = "flatten", [WEFT_MOVE_SCAN] = "scan",
+    [WEFT_MOVE_FUSE] = "fuse",
+    [WEFT_MOVE_SPLIT] = "split",
+    [WEFT_MOVE_REORDER] = "reorder",
+    [WEFT_MOVE_SINK] = "sink",
+    [WEFT_MOVE_JAM] = "jam",
+    [WEFT_MOVE_LANES] = "lanes",
+    [WEFT_MOVE_TILE] = "tile",
+    [WEFT_MOVE_TRANSPOSE] = "transpose",
+    [WEFT_MOVE_SEAMS] = "seams",
+    [WEFT_MOVE_PERIODS] = "periods",
+    [WEFT_MOVE_PARTS] = "parts",
+    [WEFT_MOVE_SWEEP] = "sweep",
+    [WEFT_MOVE_INTERLEAVE] = "interleave",
+    [WEFT_MOVE_FLATTEN] = "flatten",
+    [WEFT_MOVE_SCAN] = "scan",
 };
 
 /* ---- printing ---- */
@@ -63,6 +71,7 @@ void weft_move_print(const weft_move *move, weft_bytes *out_text)
             weft_bytes_print(out_text, " by %" PRIu32 " x %" PRIu32, move->sides.along, move->sides.across);
         break;
     case WEFT_MOVE_INTERLEAVE: break;
+    case WEFT_MOVE_PARTS:
     case WEFT_MOVE_SEAMS: weft_bytes_print(out_text, " %" PRId64, move->factor); break;
     case WEFT_MOVE_PERIODS:
     case WEFT_MOVE_SWEEP: weft_bytes_print(out_text, " %" PRIu32 " %" PRId64, move->width, move->factor); break;
@@ -220,10 +229,8 @@ static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *m
     uint32_t kind = 0;
     while (kind < sizeof names / sizeof *names && !weft_lexer_at(lexer, names[kind])) kind++;
     if (kind == sizeof names / sizeof *names)
-        return weft_lexer_unexpected(
-            lexer,
-            "fuse, split, reorder, sink, jam, lanes, transpose, seams, interleave, periods, sweep, flatten, scan or "
-            "tile");
+        return weft_lexer_unexpected(lexer, "fuse, split, reorder, sink, jam, lanes, transpose, seams, interleave, "
+                                            "periods, parts, sweep, flatten, scan or tile");
     weft_lexer_advance(lexer);
     *move = (weft_move){.kind = (weft_move_kind)kind};
     switch (move->kind) {
@@ -233,7 +240,8 @@ static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *m
     case WEFT_MOVE_SCAN: return take_vectors(lexer, move);
     case WEFT_MOVE_PERIODS:
     case WEFT_MOVE_SWEEP: WEFT_TRY(take_number(lexer, "a width", &move->width)); break;
-    case WEFT_MOVE_SEAMS: break;
+    case WEFT_MOVE_SEAMS:
+    case WEFT_MOVE_PARTS: break;
     default: WEFT_TRY(take_range(lexer, &move->range, NULL)); break;
     }
     switch (move->kind) {
@@ -241,6 +249,7 @@ static weft_status *take_move(weft_lexer *lexer, weft_arena *arena, weft_move *m
     case WEFT_MOVE_REORDER: return take_range(lexer, &move->to, NULL);
     case WEFT_MOVE_SINK: return take_number(lexer, "a stage", &move->to);
     case WEFT_MOVE_JAM: return weft_lexer_take_integer(lexer, "a number of points", &move->factor);
+    case WEFT_MOVE_PARTS: return weft_lexer_take_integer(lexer, "a number of parts", &move->factor);
     case WEFT_MOVE_LANES: return take_vectors(lexer, move);
     case WEFT_MOVE_TRANSPOSE: return take_transposition(lexer, move);
     default: return weft_lexer_take_integer(lexer, "the elements of a tile", &move->factor);

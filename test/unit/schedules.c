@@ -333,7 +333,7 @@ static void test_what_is_no_schedule_is_refused(void **state)
     weft_test_fails(
         weft_schedules_set(schedules, program, 0, "spilt i0 16"), WEFT_PARSE_ERROR,
         "schedule:1:1: expected fuse, split, reorder, sink, jam, lanes, transpose, seams, interleave, periods, "
-        "sweep, flatten, scan or tile, found 'spilt'");
+        "parts, sweep, flatten, scan or tile, found 'spilt'");
     weft_test_fails(weft_schedules_set(schedules, program, 0, "split i0 16; lanes i0 8 x 2"), WEFT_INVALID_ARGUMENT,
                     "move 2 of the schedule, \"lanes i0 8 x 2\": it is not the last one");
     assert_int_equal(weft_schedules_count(schedules), 0);
