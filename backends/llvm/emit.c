@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
 #include "lib/loop/inst.h"
+#include "lib/schedule/transform.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -197,13 +198,28 @@ static weft_status *emit_both(const weft_allocator *allocator, const weft_kernel
     return emit_kernel(allocator, kernel, symbol, processor, module, special, function);
 }
 
+/* Cuts the reductions of a kernel for short rows into parts, if that pays. */
+static weft_status *split_reductions(weft_kernel *kernel)
+{
+    weft_kernel *attempt;
+    bool is_done = true;
+    if (kernel == NULL || kernel->range_count == 0) return NULL;
+    uint32_t parts = weft_kernel_find_parts(kernel, kernel->ranges[kernel->range_count - 1].width);
+    if (parts == 1) return NULL;
+    WEFT_TRY(weft_kernel_clone(kernel, &attempt));
+    weft_status *status = weft_kernel_split_reduction(attempt, parts);
+    return weft_kernel_end_attempt(kernel, attempt, status, &is_done);
+}
+
 weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                               const weft_processor *processor, LLVMModuleRef module)
 {
     weft_special_kernel special = {.kernel = NULL};
     if (!processor->gpu) WEFT_TRY(weft_kernel_find_special(kernel, &special));
-    if (special.kernel == NULL) return emit_kernel(allocator, kernel, symbol, processor, module, NULL, NULL);
-    weft_status *status = emit_both(allocator, kernel, symbol, processor, module, &special);
+    weft_status *status = split_reductions(special.kernel);
+    if (status == NULL && special.kernel != NULL)
+        status = emit_both(allocator, kernel, symbol, processor, module, &special);
+    else if (status == NULL) status = emit_kernel(allocator, kernel, symbol, processor, module, NULL, NULL);
     weft_kernel_destroy(special.kernel);
     return status;
 }

@@ -178,7 +178,7 @@ static weft_status *add_after(division *d, weft_stage *stage)
 }
 
 /*
- * requires   an unscheduled kernel, for which weft_kernel_parts_refusal has nothing to say
+ * requires   a kernel for which weft_kernel_parts_refusal has nothing to say
  * maintains  what is computed
  * breaks     nothing
  */
