@@ -14,8 +14,8 @@
 /* Elements of a row, and instructions of all. */
 #define LONGEST_ROW 16
 #define MOST_INSTRUCTIONS 400
-/* The longest stride whose elements are picked from vectors. */
-#define PICKED 16
+/* Bytes of the longest stride whose elements are picked from vectors; bytes are picked by twos. */
+#define PICKED_BYTES 32
 /* Bytes of vectors that are interleaved by shuffles of any lanes of two. */
 #define WIDE_VECTORS 64
 
@@ -76,13 +76,13 @@ static bool reads_along_rows(const row *r, const weft_inst *load, bool *out_acro
 {
     weft_kernel *kernel = r->kernel;
     weft_expr before = kernel->ranges[kernel->range_count - 2].variable, step, along, rest;
-    int64_t number = 0;
+    int64_t number = 0, size = (int64_t)weft_dtype_size(load->dtype), most = PICKED_BYTES / (size < 2 ? 2 : size);
     if (load->arg_count != 0 || !weft_expr_affine(kernel->exprs, load->index, before, &step, &rest)) return false;
     if (!weft_expr_affine(kernel->exprs, load->index, r->along.variable, &along, &rest)) return false;
-    bool is_near = weft_expr_is_constant(kernel->exprs, step, &number) && number >= -1 && number <= PICKED;
+    bool is_near = weft_expr_is_constant(kernel->exprs, step, &number) && number >= -1 && number <= most;
     int64_t reach = number < 0 ? -number : number;
     *out_across = is_near && reach > 0 && !is_one_of(r, along, -reach, reach);
-    return is_near || weft_dtype_size(load->dtype) >= 4;
+    return is_near || size >= 4;
 }
 
 /* Whether what is read does not lie in rows, as channels that were first, and become last. */

@@ -192,6 +192,16 @@ static bool find_tile(weft_tiling *t, int64_t stored, int64_t read)
     return true;
 }
 
+/* Where an axis has no part that fits, a run of half a line at least on one side, and of two on the other. */
+static bool find_uneven_tile(weft_tiling *t)
+{
+    int64_t line = t->line_bytes;
+    bool found = false;
+    for (int64_t bytes = line; bytes >= line / 2 && !found; bytes /= 2)
+        found = find_tile(t, bytes, 2 * line) || find_tile(t, 2 * line, bytes);
+    return found && 2 * t->lanes.points * t->accesses[0].size >= line;
+}
+
 /* Whether every access runs along rows, and one of them under predicates that all points of a row share, but not those
  * of a tile. */
 static bool has_row_predicates(const weft_tiling *t)
@@ -268,9 +278,7 @@ weft_status *weft_kernel_find_tile(weft_kernel *kernel, const weft_machine *mach
     /* A run is two cache lines at best, half a line at worst. Where an axis has no part that fits, it may be half a
      * line on one side alone, unless rows are as long. */
     for (int64_t bytes = 2 * line; bytes >= line / 2 && !found; bytes /= 2) found = find_tile(t, bytes, bytes);
-    if (!found && has_tiny_rows(t))
-        for (int64_t bytes = line; bytes >= line / 2 && !found; bytes /= 2)
-            found = find_tile(t, bytes, 2 * line) || find_tile(t, 2 * line, bytes);
+    if (!found && has_tiny_rows(t)) found = find_uneven_tile(t);
     if (!found || (!needless && is_needless(t))) return NULL;
     *out_tile = describe(t);
     return *out_tile == NULL ? weft_status_out_of_memory() : NULL;
