@@ -110,9 +110,9 @@ static void find_units(weft_gemm_grid *grid)
 static bool is_beyond_l2(const weft_gemm_grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms)
 {
     enum { MOST_SHARE = 8 };
-    double near = (double)grid->machine->cache_bytes[1];
-    double bytes = (double)lines->count * (double)terms->count * (double)weft_gemm_real_size(grid->call->dtype);
-    return bytes >= near && bytes <= MOST_SHARE * near;
+    int64_t line = terms->count * (int64_t)weft_gemm_real_size(grid->call->dtype);
+    double share = (double)lines->count * (double)line / (double)(int64_t)grid->machine->cache_bytes[1];
+    return share >= 1 && share <= MOST_SHARE;
 }
 
 /* Whether the matrix beside so many rows or columns, which lies like this, is read in place: of more than a few where
