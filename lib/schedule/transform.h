@@ -151,8 +151,8 @@ const char *weft_kernel_sweep_refusal(const weft_kernel *kernel, int64_t chunk);
 weft_status *weft_kernel_sweep(weft_kernel *kernel, uint32_t width, int64_t chunk) WEFT_MUST_USE;
 
 /*
- * Reductions across memory with few results (parts.c): a few parts of the rows run side by side, where the order affects
- * no bit.
+ * Reductions across memory with few results (parts.c): a few parts of the rows run side by side, where the order
+ * affects no bit.
  */
 /* How many, for lanes along the last outer range; 1: it does not pay. */
 uint32_t weft_kernel_find_parts(const weft_kernel *kernel, uint32_t width);
