@@ -442,12 +442,24 @@ weft_status *weft_kernel_sweep(weft_kernel *kernel, uint32_t width, int64_t chun
 
 /* ---- where it pays ---- */
 
+/* Whether so much is computed for an element, as to find where the largest one is, that to keep accumulators in memory
+ * costs more than long vectors of them in registers wait for lines of rows, up to 32 KB apart. */
+static bool computes_much(const weft_kernel *kernel, const weft_machine *machine)
+{
+    enum { MUCH = 12, FARTHEST = 1 << 15 };
+    const weft_stage *stage = &kernel->stages[0];
+    bool much = machine->vector_bytes >= 64 && kernel->accumulators[0].combine.count > MUCH;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
+        much &= row_bytes(kernel, &kernel->insts[i]) <= FARTHEST;
+    return much;
+}
+
 int64_t weft_kernel_find_sweep(const weft_kernel *kernel, const weft_machine *machine)
 {
     int64_t extent, columns, chunks = machine->threads;
     if (weft_kernel_sweep_refusal(kernel, FEWEST_COLUMNS) != NULL) return 0;
     if (!weft_expr_is_constant(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &columns)) return 0;
-    if (columns < FEWEST_COLUMNS || !reads_far_rows(kernel, machine)) return 0;
+    if (columns < FEWEST_COLUMNS || !reads_far_rows(kernel, machine) || computes_much(kernel, machine)) return 0;
     for (uint32_t r = 0; r + 1 < kernel->range_count; r++)
         if (weft_expr_is_constant(kernel->exprs, kernel->ranges[r].extent, &extent) && extent > 0)
             chunks = (chunks + extent - 1) / extent;

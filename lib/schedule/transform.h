@@ -143,8 +143,8 @@ weft_status *weft_kernel_scan(weft_kernel *kernel, uint32_t width, uint32_t unro
  * pass, in stages whose lanes are bound. The order of the reduction stays.
  */
 /* Columns of a chunk: their accumulators take half of L1, unless that makes fewer chunks than there are threads. 0: it
- * does not pay, because rows are near each other, in the cache or short. With vectors of 64 bytes it was not measured,
- * and is not done. */
+ * does not pay, because rows are near each other, in the cache or short, or, with vectors of 64 bytes, much is computed
+ * for each element. */
 int64_t weft_kernel_find_sweep(const weft_kernel *kernel, const weft_machine *machine);
 /* Why it may not be done; NULL: it may. */
 const char *weft_kernel_sweep_refusal(const weft_kernel *kernel, int64_t chunk);
