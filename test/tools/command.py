@@ -553,7 +553,7 @@ graph {
         code = [self.weft("opt", "exp.weft", "--emit", "scheduled", "--functions", functions)[1]
                 for functions in ["accurate", "fast"]]
         self.assertNotEqual(*code)
-        self.prints("y =\n[      0.       1. 2.718282]\n", "run", "exp.weft", "x=three.npy", "--functions", "fast")
+        self.prints("y =\n[       0.        1. 2.7182817]\n", "run", "exp.weft", "x=three.npy", "--functions", "fast")
         self.refuses(MISUSED, "run: --functions takes one of accurate|fast, not 'exact'", "run", "exp.weft",
                      "--functions", "exact")
 
