@@ -400,6 +400,27 @@ static weft_tensor with_free_axes_as_they_lie(weft_tensor dot, size_t which, wef
     return permuted(arranged_dot(operands[0], operands[1], axes), of_dot);
 }
 
+static weft_tensor reordered(const context *c, weft_tensor dot, weft_ints order);
+
+/* A dot that is permuted, in the order that suits it now. */
+static weft_tensor reordered_again(const context *c, weft_tensor permute)
+{
+    if (!weft_tensor_is_valid(permute) || !weft_tensor_is_op(permute, WEFT_OP_permute)) return permute;
+    weft_tensor again = reordered(c, weft_tensor_operand(permute, 0), weft_tensor_node(permute)->attrs[0].ints);
+    return weft_tensor_is_valid(again) ? again : permute;
+}
+
+/* The dot in another order, permuted so that its axes come as in `order`; none if it is best as it is. */
+static weft_tensor reordered(const context *c, weft_tensor dot, weft_ints order)
+{
+    if (wants_lanes_of_a(c, dot, order)) return with_lanes_of_a(dot, order);
+    if (has_few_columns(c, dot, order)) return turned_dot(dot, order);
+    for (size_t which = 0; which < 2; which++)
+        if (wants_free_axes_as_they_lie(c, dot, which))
+            return reordered_again(c, with_free_axes_as_they_lie(dot, which, order));
+    return weft_site_leave();
+}
+
 /* A permute that is the only user of a dot; for expected extents not where it decides an order of additions, as that
  * of complex factors does. */
 static weft_tensor swap(const weft_rewrite_site *site)
@@ -414,11 +435,7 @@ static weft_tensor swap(const weft_rewrite_site *site)
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
     bool keeps_factors = c->expected != NULL && is_complex(dot);
     if (!keeps_factors && swaps_free_axes(dot, order)) return swapped_dot(a, b, axes_of(weft_tensor_node(dot)->attrs));
-    if (wants_lanes_of_a(c, dot, order)) return with_lanes_of_a(dot, order);
-    if (has_few_columns(c, dot, order)) return turned_dot(dot, order);
-    for (size_t which = 0; which < 2; which++)
-        if (wants_free_axes_as_they_lie(c, dot, which)) return with_free_axes_as_they_lie(dot, which, order);
-    return weft_site_leave();
+    return reordered(c, dot, order);
 }
 
 static weft_status *canonicalize_dot(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)

@@ -61,6 +61,8 @@ static weft_tensor power(weft_tensor a, weft_tensor b)
 /* What is chosen by extents differs for them from what is chosen for all. */
 static const subject subjects[] = {
     {"dbea,ec->abcd", NULL, WEFT_F32, {{6, 9, 48, 40}, {48, 12}}},
+    {"dbea,ec->abcd", NULL, WEFT_F32, {{24, 42, 48, 48}, {48, 12}}},
+    {"deca,be->abcd", NULL, WEFT_F32, {{24, 48, 42, 48}, {12, 48}}},
     {"efbad,cf->abcde", NULL, WEFT_F32, {{7, 18, 9, 11, 12}, {5, 18}}},
     {"cf,efbad->abcde", NULL, WEFT_F64, {{5, 18}, {7, 18, 9, 11, 12}}},
     {"dfgb,geac->abcdef", NULL, WEFT_F32, {{9, 12, 10, 8}, {10, 9, 10, 12}}},
