@@ -153,3 +153,42 @@ uint32_t weft_lowerer_site(lowerer *low, const weft_node *node, const char *sent
     low->site_extents[low->site_count] = extent;
     return low->site_count++;
 }
+
+uint64_t weft_lowerer_axes(const lowerer *low)
+{
+    uint64_t axes = 0;
+    for (size_t i = 0; i < low->axis_count; i++) {
+        int64_t constant;
+        if (!weft_expr_is_constant(low->exprs, low->variables[i], &constant)) axes |= UINT64_C(1) << i;
+    }
+    return axes;
+}
+
+weft_range weft_lowerer_range(lowerer *low, weft_expr variable)
+{
+    return (weft_range){.variable = variable,
+                        .extent = weft_expr_bound(low->exprs, variable),
+                        .virtual_lanes = 1,
+                        .width = 1,
+                        .unroll = 1};
+}
+
+void weft_lowerer_begin_stage(lowerer *low)
+{
+    weft_map_finish(&low->values, NULL);
+    weft_map_init(&low->values, low->lowering->allocator);
+    low->data_index_count = 0;
+    weft_kernel_builder_stage(low->builder);
+}
+
+void weft_lowerer_make_ranges(lowerer *low, uint64_t axes)
+{
+    for (uint32_t i = 0; axes >> i != 0 && i < WEFT_MAX_RANK; i++) {
+        if ((axes >> i & 1) != 0) weft_kernel_builder_range(low->builder, weft_lowerer_range(low, low->variables[i]));
+    }
+}
+
+void weft_lowerer_store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id value)
+{
+    weft_kernel_builder_store(low->builder, &(weft_store){.buffer = buffer, .index = index, .value = value});
+}

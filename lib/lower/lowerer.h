@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOWER_LOWERER_H
 #define WEFT_LIB_LOWER_LOWERER_H
-/* Shared, each on those before it, by lowerer.c (memories, instructions), accumulator.c, index.c (places that data
- * decide), value.c (elements), update.c and stage.c (what a root stores and takes in), and lower.c (ranges and stages).
- */
+/* Shared, each on those before it, by lowerer.c (memories, ranges, instructions), accumulator.c, index.c (places that
+ * data decide), value.c (elements), update.c and stage.c (what a root stores and takes in), find_stages.c, scan.c, and
+ * lower.c (kernels of roots). */
 #include "lib/lower/lower.h"
 
 /* Most buffers, and most data checks, of one kernel. */
@@ -82,6 +82,20 @@ weft_expr weft_lowerer_address(lowerer *low, uint32_t memory, const weft_expr *i
 /* The key of a point for `values` and `visited`: words in the arena. */
 const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *out_size);
 stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node);
+void weft_lowerer_add_stage(lowerer *low, stage_plan *plan);
+
+/* The axes of the root that become ranges: those whose extent is not statically one. */
+uint64_t weft_lowerer_axes(const lowerer *low);
+weft_range weft_lowerer_range(lowerer *low, weft_expr variable);
+/* Ranges for the root's axes in `axes`, in order. */
+void weft_lowerer_make_ranges(lowerer *low, uint64_t axes);
+void weft_lowerer_begin_stage(lowerer *low);
+void weft_lowerer_store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id value);
+
+/* Finds the stages behind a point, or behind the operands of what is computed there, at the index of each reduced axis,
+ * innermost first. False if the kernel cannot have them. */
+bool weft_lowerer_find_stages(lowerer *low, const weft_point *point);
+bool weft_lowerer_find_stages_of_operands(lowerer *low, const weft_point *point, const weft_expr *reduced);
 
 /* Whether the kernel computes the node although it has memory, where it stores it. */
 static inline bool weft_lowerer_stores(const lowerer *low, uint32_t node)
@@ -175,4 +189,11 @@ weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan);
 weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32_t component);
 /* Accumulates partial results that lie in memories first, first + 1, ... */
 void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t first_memory);
+
+/* A scan that is the root. */
+void weft_lower_scan(lowerer *low, const weft_point *point, uint32_t target);
+/* What each of its chunks gives, in the scan's order. */
+void weft_lower_totals(lowerer *low, const weft_point *point, uint32_t target);
+/* What there is after each chunk: totals that lie before `target` are added up in order. */
+void weft_lower_prefix(lowerer *low, const weft_point *point, uint32_t target);
 #endif
