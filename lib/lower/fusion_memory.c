@@ -115,11 +115,12 @@ static void demand_padded_factor(weft_fusion *fusion, uint32_t n)
     if (windows.pad != 0 && !fusion->compared[windows.pad - 1]) fusion->materialized[windows.pad - 1] = 1;
 }
 
-/* A product that is read only in another order, with another axis last, is fast to compute in its own: if it is large,
- * and where it would end with its batch, along which neither operand is adjacent, if it has enough to compute. */
+/* A product that is read only in another order, with another axis last, is fast to compute in its own: if it is large;
+ * and if it has enough to compute, where it would end with its batch, along which neither operand is adjacent, or where
+ * lanes would jump through a matrix that a vector is multiplied with. */
 static void demand_product(weft_fusion *fusion, const weft_node *permute)
 {
-    enum { LEAST_OF_BATCH = 16 << 10 };
+    enum { LEAST = 16 << 10 };
     const weft_graph *graph = fusion->compiled->graph;
     uint32_t n = permute->inputs[0].node;
     const weft_node *node = weft_graph_node(graph, n);
@@ -129,8 +130,10 @@ static void demand_product(weft_fusion *fusion, const weft_node *permute)
     if (last + 1 == order.count || weft_product_has_inner_batch(fusion->space, node)) return;
     weft_product_size size = weft_product_size_of(fusion->space, node);
     bool lies_across = last < node->attrs[0].ints.count && weft_product_has_outer_batch(fusion->space, node),
-         has_enough = weft_multiply_bound(size.results, size.terms) >= LEAST_OF_BATCH;
-    if (size.terms > WEFT_PRODUCT_FEW_TERMS && ((size.is_large && size.along) || (lies_across && has_enough)))
+         is_vector = weft_product_has_matrix_across(fusion->space, node, last),
+         has_enough = weft_multiply_bound(size.results, size.terms) >= LEAST;
+    if (size.terms > WEFT_PRODUCT_FEW_TERMS &&
+        ((size.is_large && size.along) || ((lies_across || is_vector) && has_enough)))
         fusion->materialized[n] = 1;
 }
 

@@ -326,6 +326,14 @@ static size_t operand_axis(const weft_space *space, const weft_node *dot, size_t
     return axis;
 }
 
+bool weft_product_has_matrix_across(weft_space *space, const weft_node *dot, size_t axis)
+{
+    size_t batch = dot->attrs[0].ints.count, operand, matrix = weft_dot_has_one_row(space, dot, 0);
+    if (axis < batch || (!matrix && !weft_dot_has_one_row(space, dot, 1))) return false;
+    size_t wanted = operand_axis(space, dot, axis, &operand), inner = weft_innermost_axis(space, dot->inputs[matrix]);
+    return operand == matrix && inner != SIZE_MAX && inner != wanted && weft_dot_is_free(dot, matrix, inner);
+}
+
 /*
  * Whether lanes along the last axis of the result, as it is wanted, would jump through the operand that has it, which
  * lies along another one of its free axes. The library packs it, and a kernel permutes what it stores: bca,abed->cde of

@@ -27,6 +27,8 @@ bool weft_product_has_windows_across(weft_space *space, const weft_node *dot, ui
 bool weft_product_has_inner_batch(weft_space *space, const weft_node *dot);
 /* Whether it has one, which lies innermost in neither. */
 bool weft_product_has_outer_batch(weft_space *space, const weft_node *dot);
+/* Whether it is that of a vector and a matrix which lies along another free axis than `axis` of the result. */
+bool weft_product_has_matrix_across(weft_space *space, const weft_node *dot, size_t axis);
 /* Whether the library has such operands copied, with the batch first: they are little beside the multiplications, and it
  * would pack them number by number, as loops without the batch along the lanes would read them. */
 bool weft_product_copies_batches(weft_space *space, uint32_t dot);

@@ -5,14 +5,16 @@
  * result is only wanted with the free axes of b in front is the dot of b and a, and so is one for loops that is wanted
  * with an axis of a last, or has few columns in b. A product of a matrix and a vector has the vector first where a free
  * axis of the matrix lies innermost, and last where a contracted one does: sums run across or along what lies in memory
- * then. Few columns of b beside an a along whose terms there are lanes come with their terms last. Permutes of operands
- * are read through. A dot of 16-bit floats is summed in f32 anyhow: a small one becomes a dot of f32 between casts,
- * unless all are the library's; any other one is left to the backend.
+ * then, in the order of a large matrix, whose result is permuted. Few columns of b beside an a along whose terms there
+ * are lanes come with their terms last. Permutes of operands are read through. A dot of 16-bit floats is summed in f32
+ * anyhow: a small one becomes a dot of f32 between casts, unless all are the library's; any other one is left to the
+ * backend.
  *
  * requires: nothing
  * maintains: values except for the order of sums, guards
  * breaks: nothing; no permute it adds can be merged away
  */
+#include <string.h>
 #include "lib/pass/pass.h"
 #include "lib/pass/uses.h"
 #include "lib/trace/trace.h"
@@ -400,6 +402,28 @@ static weft_tensor with_free_axes_as_they_lie(weft_tensor dot, size_t which, wef
     return permuted(arranged_dot(operands[0], operands[1], axes), of_dot);
 }
 
+/*
+ * Of a vector and a matrix whose free axes come in another order than they lie in: permuted after it, if the matrix is
+ * so large that the result is little beside it. dc,dcab->ba of 44, 34, 31, 9 takes 0.27 of the time (Zen 5).
+ */
+static weft_tensor with_matrix_as_it_lies(const context *c, weft_tensor dot)
+{
+    enum { LEAST_TERMS = 16 };
+    if (!weft_tensor_is_valid(dot) || !weft_tensor_is_op(dot, WEFT_OP_dot) || c->expected != NULL) return dot;
+    weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
+    weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
+    bool has_rows = free_count(a, axes.batch_a, axes.contract_a) > 0;
+    if (has_rows == (free_count(b, axes.batch_b, axes.contract_b) > 0)) return dot;
+    size_t matrix = has_rows ? 0 : 1, inner = (size_t)innermost_axis(has_rows ? a : b);
+    bool is_free = !weft_ints_contain(has_rows ? axes.batch_a : axes.batch_b, inner) &&
+                   !weft_ints_contain(has_rows ? axes.contract_a : axes.contract_b, inner);
+    if (!is_free || free_axes_of(dot, matrix).lie_so || count_along(c, a, axes.contract_a) < LEAST_TERMS) return dot;
+    int64_t order[WEFT_MAX_RANK];
+    size_t rank = weft_tensor_rank(dot);
+    for (size_t i = 0; i < rank; i++) order[i] = (int64_t)i;
+    return with_free_axes_as_they_lie(dot, matrix, (weft_ints){rank, order});
+}
+
 static weft_tensor reordered(const context *c, weft_tensor dot, weft_ints order);
 
 /* A dot that is permuted, in the order that suits it now. */
@@ -421,6 +445,13 @@ static weft_tensor reordered(const context *c, weft_tensor dot, weft_ints order)
     return weft_site_leave();
 }
 
+static weft_tensor merged(weft_tensor permute, weft_ints order)
+{
+    int64_t both[WEFT_MAX_RANK];
+    memcpy(both, order.items, order.count * sizeof *both);
+    return permuted(permute, both);
+}
+
 /* A permute that is the only user of a dot; for expected extents not where it decides an order of additions, as that
  * of complex factors does. */
 static weft_tensor swap(const weft_rewrite_site *site)
@@ -429,6 +460,7 @@ static weft_tensor swap(const weft_rewrite_site *site)
     weft_ints order = site->node->attrs[0].ints;
     const context *c = site->context;
     uint32_t number = site->node->inputs[0].node;
+    if (weft_tensor_is_op(dot, WEFT_OP_permute)) return merged(dot, order); /* one that was made here */
     if (!weft_tensor_is_op(dot, WEFT_OP_dot) || !weft_usages_is_read_once(&c->usages, site->graph, number) ||
         (c->expected != NULL && weft_usages_is_ordered(&c->usages, site->graph, number)))
         return weft_site_leave();
@@ -445,7 +477,8 @@ static weft_status *canonicalize_dot(const weft_rewrite_site *site, weft_tensor 
     weft_op_id op = weft_op_id_of(site->node->op);
     if (op == WEFT_OP_permute) value = swap(site);
     if (op == WEFT_OP_dot)
-        value = widened_dot(c, site->inputs.items[0], site->inputs.items[1], axes_of(site->node->attrs));
+        value = with_matrix_as_it_lies(
+            c, widened_dot(c, site->inputs.items[0], site->inputs.items[1], axes_of(site->node->attrs)));
     if (!weft_tensor_is_valid(value)) return NULL;
     out_values[0] = value;
     *out_replaced = true;
