@@ -131,6 +131,16 @@ static weft_tensor element_of(weft_tensor window, int64_t k)
     return weft_slice(x, (weft_shape){rank, starts}, (weft_shape){rank, sizes}, (weft_ints){rank, steps});
 }
 
+/* Whether what is viewed is always as long as what comes before the last element of a window, also where there are no
+ * windows because it is shorter than one. */
+static bool reaches_last(weft_tensor window, int64_t size)
+{
+    const weft_attr *attrs = weft_tensor_node(window)->attrs;
+    int64_t least, most;
+    weft_extent_range(weft_tensor_extent(weft_tensor_operand(window, 0), attrs[0].integer), &least, &most);
+    return size == 1 || attrs[3].integer <= least / (size - 1);
+}
+
 weft_tensor weft_add_windows(const weft_rewrite_site *site)
 {
     enum { MOST = 4 };
@@ -145,6 +155,7 @@ weft_tensor weft_add_windows(const weft_rewrite_site *site)
     if (!is_exact || weft_accumulator_dtype(dtype) != dtype) return weft_site_leave();
     if (!weft_extent_is_static(weft_tensor_extent(x, axes.items[0]), &size) || size < 1 || size > MOST)
         return weft_site_leave();
+    if (!reaches_last(x, size)) return weft_site_leave();
     weft_tensor sum = element_of(x, 0);
     for (int64_t k = 1; k < size; k++) sum = weft_add(sum, element_of(x, k));
     return sum;
