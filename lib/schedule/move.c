@@ -160,7 +160,7 @@ static const char *refuse_lanes(const weft_kernel *kernel, const moves *before, 
 {
     const char *reason = refuse_vectors(kernel, move);
     if (reason != NULL) return reason;
-    if (at->at + 1 != *at->count) return "it is not the last one";
+    if (at->at + 1 != *at->count) return "the range is not the last outer one, nor the last of its stage";
     if (at->ranges[at->at].bind != WEFT_BIND_SERIAL) return "its lanes are bound";
     return at->stage == NULL ? refuse_outer_lanes(kernel, at) : refuse_inner_lanes(kernel, before, move, at);
 }

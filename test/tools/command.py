@@ -575,7 +575,8 @@ graph {
 
     def test_schedules_that_are_refused(self):
         for moves, message in [("2:lanes i0 8 x 1", "there is no kernel 2; the number of the program's kernels is 2"),
-                               ("lanes i0 8 x 1", 'move 1 of the schedule, "lanes i0 8 x 1": it is not the last one'),
+                               ("lanes i0 8 x 1",
+                                'move 1 of the schedule, "lanes i0 8 x 1": the range is not the last outer one, nor the last of its stage'),
                                ("jam", "schedule:1:4: expected a range, as in i0, found the end of the text")]:
             with self.subTest(moves):
                 status, out, error = self.weft("opt", "g.weft", "--emit", "scheduled", "--schedule", moves)

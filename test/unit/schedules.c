@@ -334,8 +334,9 @@ static void test_what_is_no_schedule_is_refused(void **state)
         weft_schedules_set(schedules, program, 0, "spilt i0 16"), WEFT_PARSE_ERROR,
         "schedule:1:1: expected fuse, split, reorder, sink, jam, lanes, transpose, seams, interleave, periods, "
         "parts, sweep, flatten, scan or tile, found 'spilt'");
-    weft_test_fails(weft_schedules_set(schedules, program, 0, "split i0 16; lanes i0 8 x 2"), WEFT_INVALID_ARGUMENT,
-                    "move 2 of the schedule, \"lanes i0 8 x 2\": it is not the last one");
+    weft_test_fails(
+        weft_schedules_set(schedules, program, 0, "split i0 16; lanes i0 8 x 2"), WEFT_INVALID_ARGUMENT,
+        "move 2 of the schedule, \"lanes i0 8 x 2\": the range is not the last outer one, nor the last of its stage");
     assert_int_equal(weft_schedules_count(schedules), 0);
     weft_schedules_destroy(schedules);
     weft_program_release(program);
@@ -424,8 +425,9 @@ static void test_a_schedule_that_does_not_fit_is_an_error(void **state)
     weft_text_destroy(text);
     weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.schedules = schedules}, &executor));
     const weft_run given = {.input_count = 1, .inputs = inputs.items, .output_count = 1, .outputs = &output};
-    weft_test_fails(weft_executor_run(executor, program, &given), WEFT_INVALID_ARGUMENT,
-                    "move 2 of the schedule, \"lanes i0 8 x 2\": it is not the last one");
+    weft_test_fails(
+        weft_executor_run(executor, program, &given), WEFT_INVALID_ARGUMENT,
+        "move 2 of the schedule, \"lanes i0 8 x 2\": the range is not the last outer one, nor the last of its stage");
     assert_null(output);
     weft_executor_destroy(executor);
     weft_schedules_destroy(schedules);
