@@ -356,7 +356,8 @@ class Single(Command):
             self.refuses(MISUSED, f"run: --set takes SYMBOL=INTEGER such as n=5, not '{text}'", *run, "--set", text)
         self.refuses(MISUSED, "run: no input binds the symbol 'n'; --set n=N gives it a value", *run)
         self.refuses(MISUSED, "run: --set gives 'n' twice, as 3 and as 4", *run, "--set", "n=3", "--set", "n=4")
-        self.refuses(MISUSED, "run: --set names 'm', but the graph has no such symbol", *run, "--set", "m=3", "--set", "n=3")
+        self.refuses(MISUSED, "run: --set names 'm', but the graph has no such symbol; its outputs need: n",
+                     *run, "--set", "m=3", "--set", "n=3")
         self.refuses(FAILED, "run: symbol n = 17 is outside [1, 16] (given by --set)", *run, "--set", "n=17")
         self.refuses(FAILED, 'run: input "x": axis 0 has extent 2, but the program requires n = 5 (given by --set)',
                      "run", "g.weft", "x=a.npy", "w=w.npy", "--set", "n=5")

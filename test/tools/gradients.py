@@ -215,11 +215,16 @@ class Gradients(Command):
         for sentence, *words in [
                 ("'x.npy' does not begin with the name of an input and '=', as in x=x.npy", "relu.weft", "x.npy"),
                 ("'w=x.npy' does not begin with the name of an input and '=', as in x=x.npy", "relu.weft", "w=x.npy"),
-                ("the graph has no symbol 'k'", "smooth.weft", "--set", "k=2"),
+                ("--set names 'k', but the graph has no such symbol; its outputs need: n, m", "smooth.weft", "--set", "k=2"),
                 ("--order takes one of 1|2|3|4, not '5'", "smooth.weft", "--order", "5"),
                 ("--order takes one of 1|2|3|4, not '0'", "smooth.weft", "--order", "0"),
                 ("--set gives 'n' twice", "smooth.weft", "--set", "n=2", "--set", "n=3")]:
             self.refuses(MISUSED, f"check-gradients: {sentence}", "check-gradients", *words)
+        unneeded = SMOOTH.replace("graph {", "symbol k in [1, 9]\ngraph {", 1)
+        (self.folder / "unneeded.weft").write_text(unneeded)
+        self.assertEqual(self.lines(OK, "unneeded.weft", "--set", "k=2"), self.lines(OK, "smooth.weft"))
+        self.refuses(MISUSED, "check-gradients: symbol k = 10 is outside [1, 9] (given by --set)",
+                     "check-gradients", "unneeded.weft", "--set", "k=10")
         self.weft("opt", "relu.weft", "--save", "relu.saved")
         self.refuses(MISUSED, "check-gradients: 'relu.saved' is a saved program; gradients are those of a graph",
                      "check-gradients", "relu.saved")

@@ -70,27 +70,22 @@ static bool is_set(const weft_option_value *value)
     return strcmp(value->option->name, "--set") == 0;
 }
 
-static bool has_symbol(const weft_program *program, const char *name)
+static weft_status *set_symbol(const weft_program *program, weft_graph *graph, weft_setting *setting,
+                               const weft_binding *binding)
 {
-    for (size_t i = 0; i < weft_program_symbol_count(program); i++)
-        if (strcmp(weft_program_symbol_at(program, i)->name, name) == 0) return true;
-    return false;
-}
-
-static weft_status *set_symbol(const weft_program *program, weft_setting *setting, const weft_binding *binding)
-{
-    if (!has_symbol(program, binding->name)) return weft_misuse("the graph has no symbol '%s'", binding->name);
+    if (!weft_binding_is_needed(program, binding->name)) return weft_binding_check_unneeded(program, graph, binding);
     if (weft_setting_extent(setting, binding->name) >= 0) return weft_misuse("--set gives '%s' twice", binding->name);
     return weft_setting_bind(setting, binding->name, binding->value);
 }
 
-static weft_status *set_symbols(const weft_arguments *arguments, const weft_program *program, weft_setting *setting)
+static weft_status *set_symbols(const weft_arguments *arguments, const weft_program *program, weft_graph *graph,
+                                weft_setting *setting)
 {
     for (size_t i = 0; i < arguments->value_count; i++) {
         weft_binding binding;
         if (!is_set(&arguments->values[i])) continue;
         WEFT_TRY(weft_binding_parse(arguments->values[i].text, &binding));
-        weft_status *status = set_symbol(program, setting, &binding);
+        weft_status *status = set_symbol(program, graph, setting, &binding);
         free((char *)binding.name);
         WEFT_TRY(status);
     }
@@ -282,7 +277,7 @@ static weft_status *check_outputs(weft_slope_check *check, const weft_module *mo
 static weft_status *run_module(const weft_arguments *arguments, const weft_module *module, const weft_program *shapes,
                                weft_slope_check *check)
 {
-    WEFT_TRY(set_symbols(arguments, shapes, &check->setting));
+    WEFT_TRY(set_symbols(arguments, shapes, module->graph, &check->setting));
     WEFT_TRY(load_inputs(arguments, module, shapes, &check->setting));
     WEFT_TRY(fill_symbols(shapes, &check->setting));
     check->inputs = calloc(module->inputs.count + 1, sizeof *check->inputs);

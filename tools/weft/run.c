@@ -37,37 +37,6 @@ static const weft_binding *find_extent(const weft_session *session, const char *
     return NULL;
 }
 
-static bool is_needed(const weft_program *program, const char *name)
-{
-    for (size_t i = 0; i < weft_program_symbol_count(program); i++)
-        if (strcmp(weft_program_symbol_at(program, i)->name, name) == 0) return true;
-    return false;
-}
-
-static bool is_name(const char *text)
-{
-    static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-    return text[strspn(text, all)] == 0 && (text[0] < '0' || text[0] > '9');
-}
-
-/* Checks the value of a symbol that no output needs, as a run checks the others, and all of a saved program. */
-static weft_status *check_unneeded(weft_graph *graph, const weft_binding *extent)
-{
-    int64_t least, most;
-    weft_extent symbol;
-    if (graph == NULL) return NULL;
-    weft_status *status = weft_extent_parse(graph, extent->name, &symbol);
-    bool unknown = status != NULL || !is_name(extent->name);
-    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
-    weft_status_destroy(status);
-    if (unknown) return weft_misuse("--set names '%s', but the graph has no such symbol", extent->name);
-    weft_extent_range(symbol, &least, &most);
-    if (extent->value >= least && extent->value <= most) return NULL;
-    return weft_status_create(NULL, WEFT_OUT_OF_RANGE, NULL,
-                              "symbol %s = %" PRId64 " is outside [%" PRId64 ", %" PRId64 "] (given by --set)",
-                              extent->name, extent->value, least, most);
-}
-
 static weft_status *fill_extents(const weft_arguments *arguments, weft_graph *graph, weft_session *session)
 {
     session->extents = calloc(arguments->value_count + 1, sizeof *session->extents);
@@ -78,7 +47,8 @@ static weft_status *fill_extents(const weft_arguments *arguments, weft_graph *gr
         WEFT_TRY(weft_binding_parse(arguments->values[i].text, extent));
         const weft_binding *former = find_extent(session, extent->name);
         session->extent_count++;
-        if (!is_needed(session->program, extent->name)) WEFT_TRY(check_unneeded(graph, extent));
+        if (!weft_binding_is_needed(session->program, extent->name))
+            WEFT_TRY(weft_binding_check_unneeded(session->program, graph, extent));
         if (former != NULL && former->value != extent->value)
             return weft_misuse("--set gives '%s' twice, as %" PRId64 " and as %" PRId64, extent->name, former->value,
                                extent->value);
