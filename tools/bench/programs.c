@@ -546,6 +546,7 @@ static const weft_suite_program programs[] = {
     SQUARE(f32, 256, "products", 1),
     SQUARE(f32, 512, "products", 1),
     SQUARE(f32, 1024, "products", 1),
+    SQUARE(f32, 3000, "products", 1),
     SQUARE(f64, 64, "products", 1),
     SQUARE(f64, 256, "products", 1),
     SQUARE(f64, 512, "products", 1),

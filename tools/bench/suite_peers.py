@@ -470,9 +470,9 @@ WAYS = {
         "gelu and gradient": Ways(jax=gelu_and_gradient_jax, torch=gelu_and_gradient_torch),
     },
     "products": {
-        **{name: MATMUL for name in ("f32 64", "f32 128", "f32 256", "f32 512", "f32 1024", "f64 64", "f64 256", "f64 512",
-                                     "c64 128", "c64 512", "128 x 768 x 768", "300 x 200 x 100", "4 of 256", "32 of 128",
-                                     "32 of 64, c64")},
+        **{name: MATMUL for name in ("f32 64", "f32 128", "f32 256", "f32 512", "f32 1024", "f32 3000", "f64 64", "f64 256",
+                                     "f64 512", "c64 128", "c64 512", "128 x 768 x 768", "300 x 200 x 100", "4 of 256",
+                                     "32 of 128", "32 of 64, c64")},
         "bf16 512": MATMUL_16, "bf16 512, fast": MATMUL_16, "128 x 768 x 768, fast": MATMUL_16, "f16 256": MATMUL_16,
         "i32 256": MATMUL,
         "A.T B 384": Ways(lambda n, a, b: a.T @ b), "A B.T 384": Ways(lambda n, a, b: a @ b.T),
