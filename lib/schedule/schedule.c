@@ -109,13 +109,6 @@ static uint32_t wanted_or(uint32_t wanted, uint32_t rule)
     return wanted != 0 ? wanted : rule;
 }
 
-/* Vectors for each round of a stage that walks through memory: with vectors of 64 bytes four at most. Eight lines of
- * one array that are asked for at once are not fetched ahead as well as four. */
-static uint32_t walking_unroll(const weft_chooser *c, uint32_t unroll)
-{
-    return c->machine->vector_bytes >= 64 && unroll > 4 ? 4 : unroll;
-}
-
 /* Whether points of the stage meet in what they store, so that they run in order. */
 static bool is_ordered(const weft_stage *stage)
 {
@@ -142,7 +135,7 @@ static weft_status *bind_inner(const weft_chooser *c, uint32_t width)
         uint32_t unroll =
             weft_unroll_for(kernel, weft_unroll_emitted(kernel, stage, last->variable), last->extent, fitting);
         if (last->reduce) unroll = last->virtual_lanes / fitting;
-        else unroll = wanted_or(c->wanted->unroll, walking_unroll(c, unroll));
+        else unroll = wanted_or(c->wanted->unroll, weft_unroll_walking(c->machine, unroll));
         WEFT_TRY(bind_lanes(c, end - 1, fitting, unroll));
     }
     return NULL;
@@ -342,7 +335,7 @@ static weft_status *bind_outer(const weft_chooser *c, uint32_t width, int64_t ti
     explain(c, "accesses walk along the last range, or their lines stay in the cache");
     uint32_t unroll;
     WEFT_TRY(weft_unroll_choose(kernel, c->machine, body.emitted, extent, width, &unroll));
-    unroll = wanted_or(c->wanted->unroll, walking_unroll(c, unroll));
+    unroll = wanted_or(c->wanted->unroll, unroll);
     WEFT_TRY(split_last(c, c->wanted->tile != 0 ? c->wanted->tile : tile));
     return bind_lanes(c, kernel->range_count - 1, width, unroll);
 }

@@ -13,6 +13,9 @@ uint32_t weft_unroll_body(const weft_kernel *kernel, const weft_stage *stage, we
 uint32_t weft_unroll_emitted(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes);
 /* Vectors for each round that the registers hold. */
 uint32_t weft_unroll_of(uint32_t body);
+/* Of what does little but walk through memory: with vectors of 64 bytes four at most. Eight lines of one array that are
+ * asked for at once are not fetched ahead as well as four. */
+uint32_t weft_unroll_walking(const weft_machine *machine, uint32_t unroll);
 /* No more than the range can ever fill. */
 uint32_t weft_unroll_limit(const weft_kernel *kernel, uint32_t unroll, weft_expr extent, uint32_t width);
 /* Both. */
