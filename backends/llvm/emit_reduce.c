@@ -274,7 +274,7 @@ static LLVMValueRef any_nan(weft_emitter *e, bool extremum, components *accumula
 static void combine_round(weft_emitter *e, uint32_t first, uint32_t count, uint32_t slot, uint32_t parts)
 {
     components left[WEFT_MAX_PARTS], right[WEFT_MAX_PARTS], numbers[WEFT_MAX_PARTS], all[WEFT_MAX_PARTS];
-    const weft_accumulator *accumulators[WEFT_MAX_PARTS];
+    const weft_accumulator *accumulators[WEFT_MAX_PARTS] = {weft_reduce_accumulator(e, first)};
     uint32_t level = weft_scope_top(e), width = e->reduction.width;
     weft_detour detour;
     for (uint32_t i = 0; i < count * parts; i++) {
