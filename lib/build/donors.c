@@ -212,8 +212,8 @@ static bool uses_written(const variant_builder *builder, const planned_step *ste
     return false;
 }
 
-/* Whether step `number` may as well come right after step `last`: nothing needs its output until then, what it reads
- * has to be kept for others anyway, and no other output is kept from the memory of an input by that. */
+/* Whether step `number` may as well come right after step `last`: nothing needs its output until then, or changes what
+ * it reads, which has to be kept for others anyway, and no other output is kept from the memory of an input by that. */
 static bool may_follow(const variant_builder *builder, uint32_t number, uint32_t last)
 {
     const planned_step *step = &builder->steps[number];
@@ -221,6 +221,8 @@ static bool may_follow(const variant_builder *builder, uint32_t number, uint32_t
         uint32_t read = builder->buffers[step->lowered.memories[i]];
         bool is_temporary = builder->variant->buffers[read].kind == WEFT_BUFFER_TEMPORARY;
         if (is_temporary && !weft_builder_reads_after(builder, last - 1, read)) return false;
+        for (uint32_t s = number + 1; s <= last; s++)
+            if (weft_builder_writes(builder, &builder->steps[s], read)) return false;
     }
     for (uint32_t s = number + 1; s <= last; s++)
         if (uses_written(builder, &builder->steps[s], step) || competes(builder, step, s)) return false;
