@@ -64,6 +64,12 @@ static LLVMValueRef pointer_to(weft_emitter *e, rows *r, uint32_t level, uint32_
     return LLVMBuildFreeze(e->builder, pointer, "");
 }
 
+/* Whether the mask of a part may leave nothing of it, so that no lane has a row to stand for those of others. */
+static bool may_be_empty(const weft_emitter *e)
+{
+    return e->lane.parts > 1 && weft_lane_mask(e, 0) != NULL;
+}
+
 /* Of a lane that is masked off: the row of the last one that is not. */
 static LLVMValueRef row_pointer(weft_emitter *e, const rows *r, LLVMValueRef pointer, uint32_t part, uint32_t lane)
 {
@@ -104,7 +110,9 @@ static bool find_load_group(weft_emitter *e, const weft_inst *load, rows *r)
     const weft_kernel_buffer *buffer = &e->kernel->buffers[load->buffer];
     int64_t before = 0, after = 0;
     *r = (rows){.dtype = load->dtype, .buffer = load->buffer};
-    r->count = group_of(e, load->dtype, load->index, e->lane.mask == NULL ? FEWEST_APART : 2, &r->stride);
+    r->count = may_be_empty(e)
+                   ? 0
+                   : group_of(e, load->dtype, load->index, e->lane.mask == NULL ? FEWEST_APART : 2, &r->stride);
     if (r->count == 0 || load->arg_count != 0 || load->predicate_count != 0 || buffer->written || buffer->local != 0)
         return false;
     const weft_stage *stage = stage_of(e, load);
@@ -271,7 +279,9 @@ static void store_below(weft_emitter *e, const rows *r, LLVMValueRef value, LLVM
         LLVMSetAlignment(LLVMBuildStore(e->builder, value, to), weft_dtype_info_of(r->dtype)->alignment);
         return;
     }
-    LLVMValueRef left = LLVMBuildMul(e->builder, e->lane.left, weft_int(e, r->count), "");
+    int64_t later = (int64_t)e->lane.width * (e->lane.parts - 1 - part);
+    LLVMValueRef left = LLVMBuildAdd(e->builder, e->lane.left, weft_int(e, later), "");
+    left = LLVMBuildMul(e->builder, left, weft_int(e, r->count), "");
     LLVMValueRef mask = weft_mask_below(e, LLVMBuildSub(e->builder, left, weft_int(e, begin), ""));
     weft_masked_store_emit(e, r->dtype, to, value, mask);
 }
@@ -308,7 +318,7 @@ static bool find_row(weft_emitter *e, const weft_stage *stage, const weft_store 
 static bool find_segments(weft_emitter *e, const weft_stage *stage, const weft_store *store, rows *r)
 {
     int64_t before, after;
-    r->count = group_of(e, r->dtype, store->index, 2, &r->stride);
+    r->count = may_be_empty(e) ? 0 : group_of(e, r->dtype, store->index, 2, &r->stride);
     if (r->count == 0) return false;
     find_neighbours(e, stage, store, &before, &after);
     return find_group(e, store->index, before, after, r);

@@ -563,20 +563,48 @@ static void unknown_policies_are_refused(void **state)
     weft_graph_destroy(graph);
 }
 
+/* Rows that lie across memory, in a number that leaves a tail of one vector and a part of one, by two columns. */
+static void rows_across_memory(void **state)
+{
+    (void)state;
+    enum { ROWS = 600, TERMS = 100, COLUMNS = 2 };
+    weft_graph *graph;
+    weft_program *program;
+    weft_executor *executor;
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &executor));
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor a = weft_input(graph, "a", WEFT_F32, WEFT_SHAPE(ROWS, TERMS));
+    weft_tensor b = weft_input(graph, "b", WEFT_F32, WEFT_SHAPE(COLUMNS, TERMS));
+    weft_dot_axes axes = {.contract_a = WEFT_INTS(1), .contract_b = WEFT_INTS(1)};
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_dot(a, b, axes)), NULL, &program));
+    weft_graph_destroy(graph);
+    weft_array *x, *y, *z = NULL;
+    const int64_t shapes[][2] = {{ROWS, TERMS}, {COLUMNS, TERMS}}, strides[] = {1, ROWS};
+    static float rows[ROWS * TERMS], columns[COLUMNS * TERMS];
+    for (size_t i = 0; i < ROWS * TERMS; i++) rows[i] = (float)(i % ROWS);
+    for (size_t i = 0; i < COLUMNS * TERMS; i++) columns[i] = 1;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, shapes[0], strides, rows, NULL, NULL, &x));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, shapes[1], NULL, columns, NULL, NULL, &y));
+    weft_run how = {.input_count = 2, .inputs = (weft_array *[]){x, y}, .output_count = 1, .outputs = &z};
+    weft_test_ok(weft_executor_run(executor, program, &how));
+    for (size_t i = 0; i < ROWS * COLUMNS; i++)
+        assert_float_equal(((float *)weft_array_data(z))[i], (float)(i / COLUMNS * TERMS), 0);
+    weft_array_release(x);
+    weft_array_release(y);
+    weft_array_release(z);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_the_librarys),
-        cmocka_unit_test(idle_lanes_are_the_librarys),
-        cmocka_unit_test(shapes_that_decide),
-        cmocka_unit_test(integers_stay_loops),
-        cmocka_unit_test(bytes_are_multiplied_as_they_are),
-        cmocka_unit_test(float16_is_not_widened),
-        cmocka_unit_test(contractions_follow_the_program),
-        cmocka_unit_test(fast_products_are_close),
-        cmocka_unit_test(fast_products_are_of_bf16),
-        cmocka_unit_test(older_policies_are_known),
-        cmocka_unit_test(unknown_policies_are_refused),
+        cmocka_unit_test(rows_across_memory),          cmocka_unit_test(products_are_the_librarys),
+        cmocka_unit_test(idle_lanes_are_the_librarys), cmocka_unit_test(shapes_that_decide),
+        cmocka_unit_test(integers_stay_loops),         cmocka_unit_test(bytes_are_multiplied_as_they_are),
+        cmocka_unit_test(float16_is_not_widened),      cmocka_unit_test(contractions_follow_the_program),
+        cmocka_unit_test(fast_products_are_close),     cmocka_unit_test(fast_products_are_of_bf16),
+        cmocka_unit_test(older_policies_are_known),    cmocka_unit_test(unknown_policies_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
