@@ -104,7 +104,7 @@ static bool takes_in(const weft_kernel *kernel, const weft_store *store, uint32_
  * if nothing else read it. */
 static uint64_t find_writers(const variant_builder *builder, const planned_step *step, uint32_t i)
 {
-    enum { MOST_STORES = 64 };
+    enum { MOST_STORES = 63 }; /* `writers >> k` ends */
     const weft_kernel *kernel = step->lowered.kernel;
     const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
     uint32_t memory = step->lowered.memories[i], read = builder->buffers[memory];
