@@ -272,15 +272,16 @@ static bool is_plain_reduction(const weft_fusion *fusion, uint32_t n)
            fusion->plain[node->inputs[0].node];
 }
 
-/* Whether two reductions take in elements of the same places in the same order. */
+/* Whether two reductions take in elements of the same places in the same order. Not along no axis: one may take in the
+ * result of the other. */
 static bool reduce_alike(const weft_fusion *fusion, uint32_t a, uint32_t b)
 {
     const weft_graph *graph = fusion->compiled->graph;
     weft_reduction x, y;
     weft_reduction_fill(graph, a, &x);
     weft_reduction_fill(graph, b, &y);
-    bool alike = x.axis_count == y.axis_count && x.group_count == y.group_count && x.lanes == y.lanes &&
-                 x.blocks == y.blocks && x.chunk == y.chunk;
+    bool alike = x.axis_count > 0 && x.axis_count == y.axis_count && x.group_count == y.group_count &&
+                 x.lanes == y.lanes && x.blocks == y.blocks && x.chunk == y.chunk;
     for (uint32_t i = 0; i < x.axis_count && alike; i++) alike = x.axes[i] == y.axes[i];
     for (uint32_t i = 0; i < x.group_count && alike; i++) alike = x.group_first[i] == y.group_first[i];
     return alike && have_same_extents(fusion, weft_graph_node(graph, weft_graph_node(graph, a)->inputs[0].node),
