@@ -285,8 +285,8 @@ static bool has_short_rows(weft_space *space, const weft_node *dot, size_t opera
 }
 
 /* Whether columns of B fill half of the lanes of loops at most, while the library has lanes along the rows of A, as it
- * lies. 1000 x 80 by 80 x 2 f32 takes 0.33 of the time of loops, 680 x 81 by 81 x 6 0.44; with AVX2 140 x 142 by 142 x
- * 2 0.4, 1437 x 480 by 480 x 4 0.5 (Zen 5). */
+ * lies. 1079 x 76 by 76 x 2 f32 takes 0.33 of the time of loops, 682 x 81 by 81 x 6 0.44; with AVX2 139 x 142 by 142
+ * x 2 0.4, 1437 x 480 by 480 x 4 0.5 (Zen 5). */
 static bool has_lanes_along_rows(weft_space *space, const weft_node *dot, int64_t terms)
 {
     enum { FEWEST_ROWS = 32, FEWEST_TERMS = 40, FEWEST_TERMS_BY_AVX2 = 16, TERMS_OF_COLUMN = 10 };
@@ -337,8 +337,8 @@ bool weft_product_has_matrix_across(weft_space *space, const weft_node *dot, siz
 /*
  * Whether lanes along the last axis of the result, as it is wanted, would jump through the operand that has it, which
  * lies along another one of its free axes. The library packs it, and a kernel permutes what it stores: bca,abed->cde of
- * 16, 6, 42, 15, 5 takes 0.3 of the time of loops; of 240 random contractions of two tensors 15 take 0.3 to 0.75 (Zen
- * 5). Not where terms or rows are few, more of which a large result has to have.
+ * 16, 6, 42, 15, 5 takes 0.3 of the time of loops, cabd,aef->dbfec of 15, 5, 5, 5, 7, 6 0.5 (Zen 5). Not where terms or
+ * rows are few, more of which a large result has to have.
  */
 static bool has_jumping_lanes(weft_space *space, uint32_t index, const weft_product_size *size)
 {
