@@ -48,10 +48,11 @@ static int64_t piece(const weft_gemm_block *block, bool packs)
     return packs && small < LEAST && LEAST <= block->cache_bytes / 4 ? LEAST : small;
 }
 
-/* Bytes of an operand that are packed, or read in place, at once. The left one stays in L2; the right one is as large as
- * that, so that much of it is there too: four times as much, read from L3, takes 1.03 of the time (3000^3 f32, Zen 5).
- * Where one is short both stay in L2; the other one comes in pieces, small ones where it is the left one, since each of
- * these is used a few times only, and where one tile reads it panel by panel if it is packed, or else all of it. */
+/* Bytes of an operand that are packed, or read in place, at once. The left one stays in L2; the right one is as large
+ * as that, so that much of it is there too: four times as much, read from L3, takes 1.03 of the time (3000^3 f32, Zen
+ * 5). Where one is short both stay in L2; the other one comes in pieces, small ones where it is the left one, since
+ * each of these is used a few times only, and where one tile reads it panel by panel if it is packed, or else all of
+ * it. */
 static int64_t limit(const weft_gemm_block *block, bool left, bool packs)
 {
     const int64_t once = packs ? 0 : INT64_MAX;
@@ -70,20 +71,22 @@ static int64_t limit(const weft_gemm_block *block, bool left, bool packs)
  * each needs a TLB entry of its own. Tiles of complex numbers have more rows than a set has ways, and multiply faster
  * where rows are adjacent; 1024^3 f64, whose rows share sets, takes 0.94 of the time packed (Sapphire Rapids). Measured
  * on Zen 3, and on Sapphire Rapids for kernels that ask for what they read ahead of time, for which all of this matters
- * less. Where the other operand is packed anyway (`beside`) fewer uses are enough: with both packed, kernel->large
- * runs. */
+ * less, unless terms that share sets fill more than half of these in L2: 64 x 256 x 1024 f32 takes 0.93 of the time
+ * packed, 96 x 512 x 1024 0.91 (Zen 5). Where the other operand is packed anyway (`beside`) fewer uses are enough: with
+ * both packed, kernel->large runs. */
 static int64_t uses_worth_packing(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide,
-                                  bool beside)
+                                  bool beside, int64_t cache_bytes)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
     int64_t element = weft_gemm_side_element(side), distance = llabs(side->terms->stride) * element;
     bool is_page = distance != 0 && distance % PAGE == 0, shares_a_set = side->lines->stride * element % PAGE == 0;
+    bool fills_sets = is_page && weft_gemm_least(terms, kernel->terms) * (distance & -distance) > cache_bytes / 2;
     if (!wide && kernel->ahead && side->lines->stride == 1 && terms < kernel->terms) return INT64_MAX;
     if (!wide && side->terms->stride == 1)
         return !kernel->ahead ? 256 : kernel->is_complex ? (shares_a_set ? 128 : 400) : shares_a_set ? 1024 : 1536;
     if (wide && kernel->ahead && side->lines->stride == 1) {
         if (beside) return is_page ? 32 : distance > PAGE ? 80 : 192;
-        return is_page ? 128 : distance > PAGE ? 160 : 600;
+        return fills_sets ? 40 : is_page ? 128 : distance > PAGE ? 160 : 600;
     }
     if (side->lines->stride != 1 || is_page) return 0;
     if (!wide) return 80;
@@ -110,7 +113,7 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
     if (weft_gemm_side_is_joined(side) || (side->complex && !kernel->is_complex)) return true;
     bool beside = wide && kernel->large != NULL && uses >= LEAST &&
                   weft_gemm_packs(kernel, other, side, terms, false, cache_bytes);
-    if (uses >= uses_worth_packing(kernel, side, terms, wide, beside)) return true;
+    if (uses >= uses_worth_packing(kernel, side, terms, wide, beside, cache_bytes)) return true;
     if (wide && kernel->ahead) return is_worth_gathering(side, terms, uses, cache_bytes);
     bool is_far = side->lines->stride == 1 && llabs(side->terms->stride) * size > WEFT_GEMM_FAR;
     if (!is_far || side->count * terms * size <= cache_bytes / 2 || uses < kernel->far) return false;
