@@ -184,11 +184,15 @@ static const scale *draw_scale(generator *g)
     return &scales[i];
 }
 
+/* One of the extents, or one between two of them. */
 static int64_t draw_value(generator *g, const scale *of)
 {
     size_t count = 0;
     while (count < 12 && of->extents[count] != 0) count++;
-    return of->extents[draw_below(g, count)];
+    size_t i = draw_below(g, count);
+    int64_t value = of->extents[i];
+    if (i > 0 && draw_chance(g, 3)) value -= (int64_t)draw_below(g, (size_t)(value - of->extents[i - 1]));
+    return value;
 }
 
 static void choose_extents(generator *g, const scale *of)
