@@ -203,6 +203,7 @@ static bits saturate(weft_dtype to, double value)
 
 static bits apply_cast(weft_dtype from, weft_dtype to, bits value)
 {
+    if (from == WEFT_BF16) return apply_cast(WEFT_F32, to, value << 16);
     if (to == WEFT_BOOL) return is_float(from) ? as_double(from, value) != 0 : value != 0;
     if (is_float(from))
         return is_float(to) ? of_float(to, as_double(from, value)) : saturate(to, as_double(from, value));

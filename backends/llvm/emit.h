@@ -154,6 +154,15 @@ LLVMValueRef weft_index_terms(weft_emitter *e, weft_expr sum, uint32_t level, ui
 /* `base` + expr elements of `type` at the first lane of `part`, each term added where it is available. */
 LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part);
 
+/* ---- emit_pairs.c: lanes of even and of odd elements ---- */
+/* Whether the rounds of a reduction along lanes, of many, are to run on such lanes (e->lane.paired): those of all
+ * parts, not what is left of a row. */
+bool weft_pairs_fit(const weft_emitter *e, const weft_stage *stage, const weft_range *range, uint32_t parts);
+/* Moves the lanes of accumulators there, or back. */
+void weft_pairs_move(weft_emitter *e, bool apart);
+/* Two vectors of bf16 from the pointer to the first of all elements. */
+void weft_pairs_split(weft_emitter *e, LLVMValueRef pointer, LLVMValueRef *out_parts);
+
 /* ---- emit_strided.c: short elements at a stride ---- */
 /* Whether the lanes are loaded so. */
 bool weft_strided_fits(const weft_emitter *e, weft_dtype dtype, int64_t step);

@@ -430,6 +430,15 @@ static void access_start(weft_emitter *e, weft_access *access, uint32_t level, u
     weft_scope_move(e, level);
 }
 
+static void load_pairs(weft_emitter *e, weft_access *access, const weft_inst *load, LLVMValueRef *out_parts)
+{
+    for (uint32_t part = 0; part < e->lane.parts; part++) {
+        LLVMValueRef pointer = vector_pointer(e, access, load->buffer, part);
+        if (part % 2 == 0) weft_pairs_split(e, pointer, &out_parts[part]);
+        weft_prefetch_load(e, load, access->type, pointer, part, access->level);
+    }
+}
+
 void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value)
 {
     weft_access access = {.dtype = inst->dtype,
@@ -438,6 +447,10 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
                           .offset = inst->arg_count != 0 ? &e->values[inst->args[0]] : NULL,
                           .offset_bits = inst->arg_count != 0 ? offset_bits_of(e, inst->args[0]) : 0};
     access_start(e, &access, level, inst->predicate_count, inst->predicates, false);
+    if (value->varying && e->lane.paired) {
+        load_pairs(e, &access, inst, value->parts);
+        return;
+    }
     weft_nearby near;
     weft_lane_wrap wrap;
     bool picks = value->varying && !is_contiguous(e, &access) && weft_near_find(e, &access, &near);

@@ -56,6 +56,7 @@ typedef struct weft_lane_state {
     LLVMValueRef mask;                    /* of the last part; NULL: all lanes are valid */
     LLVMValueRef earlier[WEFT_MAX_PARTS]; /* of those before */
     LLVMValueRef left;                    /* of a masked pass: elements from the first lane of the last part on */
+    bool paired;                          /* part 2 k has the even elements of two parts, the next one the odd ones */
     uint32_t rows;                        /* not 0: the stage runs for so many points of the range around at once */
 } weft_lane_state;
 

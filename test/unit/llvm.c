@@ -63,6 +63,7 @@ static void fill_element(char *at, weft_dtype dtype, bool special)
     switch (dtype) {
     case WEFT_F32: memcpy(at, &single, sizeof single); break;
     case WEFT_F64: memcpy(at, &number, sizeof number); break;
+    case WEFT_BF16: memcpy(at, (char *)&single + 2, 2); break;
     case WEFT_I64: memcpy(at, &i64, sizeof i64); break;
     case WEFT_I32: memcpy(at, &i32, sizeof i32); break;
     case WEFT_U32: memcpy(at, &i32, sizeof i32); break;
@@ -822,6 +823,57 @@ static void test_sums_in_blocks(void **state)
     }
 }
 
+/* Sums of products and maxima of rows of bf16, in blocks, of which the first goes on with what is there: pairs of
+ * elements are loaded at once unless a lane has to know which element it has, or a round is what whole rounds leave. */
+static const char pairs_text[] =
+    "kernel scheduled {\n"
+    "  symbol n in [0, 100000]\n  buffer b0 : f32 out\n  buffer b1 : f32 out\n  buffer b2 : bf16\n  buffer b3 : bf16\n"
+    "  for i0 < 3 thread\n  stage {\n    for i1 < 2 reduce blocks\n"
+    "    for i2 < %d*n reduce lanes %d blocks lane %d x %d\n"
+    "    %%0 = load b2[%d*n*i0 + %d*n*i1 + i2] : bf16\n    %%1 = cast %%0 : f32\n    %%2 = load b3[%s] : bf16\n"
+    "    %%3 = cast %%2 : f32\n    %%4 = %s : i64\n    %%5 = cast %%4 : f32\n    %%6 = add %%1, %%5 : f32\n"
+    "    accumulate a0 (%%6, %%3) init (0.0) : f32 step {\n      %%0 = param 0 : f32\n      %%1 = param 1 : f32\n"
+    "      %%2 = param 2 : f32\n      %%3 = fma %%1, %%2, %%0 : f32\n      yield %%3\n    } {\n"
+    "      %%0 = param 0 : f32\n      %%1 = param 1 : f32\n      %%2 = add %%0, %%1 : f32\n      yield %%2\n    }\n"
+    "    accumulate a1 (%%1) init (-inf) : f32 {\n      %%0 = param 0 : f32\n      %%1 = param 1 : f32\n"
+    "      %%2 = max %%0, %%1 : f32\n      yield %%2\n    }\n  }\n"
+    "  stage {\n    %%7 = result a0.0 : f32\n    %%8 = result a1.0 : f32\n    store b0[i0] = %%7\n"
+    "    store b1[i0] = %%8\n  }\n}\n";
+
+static void test_pairs(void **state)
+{
+    (void)state;
+    static const struct {
+        int width, parts, unit;
+        const char *other, *added;
+        bool is_paired;
+    } forms[] = {{16, 2, 1, "i2 + 1", "const 0", true},  {8, 4, 1, "i2 + 1", "const 0", true},
+                 {4, 8, 1, "i1", "const 0", true},       {16, 2, 1, "i2", "index i2", false},
+                 {16, 2, 1, "2*i2", "const 0", false},   {32, 1, 1, "i2 + 1", "const 0", false},
+                 {16, 2, 1, "i2 + 1", "index i1", true}, {8, 2, 1, "99999 - i2", "const 0", false},
+                 {16, 4, 16, "i1", "const 0", true},     {8, 2, 8, "i1", "const 0", true}};
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        char text[2048], pairs[32];
+        weft_bytes code;
+        int width = forms[f].width, parts = forms[f].parts, unit = forms[f].unit;
+        snprintf(text, sizeof text, pairs_text, unit, width * parts, width, parts, 2 * unit, unit, forms[f].other,
+                 forms[f].added);
+        example x = {.name = "pairs", .text = text, .buffers = {{0, 3}, {0, 3}, {0, 0}, {0, 200001}}};
+        for (size_t i = 0; i < LENGTHS + 2; i++) {
+            x.scalars[0] = i < LENGTHS ? lengths[i] : i == LENGTHS ? 4099 : 9000;
+            x.buffers[2].after = 6 * unit * x.scalars[0];
+            x.special = i % 3 == 0;
+            check(&x);
+        }
+        weft_kernel *kernel = parse(&x);
+        weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+        snprintf(pairs, sizeof pairs, "load <%d x i32>", width);
+        assert_int_equal(strstr(code.data, pairs) != NULL, forms[f].is_paired);
+        weft_bytes_finish(&code);
+        weft_kernel_destroy(kernel);
+    }
+}
+
 static const char argmax_text[] =
     "kernel scheduled {\n"
     "  symbol n in [0, 10000]\n"
@@ -1281,6 +1333,7 @@ int main(void)
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_in_blocks),
         cmocka_unit_test(test_indices),
+        cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_argmax),
         cmocka_unit_test(test_extrema),
         cmocka_unit_test(test_extrema_of_columns),
