@@ -259,14 +259,20 @@ static double store_cycles(const model *m, const weft_store *store)
                              is_masked(m, store->predicate_count, store->predicates));
 }
 
+static double combiner_cycles(const model *m, const weft_combiner *combiner)
+{
+    double cycles = 0;
+    for (uint32_t i = 0; i < combiner->count; i++) cycles += op_cycles(m, &combiner->insts[i]);
+    return cycles;
+}
+
 /* An innermost round: what its instructions take, or what accumulators wait for each other. */
 static double innermost_cycles(const model *m, double cycles)
 {
     double chain = 0;
     for (uint32_t a = 0; a < m->stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &m->kernel->accumulators[m->stage->accumulator_first + a];
-        cycles +=
-            m->vectors * PLAIN * weft_accumulator_step(accumulator)->count * registers_of(m, accumulator->dtypes[0]);
+        cycles += m->vectors * combiner_cycles(m, weft_accumulator_step(accumulator));
         chain = LATENCY;
     }
     for (uint32_t i = 0; i < m->stage->store_count; i++) cycles += m->vectors * store_cycles(m, &m->stage->stores[i]);
