@@ -201,8 +201,15 @@ static bits saturate(weft_dtype to, double value)
     return truncated(to, (bits)(int64_t)value);
 }
 
+static bits round_to_bf16(bits value)
+{
+    if (isnan(as_double(WEFT_F32, value))) return value >> 16 | 0x40;
+    return (value + 0x7fff + (value >> 16 & 1)) >> 16;
+}
+
 static bits apply_cast(weft_dtype from, weft_dtype to, bits value)
 {
+    if (to == WEFT_BF16) return round_to_bf16(value);
     if (from == WEFT_BF16) return apply_cast(WEFT_F32, to, value << 16);
     if (to == WEFT_BOOL) return is_float(from) ? as_double(from, value) != 0 : value != 0;
     if (is_float(from))

@@ -119,6 +119,7 @@ static weft_status *allocate_state(weft_emitter *e)
     if (e->error != NULL) return e->error;
     weft_kernel_mark(kernel, false, e->common);
     if (!e->gpu) WEFT_TRY(weft_kernel_find_narrow(kernel, &e->arena, &e->narrow));
+    if (!e->gpu) WEFT_TRY(weft_kernel_find_bf16(kernel, &e->arena, &e->bf16));
     for (size_t i = 0; i < scopes; i++) {
         e->scopes[i].phis = phis + 2 * i * carried;
         e->scopes[i].initial = phis + (2 * i + 1) * carried;

@@ -155,13 +155,14 @@ LLVMValueRef weft_index_terms(weft_emitter *e, weft_expr sum, uint32_t level, ui
 LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part);
 
 /* ---- emit_pairs.c: lanes of even and of odd elements ---- */
-/* Whether the rounds of a reduction along lanes, of many, are to run on such lanes (e->lane.paired): those of all
- * parts, not what is left of a row. */
+/* Whether rounds of `parts` vectors are to run on such lanes (e->lane.paired): of a stage, or (NULL) of all of them. */
 bool weft_pairs_fit(const weft_emitter *e, const weft_stage *stage, const weft_range *range, uint32_t parts);
-/* Moves the lanes of accumulators there, or back. */
+/* Moves the lanes of what is carried there, or back. */
 void weft_pairs_move(weft_emitter *e, bool apart);
 /* Two vectors of bf16 from the pointer to the first of all elements. */
 void weft_pairs_split(weft_emitter *e, LLVMValueRef pointer, LLVMValueRef *out_parts);
+/* All elements of two vectors of bf16, side by side. */
+LLVMValueRef weft_pairs_join(weft_emitter *e, LLVMValueRef evens, LLVMValueRef odds);
 
 /* ---- emit_strided.c: short elements at a stride ---- */
 /* Whether the lanes are loaded so. */
@@ -247,6 +248,8 @@ enum { WEFT_CURRENT_ROUNDING = 4 };
 /* ---- emit_cast.c ---- */
 /* Scalars or vectors, also of bools and 16-bit floats. */
 LLVMValueRef weft_cast_emit(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value);
+/* f32 to bf16, not on the GPU; `known` as in lib/loop/bf16.h. */
+LLVMValueRef weft_bf16_round(weft_emitter *e, LLVMValueRef value, unsigned known);
 LLVMValueRef weft_bitcast_emit(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value);
 
 /* ---- emit_extremum.c ---- */

@@ -555,6 +555,25 @@ static bool store_past_caches(weft_emitter *e, weft_access *access, const weft_s
     return weft_nontemporal_emit(e, store->buffer, e->lane.width, e->lane.width, e->lane.parts, pointers, values);
 }
 
+static void store_pairs(weft_emitter *e, weft_access *access, const weft_store *store, weft_emitted *value)
+{
+    LLVMValueRef pointers[WEFT_MAX_PARTS], pairs[WEFT_MAX_PARTS];
+    uint32_t count = e->lane.parts / 2, width = 2 * e->lane.width;
+    for (uint32_t i = 0; i < count; i++) {
+        LLVMValueRef evens = weft_value_part(e, value, 2 * i, true), odds = weft_value_part(e, value, 2 * i + 1, true);
+        pointers[i] = vector_pointer(e, access, store->buffer, 2 * i);
+        weft_scope_move(e, access->level);
+        pairs[i] = weft_pairs_join(e, evens, odds);
+    }
+    if (weft_nontemporal_fits(e, store) &&
+        weft_nontemporal_emit(e, store->buffer, width, width, count, pointers, pairs))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        aligned(LLVMBuildStore(e->builder, pairs[i], pointers[i]), access->dtype);
+        weft_prefetch_store(e, store, access->type, pointers[i], 2 * i);
+    }
+}
+
 static void emit_store(weft_emitter *e, const weft_store *store, uint32_t predicate_count)
 {
     weft_dtype dtype = e->kernel->buffers[store->buffer].dtype;
@@ -568,6 +587,10 @@ static void emit_store(weft_emitter *e, const weft_store *store, uint32_t predic
     bool varying = value->varying || weft_index_varies(e, store->index) || offset_varies(&access) ||
                    weft_predicates_vary(e, predicate_count, store->predicates);
     access_start(e, &access, level, predicate_count, store->predicates, true);
+    if (e->lane.paired) {
+        store_pairs(e, &access, store, value);
+        return;
+    }
     if (varying && store_past_caches(e, &access, store, value)) return;
     for (uint32_t part = 0; part < (varying ? e->lane.parts : 1); part++) {
         LLVMValueRef register_value = weft_value_part(e, value, part, varying);

@@ -101,19 +101,30 @@ static LLVMValueRef single_from_short(weft_emitter *e, weft_dtype from, LLVMValu
     return e->gpu ? extended : weft_intrinsic_call(e, "llvm.arithmetic.fence", 1, &single, 1, &extended);
 }
 
+/* The upper half of bits, which have a NaN where `value` is one: that is made quiet. */
+static LLVMValueRef upper_half(weft_emitter *e, LLVMValueRef value, LLVMValueRef bits, bool is_quiet)
+{
+    LLVMTypeRef type = LLVMTypeOf(bits);
+    if (!is_quiet) {
+        LLVMValueRef quiet = LLVMBuildBitCast(e->builder, value, type, "");
+        quiet = LLVMBuildOr(e->builder, quiet, weft_int_like(type, 0x400000), "");
+        LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, value, value, "");
+        bits = LLVMBuildSelect(e->builder, is_nan, quiet, bits, "");
+    }
+    return LLVMBuildTrunc(e->builder, shift_right(e, bits, 16), like(type, e->i16), "");
+}
+
 /* To nearest even: half a unit less one is added, and one more where the last bit that stays is set; a carry runs into
  * the exponent, up to infinity. A NaN keeps its upper bits and becomes quiet. */
-static LLVMValueRef bf16_from_single_bits(weft_emitter *e, LLVMValueRef value)
+LLVMValueRef weft_bf16_round(weft_emitter *e, LLVMValueRef value, unsigned known)
 {
+    enum { NAN_STAYS = WEFT_BF16_NAN | WEFT_BF16_QUIET };
     LLVMTypeRef type = like(LLVMTypeOf(value), e->i32);
     LLVMValueRef bits = LLVMBuildBitCast(e->builder, value, type, "");
-    LLVMValueRef last = LLVMBuildAnd(e->builder, shift_right(e, bits, 16), weft_int_like(type, 1), "");
-    LLVMValueRef moved = LLVMBuildAdd(e->builder, bits, weft_int_like(type, 0x7fff), "");
-    moved = LLVMBuildAdd(e->builder, moved, last, "");
-    LLVMValueRef quiet = LLVMBuildOr(e->builder, bits, weft_int_like(type, 0x400000), "");
-    LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, value, value, "");
-    LLVMValueRef chosen = LLVMBuildSelect(e->builder, is_nan, quiet, moved, "");
-    return LLVMBuildTrunc(e->builder, shift_right(e, chosen, 16), like(type, e->i16), "");
+    if (known & WEFT_BF16_EXACT) return upper_half(e, value, bits, known & WEFT_BF16_QUIET);
+    LLVMValueRef last = mask(e, shift_right(e, bits, 16), 1);
+    LLVMValueRef moved = LLVMBuildAdd(e->builder, add(e, bits, 0x7fff), last, "");
+    return upper_half(e, value, moved, (known & NAN_STAYS) == NAN_STAYS);
 }
 
 static LLVMValueRef short_from_single(weft_emitter *e, weft_dtype to, LLVMValueRef value)
@@ -122,7 +133,7 @@ static LLVMValueRef short_from_single(weft_emitter *e, weft_dtype to, LLVMValueR
     if (to == WEFT_BF16) {
         /* Not an fptrunc: LLVM 19 joins one to bfloat with a product into a product of bf16, which rounds once where
          * the product is below the least normal f32, and so to other bits. */
-        if (!e->gpu || LLVMGetTypeKind(type) == LLVMVectorTypeKind) return bf16_from_single_bits(e, value);
+        if (!e->gpu || LLVMGetTypeKind(type) == LLVMVectorTypeKind) return weft_bf16_round(e, value, 0);
         LLVMValueRef rounded = weft_intrinsic_call(e, "llvm.nvvm.f2bf16.rn", 0, NULL, 1, &value);
         return LLVMBuildBitCast(e->builder, rounded, e->i16, "");
     }

@@ -285,12 +285,14 @@ void weft_arithmetic_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *
 {
     weft_dtype from = e->kernel->insts[inst->args[inst->arg_count - 1]].dtype;
     bool is_narrow = weft_narrow_computes(e, inst);
+    bool rounds = e->bf16 != NULL && inst->op == WEFT_SCALAR_cast && inst->dtype == WEFT_BF16 && from == WEFT_F32;
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef args[3];
         for (uint32_t i = 0; i < inst->arg_count; i++) args[i] = weft_operand_part(e, inst, i, part, value);
         weft_scope_move(e, value->level);
         if (inst->op == WEFT_SCALAR_lookup) value->parts[part] = weft_lookup_emit(e, value->level, inst, args[0]);
         else if (is_narrow) value->parts[part] = weft_narrow_emit(e, inst, args);
+        else if (rounds) value->parts[part] = weft_bf16_round(e, args[0], e->bf16[inst->args[0]]);
         else value->parts[part] = weft_scalar_emit(e, inst, from, args);
     }
 }

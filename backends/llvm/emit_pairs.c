@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pairs of bf16. A bf16 is the upper half of an f32, so a vector of pairs is two vectors of f32 by a shift and a mask,
- * of even and of odd elements, where vectors of elements side by side take a shuffle and a shift each, and a load. A
- * reduction along lanes, in which nothing but such loads asks which element a lane has, runs so: lanes of two parts
- * change places, accumulators with them, and go back to theirs behind the loop.
+ * of even and of odd elements, where vectors of elements side by side take a shuffle and a shift each, and a load; and
+ * two vectors of f32 are one of pairs by a shift and a choice of halves. Whole rounds, in which nothing but such loads
+ * and stores asks which element a lane has, run so: lanes of two parts change places. Accumulators of a reduction along
+ * lanes change theirs with them, and go back behind the loop.
  */
 #include "backends/llvm/emit.h"
 #include "lib/loop/inst.h"
@@ -20,12 +21,44 @@ static bool asks_for_element(const weft_emitter *e, const weft_inst *inst, weft_
     return asks;
 }
 
-static bool loads_pairs(const weft_emitter *e, const weft_inst *inst, weft_expr lanes)
+static bool is_pairs(const weft_emitter *e, weft_dtype dtype, weft_expr index, weft_expr lanes)
 {
     weft_expr step, rest;
-    return inst->op == WEFT_SCALAR_load && inst->dtype == WEFT_BF16 && inst->arg_count == 0 &&
-           inst->predicate_count == 0 && weft_expr_affine(e->exprs, inst->index, lanes, &step, &rest) &&
+    return dtype == WEFT_BF16 && weft_expr_affine(e->exprs, index, lanes, &step, &rest) &&
            step == weft_expr_constant(e->exprs, 1);
+}
+
+static bool loads_pairs(const weft_emitter *e, const weft_inst *inst, weft_expr lanes)
+{
+    return inst->op == WEFT_SCALAR_load && inst->arg_count == 0 && inst->predicate_count == 0 &&
+           is_pairs(e, inst->dtype, inst->index, lanes);
+}
+
+static bool inst_fits(const weft_emitter *e, const weft_inst *inst, weft_expr lanes)
+{
+    if (weft_inst_has_effect(inst) || weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_COMPLEX) return false;
+    if (loads_pairs(e, inst, lanes)) return true;
+    bool is_indirect = inst->op == WEFT_SCALAR_load && inst->arg_count != 0;
+    return !is_indirect && !asks_for_element(e, inst, lanes);
+}
+
+static bool store_fits(const weft_emitter *e, const weft_store *store, weft_expr lanes)
+{
+    return !store->is_indirect && store->predicate_count == 0 &&
+           is_pairs(e, e->kernel->buffers[store->buffer].dtype, store->index, lanes);
+}
+
+/* *converts: whether f32 are made of pairs. */
+static bool stage_fits(const weft_emitter *e, const weft_stage *stage, weft_expr lanes, bool *converts)
+{
+    for (uint32_t i = 0; i < stage->inst_count; i++) {
+        const weft_inst *inst = &e->kernel->insts[stage->inst_first + i];
+        if (!inst_fits(e, inst, lanes)) return false;
+        *converts |= inst->op == WEFT_SCALAR_cast && loads_pairs(e, &e->kernel->insts[inst->args[0]], lanes);
+    }
+    for (uint32_t i = 0; i < stage->store_count; i++)
+        if (!store_fits(e, &stage->stores[i], lanes)) return false;
+    return true;
 }
 
 static bool has_float_accumulators(const weft_emitter *e, const weft_stage *stage)
@@ -38,23 +71,24 @@ static bool has_float_accumulators(const weft_emitter *e, const weft_stage *stag
     return true;
 }
 
-bool weft_pairs_fit(const weft_emitter *e, const weft_stage *stage, const weft_range *range, uint32_t parts)
+static bool reduction_fits(const weft_emitter *e, const weft_stage *stage, const weft_range *range)
 {
     enum { ROUNDS = 4 }; /* fewer are not worth bringing lanes back */
     int64_t least, most;
-    bool loads = false;
     weft_expr_range(e->exprs, range->extent, &least, &most);
+    return e->reduction.along_lanes && !e->reduction.scans && has_float_accumulators(e, stage) &&
+           most >= ROUNDS * (int64_t)range->width * range->unroll;
+}
+
+bool weft_pairs_fit(const weft_emitter *e, const weft_stage *stage, const weft_range *range, uint32_t parts)
+{
+    bool converts = false;
+    uint32_t count = stage == NULL ? e->kernel->stage_count : 1;
     if (parts != range->unroll || parts % 2 != 0 || range->width == 1) return false;
-    if (most < ROUNDS * (int64_t)range->width * parts) return false;
-    if (!e->reduction.along_lanes || e->reduction.scans || stage->store_count != 0) return false;
-    for (uint32_t i = 0; i < stage->inst_count; i++) {
-        const weft_inst *inst = &e->kernel->insts[stage->inst_first + i];
-        bool is_pairs = loads_pairs(e, inst, range->variable);
-        if (weft_inst_has_effect(inst) || weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_COMPLEX) return false;
-        if (!is_pairs && asks_for_element(e, inst, range->variable)) return false;
-        loads |= is_pairs;
-    }
-    return loads && has_float_accumulators(e, stage);
+    if (stage != NULL && stage->accumulator_count != 0 && !reduction_fits(e, stage, range)) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!stage_fits(e, stage == NULL ? &e->kernel->stages[i] : stage, range->variable, &converts)) return false;
+    return converts;
 }
 
 static void swap_lanes(weft_emitter *e, LLVMValueRef *vectors, uint32_t width, bool apart)
@@ -82,4 +116,13 @@ void weft_pairs_split(weft_emitter *e, LLVMValueRef pointer, LLVMValueRef *out_p
     out_parts[0] = LLVMBuildTrunc(e->builder, pairs, elements, "");
     LLVMValueRef odd = LLVMBuildLShr(e->builder, pairs, weft_int_like(words, 16), "");
     out_parts[1] = LLVMBuildTrunc(e->builder, odd, elements, "");
+}
+
+LLVMValueRef weft_pairs_join(weft_emitter *e, LLVMValueRef evens, LLVMValueRef odds)
+{
+    LLVMTypeRef words = weft_vector_type(e->i32, e->lane.width);
+    LLVMValueRef high = LLVMBuildZExt(e->builder, odds, words, "");
+    high = LLVMBuildShl(e->builder, high, weft_int_like(words, 16), "");
+    LLVMValueRef pairs = LLVMBuildOr(e->builder, high, LLVMBuildZExt(e->builder, evens, words, ""), "");
+    return LLVMBuildBitCast(e->builder, pairs, weft_vector_type(e->i16, 2 * e->lane.width), "");
 }

@@ -168,9 +168,10 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
 {
     const weft_range *range = &n->ranges[i];
     bool early = ends_early(e, n, range, p), undecided = early && weft_reduce_is_undecided(e);
-    bool paired = !p->once && !p->masked && n->stage != NULL && weft_pairs_fit(e, n->stage, range, p->parts);
+    bool in_rounds = !p->once && !p->masked && p->rows == 0;
+    bool paired = in_rounds && weft_pairs_fit(e, n->stage, range, p->parts), moves = paired && range->reduce;
     if (p->in_memory) weft_reduce_keep(e, weft_int(e, 0));
-    if (paired) weft_pairs_move(e, true);
+    if (moves) weft_pairs_move(e, true);
     if (p->latest != NULL) open_latest(e, range->variable, p->start, p->latest);
     else if (p->once) weft_once_open(e, range->variable, p->start);
     else weft_count_open(e, range->variable, p->start);
@@ -196,7 +197,7 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
     LLVMValueRef done = early ? weft_reduce_decided(e) : NULL;
     if (!p->once) weft_count_close_unless(e, p->limit, weft_int(e, (int64_t)range->width * p->parts), done);
     if (p->in_memory) weft_reduce_fetch(e, weft_int(e, 0));
-    if (paired) weft_pairs_move(e, false);
+    if (moves) weft_pairs_move(e, false);
 }
 
 /* The vectors of the next round of `left` elements. Around a reduction, whose every step takes longer for two rounds of
