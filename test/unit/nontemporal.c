@@ -101,6 +101,22 @@ static weft_kernel *parse_sum(const char *direction, const char *far)
     return kernel;
 }
 
+/* Two vectors of bf16 at a time. */
+static weft_kernel *parse_pairs(const char *direction, const char *far)
+{
+    char text[640];
+    weft_kernel *kernel;
+    snprintf(text, sizeof text,
+             "kernel scheduled {\n  symbol n in [1, 100000000000]\n  buffer b0 : bf16 %s\n  buffer b1 : bf16\n  buffer "
+             "b2 : f32\n"
+             "  for i0 < 5 thread\n  stage {\n    for i1 < 1000 lane 16 x 4\n    %%0 = load b1[1000*i0 + i1] : bf16\n"
+             "    %%1 = cast %%0 : f32\n    %%2 = load b2[%s*i0] if (-1 - i0) : f32\n    %%3 = add %%1, %%2 : f32\n"
+             "    %%4 = cast %%3 : bf16\n    store b0[1000*i0 + i1] = %%4\n  }\n}\n",
+             direction, far);
+    weft_test_ok(weft_kernel_parse(NULL, "pairs", text, strlen(text), &kernel));
+    return kernel;
+}
+
 static const char *const FAR = "100000000000", *const NEAR = "100", *const UNKNOWN = "n";
 
 static bool has(const weft_kernel *kernel, const char *wanted)
@@ -126,6 +142,8 @@ static void test_sizes(void **state)
     check_code(parse_sum("out unread", NEAR), false);
     check_code(parse_sum("out unread", UNKNOWN), true);
     check_code(parse_sum("out", FAR), false);
+    check_code(parse_pairs("out unread", FAR), true);
+    check_code(parse_pairs("out unread", NEAR), false);
 }
 
 /* Whole lines of a transposition, if those of the result begin where lines do. */
@@ -166,9 +184,8 @@ static void run(const weft_kernel *kernel, weft_kernel_function function, int64_
     assert_memory_equal(results[0], results[1], sizeof results[0]);
 }
 
-static void check_places(const char *apart, int64_t far)
+static void check_places(weft_kernel *kernel, int64_t far)
 {
-    weft_kernel *kernel = parse_sum("out unread", apart);
     weft_bytes object;
     weft_image *image;
     weft_kernel_function function;
@@ -186,9 +203,10 @@ static void check_places(const char *apart, int64_t far)
 static void test_places(void **state)
 {
     (void)state;
-    check_places(FAR, 1);
-    check_places(UNKNOWN, 100000000000);
-    check_places(UNKNOWN, 100);
+    check_places(parse_sum("out unread", FAR), 1);
+    check_places(parse_sum("out unread", UNKNOWN), 100000000000);
+    check_places(parse_sum("out unread", UNKNOWN), 100);
+    check_places(parse_pairs("out unread", FAR), 1);
 }
 
 int main(void)
