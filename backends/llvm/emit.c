@@ -150,10 +150,11 @@ static weft_status *emit_function(weft_emitter *e, const char *symbol)
     return e->error;
 }
 
-/* `special`: what `special_function` is for; or NULL. */
+/* `special`: what `special_function` is for; or NULL. `has_rows_in_lanes`: as in a special kernel. */
 static weft_status *emit_kernel(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                                 const weft_processor *processor, LLVMModuleRef module,
-                                const weft_special_kernel *special, LLVMValueRef special_function)
+                                const weft_special_kernel *special, LLVMValueRef special_function,
+                                bool has_rows_in_lanes)
 {
     weft_emitter e = {.allocator = allocator,
                       .kernel = kernel,
@@ -162,7 +163,8 @@ static weft_status *emit_kernel(const weft_allocator *allocator, const weft_kern
                       .gpu = processor->gpu,
                       .module = module,
                       .special = special,
-                      .special_function = special_function};
+                      .special_function = special_function,
+                      .has_rows_in_lanes = has_rows_in_lanes};
     e.constants_stored = weft_constants_are_stored(&e);
     weft_arena_init(&e.arena, allocator);
     e.context = LLVMGetModuleContext(module);
@@ -193,10 +195,10 @@ static weft_status *emit_both(const weft_allocator *allocator, const weft_kernel
 {
     char name[SPECIAL_NAME];
     snprintf(name, sizeof name, "%s_special", symbol);
-    WEFT_TRY(emit_kernel(allocator, special->kernel, name, processor, module, NULL, NULL));
+    WEFT_TRY(emit_kernel(allocator, special->kernel, name, processor, module, NULL, NULL, special->has_rows_in_lanes));
     LLVMValueRef function = LLVMGetNamedFunction(module, name);
     LLVMSetLinkage(function, LLVMInternalLinkage);
-    return emit_kernel(allocator, kernel, symbol, processor, module, special, function);
+    return emit_kernel(allocator, kernel, symbol, processor, module, special, function, false);
 }
 
 /* Cuts the reductions of a kernel for short rows into parts, if that pays. */
@@ -220,7 +222,7 @@ weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel
     weft_status *status = split_reductions(special.kernel);
     if (status == NULL && special.kernel != NULL)
         status = emit_both(allocator, kernel, symbol, processor, module, &special);
-    else if (status == NULL) status = emit_kernel(allocator, kernel, symbol, processor, module, NULL, NULL);
+    else if (status == NULL) status = emit_kernel(allocator, kernel, symbol, processor, module, NULL, NULL, false);
     weft_kernel_destroy(special.kernel);
     return status;
 }

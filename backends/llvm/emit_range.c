@@ -243,12 +243,33 @@ static bool is_around_loops(weft_emitter *e, const nest *n, const weft_range *ra
            range->unroll >= MANY && !is_at_most(e, range->extent, range->width);
 }
 
+/* Whether the lanes go along the iterations, some of their range. */
+static bool goes_along_iterations(const weft_emitter *e, const nest *n)
+{
+    return e->has_rows_in_lanes && n->stage == NULL;
+}
+
+/* A number that divides how many elements there are. */
+static int64_t divisor_of(const weft_emitter *e, const nest *n, const weft_range *range)
+{
+    return goes_along_iterations(e, n) ? 1 : weft_expr_divisor(e->exprs, range->extent);
+}
+
+/* Where whole rounds end. Spans of other ranges begin at a multiple of a round. */
+static LLVMValueRef end_of_rounds(weft_emitter *e, const nest *n, const span *s, int64_t round)
+{
+    LLVMValueRef mask = weft_int(e, -round);
+    if (!goes_along_iterations(e, n)) return LLVMBuildAnd(e->builder, s->end, mask, "");
+    LLVMValueRef count = LLVMBuildSub(e->builder, s->end, s->begin, "");
+    return LLVMBuildAdd(e->builder, s->begin, LLVMBuildAnd(e->builder, count, mask, ""), "");
+}
+
 /* The elements that the main pass leaves, vector by vector, the last one masked; of a reduction at once, if that takes
  * no longer. */
 static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
 {
     const weft_range *range = &n->ranges[i];
-    bool whole = weft_expr_divisor(e->exprs, range->extent) % range->width == 0;
+    bool whole = divisor_of(e, n, range) % range->width == 0;
     bool short_range = is_at_most(e, range->extent, range->width);
     bool reduces = n->stage != NULL && n->stage->accumulator_count != 0, scans = reduces && e->reduction.scans;
     pass p = {start, end, 1, .masked = !whole && range->width > 1};
@@ -295,7 +316,6 @@ static bool emit_short(weft_emitter *e, const nest *n, uint32_t i)
     return true;
 }
 
-/* The beginning of the span is a multiple of a round. */
 static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s)
 {
     const weft_range *range = &n->ranges[i];
@@ -304,13 +324,13 @@ static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s
     LLVMValueRef limit = s->begin;
     if (needs_main) {
         weft_scope_move(e, weft_scope_top(e));
-        limit = LLVMBuildAnd(e->builder, s->end, weft_int(e, -round), "");
+        limit = end_of_rounds(e, n, s, round);
         bool once = LLVMIsAConstantInt(limit) != NULL && LLVMConstIntGetSExtValue(limit) == round;
         weft_guard_open(e, is_less(e, s->begin, limit), false);
         emit_main_pass(e, n, i, &(pass){s->begin, limit, range->unroll, .once = once});
         weft_guard_close(e);
     }
-    bool needs_tail = !needs_main || weft_expr_divisor(e->exprs, range->extent) % round != 0;
+    bool needs_tail = !needs_main || divisor_of(e, n, range) % round != 0;
     if (needs_tail) emit_tail_pass(e, n, i, limit, s->end);
 }
 
@@ -424,6 +444,10 @@ static void emit_run(weft_emitter *e, const nest *n, uint32_t i, span *s)
 static void emit_range(weft_emitter *e, const nest *n, uint32_t i)
 {
     const weft_range *range = &n->ranges[i];
+    if (goes_along_iterations(e, n)) {
+        emit_lanes(e, n, i, &(span){.begin = e->first_row, .end = e->end_row});
+        return;
+    }
     if (runs_along_lanes(e, range) && emit_short(e, n, i)) return;
     int64_t least;
     span whole = {.begin = weft_int(e, 0), .end = weft_index_emit(e, range->extent, 0)};

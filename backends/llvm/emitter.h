@@ -103,6 +103,8 @@ typedef struct weft_emitter {
     LLVMValueRef function;
     const weft_special_kernel *special; /* has a function of its own; NULL: there is none */
     LLVMValueRef special_function;
+    bool has_rows_in_lanes;          /* the iterations are what lanes go along: the only outer range */
+    LLVMValueRef first_row, end_row; /* then */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, pointer, nothing;
 
     weft_scope *scopes;

@@ -75,6 +75,8 @@ static void emit_rows(weft_emitter *e, uint32_t count, LLVMValueRef begin, LLVMV
 static void emit_iterations(weft_emitter *e, LLVMValueRef begin, LLVMValueRef end)
 {
     uint32_t count = weft_threaded_count(e);
+    e->first_row = begin;
+    e->end_row = end;
     if (count == 0) {
         weft_ranges_emit(e);
     } else if (count == 1) {

@@ -117,6 +117,25 @@ static bool may_be_long(const lanes *l)
     return true;
 }
 
+/* Whether data decide where it loads. */
+static bool is_picked(const weft_inst *inst)
+{
+    return inst->op == WEFT_SCALAR_load && inst->arg_count != 0;
+}
+
+/* Whether a kernel that data decide about reads each row, too: lanes across rows would jump through it. */
+static bool picks_by_row(const weft_kernel *kernel)
+{
+    bool picks = false, reads = false;
+    for (uint32_t i = 0; i < kernel->inst_count && kernel->range_count > 0; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        picks |= is_picked(inst);
+        reads |= inst->op == WEFT_SCALAR_load && !is_picked(inst) &&
+                 weft_expr_uses(kernel->exprs, inst->index, kernel->ranges[0].variable);
+    }
+    return picks && reads;
+}
+
 /* ---- the kernel for these values ---- */
 
 /* Expressions of a kernel in another context, in which some scalars have other ranges. */
@@ -217,6 +236,18 @@ static bool has_short_rows(const weft_kernel *kernel)
     return all && ranges > 1;
 }
 
+/* Whether the lanes of a kernel that only goes through short rows load one by one, since data decide where. */
+static bool jumps_along_rows(const weft_kernel *kernel)
+{
+    const weft_stage *stage = &kernel->stages[0];
+    bool jumps = false, is_ordered = false;
+    if (kernel->range_count != 2 || kernel->stage_count != 1 || stage->range_count != 0) return false;
+    if (kernel->ranges[0].bind != WEFT_BIND_THREAD || kernel->ranges[1].bind != WEFT_BIND_LANE) return false;
+    for (uint32_t i = 0; i < stage->inst_count; i++) jumps |= is_picked(&kernel->insts[stage->inst_first + i]);
+    for (uint32_t i = 0; i < stage->store_count; i++) is_ordered |= stage->stores[i].is_indirect;
+    return jumps && !is_ordered && !weft_expr_uses(kernel->exprs, kernel->ranges[1].extent, kernel->ranges[0].variable);
+}
+
 static weft_status *narrow(weft_kernel *kernel, const lanes *l, bool *out_done)
 {
     narrowing n = {.from = kernel->exprs, .lanes = l};
@@ -255,6 +286,28 @@ static weft_status *find(const lanes *l, bool (*is_better)(const weft_kernel *ke
     return NULL;
 }
 
+/* Lanes go across rows, and each of them along its row. */
+static weft_status *turn_lanes(weft_special_kernel *special)
+{
+    enum { VECTORS = 2 };
+    weft_kernel *kernel = special->kernel;
+    weft_range *rows = &kernel->ranges[0], *row = weft_arena_allocate(&kernel->arena, sizeof *row);
+    if (row == NULL) {
+        weft_kernel_destroy(kernel);
+        special->kernel = NULL;
+        return weft_status_out_of_memory();
+    }
+    *row = kernel->ranges[1];
+    rows->bind = WEFT_BIND_LANE;
+    rows->width = row->width;
+    rows->unroll = VECTORS;
+    row->bind = WEFT_BIND_SERIAL;
+    row->width = row->unroll = 1;
+    kernel->stages[0].ranges = row;
+    kernel->stages[0].range_count = kernel->range_count = 1;
+    return NULL;
+}
+
 static bool has_long_periods(const weft_kernel *kernel)
 {
     return find_divisors(kernel).count == 0;
@@ -262,9 +315,12 @@ static bool has_long_periods(const weft_kernel *kernel)
 
 weft_status *weft_kernel_find_special(const weft_kernel *kernel, weft_special_kernel *out_special)
 {
-    const lanes rows = find_lanes(kernel), divisors = find_divisors(kernel);
+    lanes rows = find_lanes(kernel), divisors = find_divisors(kernel);
+    if (picks_by_row(kernel)) rows.most /= 2;
     *out_special = (weft_special_kernel){.kernel = NULL};
     if (may_be_short(&rows)) WEFT_TRY(find(&rows, has_short_rows, out_special));
+    out_special->has_rows_in_lanes = out_special->kernel != NULL && jumps_along_rows(out_special->kernel);
+    if (out_special->has_rows_in_lanes) return turn_lanes(out_special);
     if (out_special->kernel != NULL || !may_be_long(&divisors)) return NULL;
     return find(&divisors, has_long_periods, out_special);
 }

@@ -320,24 +320,63 @@ static const char in_vectors[] = "kernel scheduled {\n"
                                  "  }\n"
                                  "}\n";
 
+/* The same where data decide what is read: lanes go across rows. */
+static const char picked_in_tiles[] = "kernel scheduled {\n"
+                                      "  symbol n in [1, 100000]\n"
+                                      "  symbol m in [1, 100000]\n"
+                                      "  buffer b0 : f32 out\n"
+                                      "  buffer b1 : i32\n"
+                                      "  buffer b2 : f32\n"
+                                      "  for i0 < n thread\n"
+                                      "  for i1 < (m + 8191) / 8192 thread\n"
+                                      "  for i2 < min(8192, m - 8192*i1) lane 16 x 4\n"
+                                      "  stage {\n"
+                                      "    %0 = load b1[8192*i1 + i2] : i32\n"
+                                      "    %1 = cast %0 : i64\n"
+                                      "    %2 = load b2[20*i0, %1] : f32\n"
+                                      "    store b0[8192*i1 + i0*m + i2] = %2\n"
+                                      "  }\n"
+                                      "}\n";
+static const char picked_in_rows[] = "kernel scheduled {\n"
+                                     "  symbol n in [1, 100000]\n"
+                                     "  symbol m in [1, 16]\n"
+                                     "  buffer b0 : f32 out\n"
+                                     "  buffer b1 : i32\n"
+                                     "  buffer b2 : f32\n"
+                                     "  for i0 < n lane 16 x 2\n"
+                                     "  stage {\n"
+                                     "    for i1 < m\n"
+                                     "    %0 = load b1[i1] : i32\n"
+                                     "    %1 = cast %0 : i64\n"
+                                     "    %2 = load b2[20*i0, %1] : f32\n"
+                                     "    store b0[i0*m + i1] = %2\n"
+                                     "  }\n"
+                                     "}\n";
+
+typedef struct short_case {
+    const char *text, *special;
+    bool has_rows_in_lanes;
+} short_case;
+
 static weft_status *find_short(const weft_allocator *allocator, void *context)
 {
+    const short_case *c = context;
     weft_kernel *kernel = NULL;
     weft_special_kernel found = {.kernel = NULL};
     weft_bytes text;
-    (void)context;
     weft_bytes_init(&text, allocator);
-    weft_status *status = weft_kernel_parse(allocator, "tiles", in_tiles, strlen(in_tiles), &kernel);
+    weft_status *status = weft_kernel_parse(allocator, "tiles", c->text, strlen(c->text), &kernel);
     if (status == NULL) status = weft_kernel_find_special(kernel, &found);
     if (status == NULL) {
         assert_non_null(found.kernel);
         assert_int_equal(found.count, 1);
         assert_int_equal(found.scalars[0], 1);
         assert_int_equal(found.most, 16);
+        assert_int_equal(found.has_rows_in_lanes, c->has_rows_in_lanes);
         status = weft_kernel_verify(found.kernel);
     }
     if (status == NULL) status = weft_kernel_print(found.kernel, &text);
-    if (status == NULL) assert_string_equal(text.data, in_vectors);
+    if (status == NULL) assert_string_equal(text.data, c->special);
     weft_bytes_finish(&text);
     weft_kernel_destroy(found.kernel);
     weft_kernel_destroy(kernel);
@@ -389,7 +428,9 @@ static void test_short_lanes(void **state)
         "stage { %0 = const 0x0p+0 : f32 store b0[j] = %0 } }",
         "kernel scheduled { symbol n in [1, 9] symbol m in [1, 100] buffer b0 : f32 out for i < n thread\n"
         "for j < 2*m lane 16 x 1 stage { %0 = const 0x0p+0 : f32 store b0[2*i*m + j] = %0 } }"};
-    assert_true(weft_test_fail_each(find_short, NULL) > 20);
+    short_case cases[] = {{in_tiles, in_vectors, false}, {picked_in_tiles, picked_in_rows, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_true(weft_test_fail_each(find_short, &cases[i]) > 20);
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
         weft_kernel *kernel;
         weft_special_kernel found;
