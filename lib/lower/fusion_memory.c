@@ -33,18 +33,28 @@ static void demand_operands(weft_fusion *fusion, const weft_node *node, bool thr
     }
 }
 
-/* Axes that a reduction takes in, if it takes in nothing else: of a product with one factor for each of their elements;
- * or 0. */
-static size_t count_reduced(const weft_graph *graph, const weft_node *node)
+/* Of axes those that have more than one element. */
+static size_t count_long(const weft_fusion *fusion, weft_shape shape, weft_ints axes)
 {
+    size_t count = 0;
+    for (size_t i = 0; i < axes.count; i++) count += !weft_space_is_one(fusion->space, shape.extents[axes.items[i]]);
+    return count;
+}
+
+/* Axes that a reduction takes in of an operand, if it takes in nothing else: of a product with one factor for each of
+ * their elements; or 0. */
+static size_t count_reduced(const weft_fusion *fusion, const weft_node *node, uint32_t operand)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    weft_shape shape = weft_value_type(graph, node->inputs[operand])->shape;
     switch (weft_op_id_of(node->op)) {
     case WEFT_OP_reduce_sum:
     case WEFT_OP_reduce_max:
-    case WEFT_OP_reduce_min: return node->attrs[0].ints.count;
-    case WEFT_OP_dot: {
-        size_t axes = node->attrs[2].ints.count, rank = weft_value_type(graph, node->inputs[1])->shape.rank;
-        return node->attrs[0].ints.count + axes == rank ? axes : 0;
-    }
+    case WEFT_OP_reduce_min: return count_long(fusion, shape, node->attrs[0].ints);
+    case WEFT_OP_dot:
+        return weft_dot_has_one_row(fusion->space, node, 1 - operand)
+                   ? count_long(fusion, shape, node->attrs[2 + operand].ints)
+                   : 0;
     default: return 0;
     }
 }
@@ -75,26 +85,26 @@ static padded find_padded(const weft_fusion *fusion, uint32_t n)
         if (id == WEFT_OP_pad && found.axes > 0) found.pad = n + 1;
         if (id != WEFT_OP_window && id != WEFT_OP_permute && id != WEFT_OP_reshape && id != WEFT_OP_broadcast) break;
         if (id != WEFT_OP_window) continue;
-        int64_t size;
-        bool is_known = weft_extent_is_static(node->attrs[1].extents.extents[0], &size);
+        int64_t least, most;
+        weft_space_range(fusion->space, node->attrs[1].extents.extents[0], &least, &most);
         found.is_near &= is_near(fusion, node);
         found.axes++;
-        found.elements = is_known ? weft_multiply_bound(found.elements, size) : INT64_MAX;
+        found.elements = least == most ? weft_multiply_bound(found.elements, most) : INT64_MAX;
     }
     return found;
 }
 
 /* Windows over a pad of memory that are small, and all of what is reduced, become instructions (lib/schedule/windows).
  * With masks of AVX-512 these are compared with the bounds in less time than it takes to store what is padded. */
-static void compare_bounds(weft_fusion *fusion, const weft_node *reduction)
+static void compare_bounds(weft_fusion *fusion, const weft_node *reduction, uint32_t operand)
 {
     enum { MOST = 9 };
     const weft_graph *graph = fusion->compiled->graph;
-    padded windows = find_padded(fusion, reduction->inputs[0].node);
+    padded windows = find_padded(fusion, reduction->inputs[operand].node);
     bool has_masks = fusion->space->vector_bytes >= WEFT_LONG_VECTOR && weft_dtype_size(reduction->types[0].dtype) >= 4;
     if (windows.pad == 0 || !has_masks || !windows.is_near || windows.elements > MOST) return;
     bool is_read = fusion->weights[weft_graph_node(graph, windows.pad - 1)->inputs[0].node] <= 1;
-    if (is_read && count_reduced(graph, reduction) == windows.axes) fusion->compared[windows.pad - 1] = 1;
+    if (is_read && count_reduced(fusion, reduction, operand) == windows.axes) fusion->compared[windows.pad - 1] = 1;
 }
 
 /* Windows over a pad: each of their elements would have to be compared with the bounds. */
@@ -298,7 +308,7 @@ void weft_fusion_materialize_operands(weft_fusion *fusion, uint32_t n)
     if (is_step || reads_views) demand_operands(fusion, node, reads_views && !copies);
     if (weft_fusion_is_gather(node) && !computes_what_it_reads(fusion, node))
         fusion->materialized[node->inputs[0].node] = 1;
-    if (weft_fusion_is_reduction(node)) compare_bounds(fusion, node);
+    for (uint32_t i = 0; i < node->input_count && weft_fusion_is_reduction(node); i++) compare_bounds(fusion, node, i);
     if (id == WEFT_OP_window) demand_padded(fusion, n);
     if (node->op->op_class == WEFT_CLASS_SCAN) demand_scanned(fusion, node);
     if (node->op->op_class == WEFT_CLASS_REDUCE && !fusion->space->is_limited) demand_turned(fusion, n);

@@ -73,16 +73,22 @@ weft_product_size weft_product_size_of(weft_space *space, const weft_node *node)
     return size;
 }
 
-int64_t weft_product_rows(weft_space *space, const weft_node *dot, size_t operand)
+/* At most or at least. */
+static int64_t count_rows(weft_space *space, const weft_node *dot, size_t operand, bool is_least)
 {
     weft_shape shape = weft_value_type(space->graph, dot->inputs[operand])->shape;
     int64_t rows = 1, low, high;
     for (size_t i = 0; i < shape.rank; i++) {
         if (!weft_dot_is_free(dot, operand, i)) continue;
         weft_space_range(space, shape.extents[i], &low, &high);
-        rows = weft_multiply_bound(rows, high);
+        rows = weft_multiply_bound(rows, is_least ? low : high);
     }
     return rows;
+}
+
+int64_t weft_product_rows(weft_space *space, const weft_node *dot, size_t operand)
+{
+    return count_rows(space, dot, operand, false);
 }
 
 int64_t weft_product_number_size(const weft_node *dot)
@@ -364,6 +370,12 @@ static bool copies_few_columns(weft_space *space, const weft_node *dot)
     return is_permuted && weft_product_rows(space, dot, 1) > 1 && lies_along(space, dot);
 }
 
+/* Whether B is windows that loops read in place, for rows that may be few: a copy has each element many times. */
+static bool may_be_windows_of_few(weft_space *space, const weft_node *dot)
+{
+    return count_rows(space, dot, 0, true) < LEAST_COPY_ROWS && weft_product_has_adjacent_windows(space, dot);
+}
+
 bool weft_product_copies_b(weft_space *space, uint32_t dot)
 {
     const weft_node *node = weft_graph_node(space->graph, dot);
@@ -375,6 +387,7 @@ bool weft_product_copies_b(weft_space *space, uint32_t dot)
     bool is_permuted = weft_op_id_of(weft_graph_node(space->graph, node->inputs[1].node)->op) == WEFT_OP_permute;
     if (is_permuted && !lies_along(space, node) && weft_product_has_window_rows(space, node)) return true;
     if (!is_permuted || !size.along || has_short_rows(space, node, 1, size.terms)) return false;
+    if (may_be_windows_of_few(space, node)) return false;
     if (!size.is_large) return copies_little_b(space, node, &size, elements);
     if (elements <= size.results / LITTLE_BESIDE) return true;
     if (elements > size.results / WEFT_LONG_VECTOR * space->vector_bytes) return false;

@@ -110,6 +110,14 @@ static bool has_window_columns(weft_space *space, const weft_node *dot, int64_t 
     return axis == weft_innermost_axis(space, viewed_by(space, node)) && *out_most > 0;
 }
 
+bool weft_product_has_adjacent_windows(weft_space *space, const weft_node *dot)
+{
+    enum { PICKED = 2 }; /* elements apart, from vectors */
+    int64_t least, most, stride;
+    return has_window_columns(space, dot, PICKED, &least, &most, &stride) &&
+           is_repeating(space, free_windows(space, dot, 1));
+}
+
 /* What loops over windows cost, in terms of two whole vectors of columns for as many rows as are computed together. */
 typedef struct window_costs {
     int64_t rows, vector_bytes, near_bytes; /* what two vectors of columns read stays in L1 */

@@ -11,6 +11,8 @@ int64_t weft_product_number_size(const weft_node *dot);
 
 /* Whether columns of B that are adjacent are windows with a stride, which vectors gather. */
 bool weft_product_has_distant_columns(weft_space *space, const weft_node *dot);
+/* Whether columns are windows of more than an element along memory, whose elements vectors load, or pick from those. */
+bool weft_product_has_adjacent_windows(weft_space *space, const weft_node *dot);
 /* Whether rows are windows that loops read faster than the library, which would pack them. */
 bool weft_product_has_window_rows(weft_space *space, const weft_node *dot);
 /* The same of columns. */

@@ -75,6 +75,15 @@ static uint32_t rows_of(const weft_kernel *kernel, uint32_t range, uint32_t widt
     return rows;
 }
 
+/* Whether so many points of the range share what they read that it is better to load it once for these. */
+static bool shares_more(const weft_kernel *kernel, uint32_t range)
+{
+    int64_t least, most;
+    if (range == kernel->range_count) return false;
+    weft_expr_range(kernel->exprs, kernel->ranges[range].extent, &least, &most);
+    return least == most || least >= MOST_ROWS;
+}
+
 bool weft_kernel_find_windows(const weft_kernel *kernel, uint32_t width, weft_jam *out_rows)
 {
     const weft_stage *stage = find_reduction(kernel);
@@ -84,7 +93,7 @@ bool weft_kernel_find_windows(const weft_kernel *kernel, uint32_t width, weft_ja
     if (weft_kernel_flatten_refusal(kernel, 1) != NULL) return false;
     for (uint32_t r = 0; r < last; r++)
         if (overlaps(kernel, stage, kernel->ranges[r].variable)) out_rows->range = r;
-    if (shared != kernel->range_count && shared != out_rows->range) return false;
+    if (shared != out_rows->range && shares_more(kernel, shared)) return false;
     if (out_rows->range < last) out_rows->rows = rows_of(kernel, out_rows->range, width);
     weft_expr lanes = kernel->ranges[last].variable;
     return out_rows->rows > 1 || overlaps(kernel, stage, lanes) || is_apart(kernel, stage, lanes);
