@@ -147,10 +147,20 @@ static int64_t repeat(const weft_gemm_grid *grid, weft_gemm_block *block, int64_
     return count;
 }
 
+/* Whether the products of a batch come from beyond L2. */
+static bool is_far(const weft_gemm_grid *grid)
+{
+    const weft_gemm_matrices *m = grid->matrices;
+    int64_t lines = (grid->transposed ? m->c_columns : m->c_rows).count;
+    double elements = (double)m->batch * (double)lines * (double)m->a_terms.count;
+    return m->batch > 1 &&
+           elements * (double)weft_gemm_real_size(grid->call->dtype) > (double)grid->machine->cache_bytes[1];
+}
+
 static void run_range(const weft_gemm_grid *grid, int64_t begin, int64_t end, char *memory)
 {
     const char *left = NULL, *right = NULL;
-    bool ended = false;
+    bool ended = false, asks = is_far(grid);
     for (int64_t t = begin, done; t < end && !ended; t += done) {
         int64_t place = t % (grid->rows * grid->columns);
         weft_gemm_block block =
@@ -160,6 +170,7 @@ static void run_range(const weft_gemm_grid *grid, int64_t begin, int64_t end, ch
         block.right_kept = is_one && block.right.data == right;
         left = block.left.data;
         right = block.right.data;
+        if (asks && is_one && t + 1 < end) block.next_left = find_block(grid, t + 1, 0, 0).left.data - left;
         done = grid->repeats ? repeat(grid, &block, t, end) : 1;
         if (block.left.count <= 0 || block.right.count <= 0) continue;
         if (grid->symmetric && block.left.first >= block.right.first + block.right.count) continue;

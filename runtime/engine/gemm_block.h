@@ -35,6 +35,7 @@ typedef struct weft_gemm_block {
     bool in_lines;                          /* or those of weft_gemm_lines */
     int64_t count;                          /* of products like this one, if they can be repeated; 0: this one alone */
     int64_t left_step, right_step, c_step;  /* bytes from one of these to the next */
+    int64_t next_left;    /* bytes from the left operand to that of the next product; 0: it need not be asked for */
     weft_gemm_kept *kept; /* where tiles are kept in place of being computed; NULL: they are computed */
 } weft_gemm_block;
 

@@ -22,23 +22,34 @@ static bool continues(const weft_gemm_axes *axes, int64_t stride)
  * more the fewer terms there are. An axis that does not fill a vector is joined whatever the other side is: 32 groups
  * of 4 x 3136 x 36 take 1.2 ms instead of 5.1. What the other side joins may make it long enough: cbagh,fegdh->fadbec
  * of 6, 25, 5, 15, 33, 25, 19, 5 takes half the time. ae,cbde->badc of 56, 31, 20, 17, 44, whose 20 columns would be
- * the product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3.
+ * the product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3. So is a longer one where its
+ * lines go on in the operand, which is then read in long runs: ebad,ce->abcd of 96, 84, 24, 84, 96 takes 0.6 of the
+ * time, but ec,abed->abcd of these extents, whose matrices lie one after another, 1.3 (Zen 5).
  */
-static bool is_worth_joining(int64_t own, weft_gemm_line_count other, int64_t terms)
+static bool is_worth_joining(int64_t own, weft_gemm_line_count other, int64_t terms, bool goes_on)
 {
-    enum { SMALL = 16 * 16 * 16, FEW = 128, SHORT = 16, VECTOR = 16, FEW_TERMS = 16, SOME_TERMS = 24 };
+    enum {
+        SMALL = 16 * 16 * 16,
+        FEW = 64,
+        FEW_IN_RUNS = 128,
+        SHORT = 16,
+        VECTOR = 16,
+        FEW_TERMS = 16,
+        SOME_TERMS = 24
+    };
     if ((double)own * (double)other.each * (double)terms < SMALL) return true;
     if (own < VECTOR) return terms >= FEW_TERMS;
-    return terms >= (own < 2 * VECTOR ? FEW_TERMS : SOME_TERMS) && own < FEW && other.most >= SHORT;
+    return terms >= (own < 2 * VECTOR ? FEW_TERMS : SOME_TERMS) && own < (goes_on ? FEW_IN_RUNS : FEW) &&
+           other.most >= SHORT;
 }
 
-/* In the order of C, whose elements are adjacent then as long as rows or columns are. */
+/* Around those of C that are adjacent, which stay so. */
 static bool join(weft_gemm_axes *operand, weft_gemm_axes *c, int64_t extent, const int64_t *strides,
                  weft_gemm_line_count other, int64_t terms)
 {
     bool is_free = continues(operand, strides[0]) && continues(c, strides[1]);
-    bool is_outer = llabs(strides[1]) >= llabs(c->stride);
-    if (!is_free && !(is_outer && is_worth_joining(c->each, other, terms))) return false;
+    bool is_outer = llabs(strides[1]) >= llabs(c->stride), goes_on = continues(operand, strides[0]);
+    if (!is_free && !(is_outer && is_worth_joining(c->each, other, terms, goes_on))) return false;
     weft_gemm_axes_add(operand, extent, strides[0]);
     weft_gemm_axes_add(c, extent, strides[1]);
     return true;
@@ -73,7 +84,26 @@ static void add_axis(weft_gemm_matrices *m, const weft_gemm_call *call, size_t a
     m->c_strides[m->batch_rank++] = c;
 }
 
-/* From the innermost axis outwards. */
+/* The stride of an axis that adds rows or columns, in the operand that has them; 0: it adds none. */
+static int64_t free_stride(const weft_gemm_call *call, size_t axis)
+{
+    int64_t a = call->a_batch[axis], b = call->b_batch[axis];
+    return call->c_batch[axis] == 0 || (a != 0 && b != 0) ? 0 : llabs(a != 0 ? a : b);
+}
+
+/* The axes of a batch from the innermost outwards; those of rows and of columns in the order of their operand, which is
+ * then read in long runs. */
+static void sort_axes(const weft_gemm_call *call, size_t *out_axes)
+{
+    for (size_t i = 0; i < call->batch_rank; i++) {
+        size_t axis = call->batch_rank - 1 - i, at = i;
+        int64_t stride = free_stride(call, axis);
+        for (; stride != 0 && at > 0 && free_stride(call, out_axes[at - 1]) > stride; at--)
+            out_axes[at] = out_axes[at - 1];
+        out_axes[at] = axis;
+    }
+}
+
 void weft_gemm_matrices_find(weft_gemm_matrices *m, const weft_gemm_call *call)
 {
     m->batch = 1;
@@ -86,5 +116,7 @@ void weft_gemm_matrices_find(weft_gemm_matrices *m, const weft_gemm_call *call)
     start_axes(&m->c_columns, call->n, call->c_column);
     m->rows = lines_of(call, call->m, call->a_batch, call->b_batch);
     m->columns = lines_of(call, call->n, call->b_batch, call->a_batch);
-    for (size_t axis = call->batch_rank; axis-- > 0;) add_axis(m, call, axis);
+    size_t axes[2 * WEFT_MAX_RANK];
+    sort_axes(call, axes);
+    for (size_t i = 0; i < call->batch_rank; i++) add_axis(m, call, axes[i]);
 }

@@ -38,17 +38,19 @@ static inline __attribute__((always_inline)) const ELEMENT *NAME(row_at)(const E
  * in memory, which takes fewer instructions; if all were, there would be more loads than multiplications. */
 enum { NAME(WHOLE) = 1, NAME(NEAR) = 2, NAME(TERMS) = 4, NAME(PACKED) = 8 };
 
-/* Sums are zero, and what they will be added to is asked for. */
+/* Sums are zero, and where they go is asked for, unless there are so few terms that they are there before it is. */
 static inline __attribute__((always_inline)) void NAME(start)(const weft_gemm_tile_call *p, int rows, int vectors,
                                                               VECTOR (*sums)[VECTORS])
 {
+    enum { FEW_TERMS = 32 };
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) sums[i][v] = (VECTOR){0};
-    if (p->add) UNROLL for (int i = 0; i < rows; i++)
-        {
-            const ELEMENT *c = (const ELEMENT *)p->c + i * p->c_stride;
-            __builtin_prefetch(c);
-            if (AHEAD > 0) __builtin_prefetch(c + p->columns - 1);
-        }
+    if (!p->add && p->terms < FEW_TERMS) return;
+    UNROLL for (int i = 0; i < rows; i++)
+    {
+        const ELEMENT *c = (const ELEMENT *)p->c + i * p->c_stride;
+        UNROLL for (int v = 0; v < vectors; v++) __builtin_prefetch(c + v * NAME(LANES), 1);
+        if (AHEAD > 0) __builtin_prefetch(c + p->columns - 1, 1);
+    }
 }
 
 static inline __attribute__((always_inline)) void NAME(finish)(const weft_gemm_tile_call *p, int rows, int vectors,
