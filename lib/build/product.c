@@ -7,6 +7,7 @@
 /* An axis of a product as A, B and C have it: extents that a guard makes equal may be different expressions. */
 typedef struct product_axis {
     weft_expr extents[3], strides[3];
+    size_t first, last; /* free ones: which of its side in the dot, from the outermost to the innermost that it joins */
 } product_axis;
 
 /* The axes of the result and the contracted ones, at most. */
@@ -36,6 +37,7 @@ static void add_axis(weft_expr_context *x, axis_list *list, product_axis axis)
     product_axis *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
     if (last != NULL && adjacent(x, last, &axis)) {
         for (int i = 0; i < 3; i++) axis.extents[i] = weft_expr_mul(x, last->extents[i], axis.extents[i]);
+        axis.first = last->first;
         *last = axis;
     } else {
         list->items[list->count++] = axis;
@@ -92,7 +94,8 @@ static void add_free(variant_builder *builder, const planned_step *step, size_t 
         if (axis < next || axis >= next + count) continue;
         size_t own = free_axes[axis - next];
         weft_expr extent = weft_space_extent(&builder->space, shape.extents[own]);
-        product_axis free_axis = {{extent, extent, extent}, {zero, zero, step->c.strides[axis]}};
+        product_axis free_axis = {
+            {extent, extent, extent}, {zero, zero, step->c.strides[axis]}, axis - next, axis - next};
         free_axis.strides[side] = view->strides[own];
         add_axis(builder->exprs, list, free_axis);
     }
@@ -224,14 +227,22 @@ static bool lies_across(weft_expr_context *x, const product *p, size_t side)
     return !ends_densely(x, &p->k, side) && !ends_densely(x, side == 0 ? &p->m : &p->n, side);
 }
 
-/* Elements of C that follow each other along the last axes of a list, as far as is known. */
+/*
+ * Elements of C that follow each other along the last axes of a list, as those of a copy of the operand do too, as far
+ * as is known. An axis of unknown extent among several counts as a short one, as those of many axes mostly are.
+ * deca,be->abcd of 24, 48, 42, 48 and 12, the first and the last of them unknown, takes 0.32 of the time that it takes
+ * where C is written in runs of what lies apart in the copy, dbea,ec->abcd of unknown extents 0.6 (Zen 5).
+ */
 static int64_t run_of_result(weft_expr_context *x, const axis_list *list)
 {
-    int64_t run = 1;
+    enum { USUAL = 24 };
+    int64_t run = 1, extent;
     for (uint32_t i = list->count; i-- > 0;) {
         const product_axis *axis = &list->items[i];
-        run = weft_multiply_bound(run, short_extent(x, axis));
-        if (i == 0 || axis[-1].strides[2] != weft_expr_mul(x, axis->strides[2], axis->extents[2])) break;
+        run = weft_multiply_bound(run, weft_expr_is_constant(x, axis->extents[0], &extent) ? extent : USUAL);
+        if (i == 0 || axis[-1].last + 1 != axis->first ||
+            axis[-1].strides[2] != weft_expr_mul(x, axis->strides[2], axis->extents[2]))
+            break;
     }
     return run;
 }
