@@ -292,6 +292,7 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, const 
         value = weft_masked_load(e, access->dtype, type, pointer, mask);
     } else {
         value = weft_access_load_masked(e, access, pointer, mask);
+        if (access->step.step > 0) weft_prefetch_load(e, load, access->type, pointer, part, access->level);
     }
     return access->step.step < 0 ? reverse(e, value) : value;
 }

@@ -129,8 +129,8 @@ static bool may_be_long(const weft_emitter *e, weft_expr index, int64_t run, siz
     return asks && !is_reread(e, index);
 }
 
-/* Extends a run of elements, the lanes' first, by a range, if its points follow each other; false: the run ends.
- * `known`: it ends at a range of unknown extent. */
+/* Extends a run of elements, the lanes' first, by a range, if its points follow each other, or overlap by less than
+ * half, as rows with a pad do; false: the run ends. `known`: it ends at a range of unknown extent. */
 static bool extend(const weft_emitter *e, weft_expr index, const weft_range *range, size_t size, bool known,
                    int64_t *run)
 {
@@ -140,8 +140,8 @@ static bool extend(const weft_emitter *e, weft_expr index, const weft_range *ran
     if (least != most && (known || !may_be_long(e, index, *run, size))) return false;
     if (most == 1) return true;
     if (!weft_expr_affine(e->exprs, index, range->variable, &step, &rest)) return false;
-    if (!weft_expr_is_constant(e->exprs, step, &distance) || distance != *run) return false;
-    return !__builtin_mul_overflow(*run, most, run);
+    if (!weft_expr_is_constant(e->exprs, step, &distance) || distance > *run || 2 * distance <= *run) return false;
+    return !__builtin_mul_overflow(distance, most, run);
 }
 
 /* Bytes that the points of the stage walk through, one after another, at most, or of what is known. */

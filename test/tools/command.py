@@ -667,6 +667,23 @@ graph {{
                     else:
                         self.assertIn(level, error)
 
+    def test_rows_with_a_pad_asked_for_early(self):
+        """With AVX-512 their loads are masked ones, which processors do not fetch ahead."""
+        (self.folder / "p.weft").write_text("""weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [400, 28, 28]}
+  %z = constant() {dtype = f32, shape = [], data = [0]}
+  %y = pad(%x, %z) {low = [0, 1, 1], high = [0, 1, 1]}
+  return y = %y
+}
+""")
+        status, out, error = self.weft("opt", "p.weft", "--emit", "llvm",
+                                       env={**os.environ, "WEFT_ISA": "x86-64-v4"})
+        if status == OK:
+            self.assertRegex(out, r"@llvm.prefetch.p0\(ptr \S+, i32 0,")
+        else:
+            self.assertIn("x86-64-v4", error)
+
     def test_constants_in_memory(self):
         """With AVX2 the constants of a math function's polynomials are operands in memory; a few stay in registers."""
         for op, stored in [("sin", True), ("rsqrt", False)]:
