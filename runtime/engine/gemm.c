@@ -4,6 +4,7 @@
 #include "runtime/base/machine.h"
 #include "runtime/engine/gemm_grid.h"
 #include "runtime/engine/gemm_mirror.h"
+#include "runtime/engine/gemm_turn.h"
 
 /*
  * M and N are cut into a grid of blocks that the pool's threads take, K is not (gemm_block.c cuts it, always at the
@@ -289,12 +290,92 @@ static bool cut_for(weft_gemm_grid *grid, int64_t threads)
     return serial;
 }
 
+/* ---- products whose result lies across an operand ---- */
+
+/* One that is computed part by part. */
+struct turned {
+    const weft_gemm_engine *engine;
+    const weft_machine *machine;
+    const weft_gemm_turn *turn;
+    size_t bytes; /* of the buffer, and to pack the operands of a part */
+    weft_block_store *store;
+    const char *a, *b;
+    char *c;
+    atomic_bool failed; /* for want of memory */
+};
+
+/* A part, which one thread computes. */
+struct turned_part {
+    weft_gemm_turn_part part;
+    weft_gemm_matrices matrices;
+    weft_gemm_grid grid;
+};
+
+static void start_part(const struct turned *turned, int64_t index, struct turned_part *part)
+{
+    weft_gemm_turn_start(turned->turn, index, &part->part);
+    weft_gemm_grid_init(&part->grid, turned->engine, turned->machine, &part->part.call, &part->matrices);
+    part->grid.a = turned->a;
+    part->grid.b = turned->b;
+    part->grid.c = turned->c;
+    cut_for(&part->grid, 1);
+    find_repeats(&part->grid);
+}
+
+static void run_part(const struct turned *turned, int64_t index, char *memory)
+{
+    struct turned_part part;
+    start_part(turned, index, &part);
+    part.grid.c = memory;
+    run_range(&part.grid, 0, part.matrices.batch * part.grid.rows * part.grid.columns, memory + turned->turn->bytes);
+    weft_gemm_turn_finish(turned->turn, &part.part, part.grid.kernel->transpose, memory, turned->c);
+}
+
+static void run_parts(void *context, int64_t begin, int64_t end)
+{
+    struct turned *turned = context;
+    weft_block *block;
+    weft_status *status = weft_block_acquire(turned->store, NULL, turned->bytes, &block);
+    if (status != NULL) {
+        atomic_store(&turned->failed, true);
+        weft_status_destroy(status);
+        return;
+    }
+    for (int64_t i = begin; i < end; i++) run_part(turned, i, block->memory);
+    weft_block_release(block);
+}
+
+/* Parts at the ends of axes are smaller, and may pack more at once. */
+static size_t turned_bytes(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_turn *turn)
+{
+    const char *any = (const void *)turn->call; /* nothing is read */
+    const struct turned turned = {
+        .engine = engine, .machine = machine, .turn = turn, .a = any, .b = any, .c = (char *)(uintptr_t)any};
+    size_t most = 0;
+    for (int64_t i = 0; i < weft_gemm_turn_sizes(turn); i++) {
+        struct turned_part part;
+        start_part(&turned, weft_gemm_turn_size(turn, i), &part);
+        if (part.grid.bytes > most) most = part.grid.bytes;
+    }
+    return turn->bytes + most;
+}
+
+static weft_status *run_turned(struct turned *turned, weft_pool *pool, bool serial)
+{
+    if (serial) run_parts(turned, 0, turned->turn->parts);
+    else weft_pool_run(pool, turned->turn->parts, 1, run_parts, turned);
+    return atomic_load(&turned->failed) ? weft_status_out_of_memory() : NULL;
+}
+
 size_t weft_gemm_bytes(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_call *call,
                        size_t threads)
 {
     weft_gemm_matrices matrices;
     weft_gemm_grid grid;
+    weft_gemm_turn turn;
     if (weft_gemm_is_empty(call)) return 0;
+    weft_gemm_turn_find(&turn, call, machine->cache_bytes[1]);
+    if (turn.rank > 0) return turned_bytes(engine, machine, &turn);
     weft_gemm_grid_init(&grid, engine, machine, call, &matrices);
     grid.a = grid.b = grid.c = (void *)(uintptr_t)call; /* any address: nothing is read */
     cut_for(&grid, 1);
@@ -332,10 +413,17 @@ weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft
 {
     weft_gemm_matrices matrices;
     weft_gemm_grid grid;
+    weft_gemm_turn turn;
+    const weft_machine *machine = weft_pool_machine(pool);
     if (weft_gemm_is_empty(call)) return NULL;
-    weft_gemm_grid_init(&grid, engine, weft_pool_machine(pool), call, &matrices);
+    weft_gemm_grid_init(&grid, engine, machine, call, &matrices);
     put_arrays(&grid, store, a, b, c);
     bool serial = cut_for(&grid, (int64_t)weft_pool_width(pool));
+    weft_gemm_turn_find(&turn, call, machine->cache_bytes[1]);
+    if (turn.rank > 0) {
+        struct turned turned = {engine, machine, &turn, turned_bytes(engine, machine, &turn), store, a, b, c, false};
+        return run_turned(&turned, pool, serial);
+    }
     find_repeats(&grid);
     return run_grid(&grid, pool, serial);
 }
@@ -347,6 +435,8 @@ struct weft_gemm_plan {
     int64_t threads;
     bool serial;
     bool may_mirror;     /* if A and B are one array */
+    weft_gemm_turn turn; /* if it has a rank it is computed so, */
+    size_t turned_bytes; /* in blocks of so many bytes */
     weft_gemm_kept kept; /* failed: what it would have is found in each run */
 };
 
@@ -362,7 +452,8 @@ static void find_kept(weft_gemm_plan *plan)
     weft_gemm_kept *kept = &plan->kept;
     kept->count = 0;
     kept->is_rows = false;
-    kept->failed = grid->numbers->keep == NULL || grid->matrices->a_terms.count == 0 || !plan->serial;
+    kept->failed =
+        plan->turn.rank > 0 || grid->numbers->keep == NULL || grid->matrices->a_terms.count == 0 || !plan->serial;
     grid->kept = kept;
     if (!kept->failed) run_range(grid, 0, grid->matrices->batch * grid->rows * grid->columns, NULL);
     grid->kept = NULL;
@@ -379,6 +470,8 @@ void weft_gemm_plan_fill(weft_gemm_plan *plan, const weft_gemm_engine *engine, c
     plan->serial = cut_for(&plan->grid, plan->threads);
     find_repeats(&plan->grid);
     plan->may_mirror = weft_gemm_grid_is_symmetric(&plan->grid);
+    weft_gemm_turn_find(&plan->turn, call, machine->cache_bytes[1]);
+    if (plan->turn.rank > 0) plan->turned_bytes = turned_bytes(engine, machine, &plan->turn);
     find_kept(plan);
 }
 
@@ -417,6 +510,12 @@ weft_status *weft_gemm_plan_run(const weft_gemm_plan *plan, weft_pool *pool, wef
     if (!plan->kept.failed && !(plan->may_mirror && a == b)) {
         (plan->kept.is_rows ? run_kept_rows : run_kept_tiles)(plan, a, b, c);
         return NULL;
+    }
+    if (plan->turn.rank > 0) {
+        bool serial = plan->serial || weft_pool_width(pool) == 1;
+        struct turned turned = {plan->engine, weft_pool_machine(pool), &plan->turn, plan->turned_bytes, store, a, b, c,
+                                false};
+        return run_turned(&turned, pool, serial);
     }
     weft_gemm_grid grid = plan->grid;
     put_arrays(&grid, store, a, b, c);

@@ -11,6 +11,7 @@
 #include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_kernel.h"
 #include "runtime/engine/gemm_panels.h"
+#include "runtime/engine/gemm_turn.h"
 #include "test/rng.h"
 
 /* One product with its operands; element (0, 0) lies at the offset of the call. */
@@ -795,20 +796,14 @@ static bool has_axis(int operand, enum kind kind)
     return kind == BATCH || kind != missing[operand];
 }
 
-static void draw_extents(struct joined *j, weft_dtype dtype)
+static void count_axes(struct joined *j)
 {
     weft_gemm_call *call = &j->product.call;
-    *call =
-        (weft_gemm_call){.dtype = dtype, .m = 1 + random_below(30), .n = 1 + random_below(40), .k = random_below(20)};
     j->counts[ROWS] = call->m;
     j->counts[COLUMNS] = call->n;
     j->counts[TERMS] = call->k;
     j->counts[BATCH] = 1;
-    for (size_t i = 0; i < AXES; i++) {
-        j->kinds[i] = (enum kind)(random_below(KINDS));
-        j->extents[i] = random_below(40) == 0 ? 0 : random_below(3) == 0 ? 1 : 1 + random_below(7);
-        j->counts[j->kinds[i]] *= j->extents[i];
-    }
+    for (size_t i = 0; i < AXES; i++) j->counts[j->kinds[i]] *= j->extents[i];
     call->batch_rank = AXES;
     call->batch = j->extents;
     call->a_batch = j->strides[0];
@@ -816,16 +811,27 @@ static void draw_extents(struct joined *j, weft_dtype dtype)
     call->c_batch = j->strides[2];
 }
 
+static void draw_extents(struct joined *j, weft_dtype dtype)
+{
+    j->product.call =
+        (weft_gemm_call){.dtype = dtype, .m = 1 + random_below(30), .n = 1 + random_below(40), .k = random_below(20)};
+    for (size_t i = 0; i < AXES; i++) {
+        j->kinds[i] = (enum kind)(random_below(KINDS));
+        j->extents[i] = random_below(40) == 0 ? 0 : random_below(3) == 0 ? 1 : 1 + random_below(7);
+    }
+    count_axes(j);
+}
+
 /* Strides of the axes of an operand in a random order, often the one of a copy, with a gap between elements or none,
- * some of them reversed, and of A and B some 0. */
-static void draw_strides(struct joined *j, int operand)
+ * some of them reversed, and of A and B some 0. Without a gap after axis `last`, if that is not negative. */
+static void draw_strides(struct joined *j, int operand, int last)
 {
     weft_gemm_call *call = &j->product.call;
     int64_t *inner[3][2] = {
         {&call->a_row, &call->a_column}, {&call->b_row, &call->b_column}, {&call->c_row, &call->c_column}};
     int64_t *offsets[] = {&call->a_offset, &call->b_offset, &call->c_offset};
     int64_t rows = operand == 1 ? call->k : call->m, columns = operand == 0 ? call->k : call->n;
-    int64_t *strides[AXES + 2], extents[AXES + 2], stride = 1 + (random_below(4) == 0);
+    int64_t *strides[AXES + 2], extents[AXES + 2], stride = random_below(4) == 0 && last < 0 ? 2 : 1;
     int order[AXES + 2], swaps = random_below(2) * random_below(20);
     for (int i = 0; i < AXES + 2; i++) {
         bool outer = i < AXES;
@@ -838,6 +844,11 @@ static void draw_strides(struct joined *j, int operand)
         int a = random_below(AXES + 2), b = random_below(AXES + 2), kept = order[a];
         order[a] = order[b];
         order[b] = kept;
+    }
+    for (int i = 0; i < AXES + 1 && last >= 0; i++) {
+        if (order[i] != last) continue;
+        order[i] = order[AXES + 1];
+        order[AXES + 1] = last;
     }
     for (int i = AXES + 2; i-- > 0;) {
         int axis = order[i];
@@ -923,11 +934,54 @@ static void test_joined_axes(void **state)
         machine.fork_join_seconds = 0;
         machine.cache_bytes[1] = (size_t)4096 << random_below(8);
         draw_extents(&j, dtypes[i % DTYPES]);
-        for (int operand = 0; operand < 3; operand++) draw_strides(&j, operand);
+        for (int operand = 0; operand < 3; operand++) draw_strides(&j, operand, -1);
         size_t most = BORDERED / weft_dtype_size(dtypes[i % DTYPES]);
         if (j.product.count[0] > most || j.product.count[1] > most || j.product.count[2] > most) continue;
         check_joined(&j, &machine, memory);
     }
+    for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
+}
+
+/* ---- results across an operand ---- */
+
+/* Axis 0 adds rows or columns; of all of these C has one last, and the operand another one. */
+static void draw_turned(struct joined *j, weft_dtype dtype)
+{
+    int side = random_below(2), last = random_below(2), axes[] = {0, AXES + side};
+    int64_t extents[] = {1 + random_below(12), 1 + random_below(12)};
+    extents[side] = 8 + random_below(50);
+    j->product.call = (weft_gemm_call){.dtype = dtype, .m = extents[0], .n = extents[1], .k = random_below(20)};
+    for (size_t i = 0; i < AXES; i++) {
+        j->kinds[i] = i == 0 ? (side == 0 ? ROWS : COLUMNS) : (enum kind)random_below(KINDS);
+        j->extents[i] = i == 0 ? 8 + random_below(50) : 1 + random_below(3);
+    }
+    count_axes(j);
+    for (int operand = 0; operand < 3; operand++)
+        draw_strides(j, operand, operand == 2 ? axes[last] : operand == side ? axes[1 - last] : -1);
+}
+
+/* Of caches of all sizes, so that some results are written past them. */
+static void test_turned_axes(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), turned = 0, past = 0;
+    char *memory[3];
+    for (size_t i = 0; i < 3; i++) memory[i] = map_bordered(page);
+    for (size_t i = 0; i < 600; i += sparsity) {
+        struct joined j = {.counts = {0}};
+        weft_machine machine = *weft_machine_reference();
+        machine.fork_join_seconds = 0;
+        machine.cache_bytes[1] = (size_t)4096 << random_below(8) * random_below(2);
+        draw_turned(&j, i % 2 == 0 ? WEFT_F32 : WEFT_F64);
+        size_t most = BORDERED / weft_dtype_size(j.product.call.dtype);
+        if (j.product.count[0] > most || j.product.count[1] > most || j.product.count[2] > most) continue;
+        weft_gemm_turn turn;
+        weft_gemm_turn_find(&turn, &j.product.call, machine.cache_bytes[1]);
+        turned += turn.rank > 0;
+        past += turn.rank > 0 && turn.past;
+        check_joined(&j, &machine, memory);
+    }
+    assert_true(turned > 100 / sparsity && past > 10 / sparsity);
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
 }
 
@@ -1356,6 +1410,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_symmetric_products),
         cmocka_unit_test(test_same_bits_for_small_sizes),
         cmocka_unit_test(test_joined_axes),
+        cmocka_unit_test(test_turned_axes),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_panels_packed_on_the_way),
         cmocka_unit_test(test_same_bits_with_panels),

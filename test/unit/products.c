@@ -364,6 +364,33 @@ static void shapes_that_decide(void **state)
     assert_int_equal(check(&(subject){"lanes jump", lanes_jump, 1, true}, WEFT_F32, 1), 1);
 }
 
+/* The result ends with another axis of an operand than this does, which comes right before it. */
+static weft_tensor ends_elsewhere(weft_graph *graph, weft_dtype dtype)
+{
+    weft_tensor a = INPUT("a", 24, 30), b = INPUT("b", 20, 30, 3, 40);
+    return weft_permute(weft_tensordot(a, b, WEFT_INTS(1), WEFT_INTS(1)), WEFT_INTS(2, 0, 3, 1));
+}
+
+/* The library writes it as it is wanted, real numbers of whole registers; others are permuted by a kernel. */
+static void results_are_turned(void **state)
+{
+    (void)state;
+    static const struct {
+        weft_dtype dtype;
+        size_t steps;
+    } cases[] = {{WEFT_F32, 1}, {WEFT_F64, 1}, {WEFT_BF16, 2}, {WEFT_C64, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const weft_program_view *view;
+        weft_program *program = compile(ends_elsewhere, cases[i].dtype,
+                                        &(weft_policy){.size = sizeof(weft_policy), .products = WEFT_PRODUCTS_LIBRARY});
+        weft_test_ok(weft_program_view_create(program, &view));
+        assert_int_equal(view->step_count, cases[i].steps);
+        weft_program_view_destroy(view);
+        weft_program_release(program);
+        check(&(subject){"ends elsewhere", ends_elsewhere, 1, true}, cases[i].dtype, 1);
+    }
+}
+
 static void integers_stay_loops(void **state)
 {
     (void)state;
@@ -599,12 +626,19 @@ static void rows_across_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_across_memory),          cmocka_unit_test(products_are_the_librarys),
-        cmocka_unit_test(idle_lanes_are_the_librarys), cmocka_unit_test(shapes_that_decide),
-        cmocka_unit_test(integers_stay_loops),         cmocka_unit_test(bytes_are_multiplied_as_they_are),
-        cmocka_unit_test(float16_is_not_widened),      cmocka_unit_test(contractions_follow_the_program),
-        cmocka_unit_test(fast_products_are_close),     cmocka_unit_test(fast_products_are_of_bf16),
-        cmocka_unit_test(older_policies_are_known),    cmocka_unit_test(unknown_policies_are_refused),
+        cmocka_unit_test(rows_across_memory),
+        cmocka_unit_test(products_are_the_librarys),
+        cmocka_unit_test(idle_lanes_are_the_librarys),
+        cmocka_unit_test(shapes_that_decide),
+        cmocka_unit_test(results_are_turned),
+        cmocka_unit_test(integers_stay_loops),
+        cmocka_unit_test(bytes_are_multiplied_as_they_are),
+        cmocka_unit_test(float16_is_not_widened),
+        cmocka_unit_test(contractions_follow_the_program),
+        cmocka_unit_test(fast_products_are_close),
+        cmocka_unit_test(fast_products_are_of_bf16),
+        cmocka_unit_test(older_policies_are_known),
+        cmocka_unit_test(unknown_policies_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

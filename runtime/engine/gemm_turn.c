@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/engine/gemm_turn.h"
+#include <stdlib.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+enum { LINE = 64 };
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t parts_of(const weft_gemm_turn_axis *axis)
+{
+    return (axis->extent + axis->part - 1) / axis->part;
+}
+
+/* ---- what is turned ---- */
+
+static int64_t stride_of(const weft_gemm_turn_axis *axis, bool of_b)
+{
+    return llabs(of_b ? axis->b : axis->a);
+}
+
+/* Whether an axis is one of the rows or columns that an operand has, and the other one has not. */
+static bool is_of(const weft_gemm_turn_axis *axis, bool of_b)
+{
+    return stride_of(axis, of_b) != 0 && stride_of(axis, !of_b) == 0;
+}
+
+static void add_axis(weft_gemm_turn *turn, weft_gemm_turn_axis axis)
+{
+    size_t i = turn->rank++;
+    for (; i > 0 && llabs(turn->axes[i - 1].c) < llabs(axis.c); i--) turn->axes[i] = turn->axes[i - 1];
+    turn->axes[i] = axis;
+}
+
+static void find_axes(weft_gemm_turn *turn)
+{
+    const weft_gemm_call *call = turn->call;
+    size_t rank = call->batch_rank;
+    add_axis(turn, (weft_gemm_turn_axis){.place = rank, .extent = call->m, .a = call->a_row, .c = call->c_row});
+    add_axis(turn,
+             (weft_gemm_turn_axis){.place = rank + 1, .extent = call->n, .b = call->b_column, .c = call->c_column});
+    for (size_t i = 0; i < rank; i++)
+        if (call->c_batch[i] != 0)
+            add_axis(turn, (weft_gemm_turn_axis){.place = i,
+                                                 .extent = call->batch[i],
+                                                 .a = call->a_batch[i],
+                                                 .b = call->b_batch[i],
+                                                 .c = call->c_batch[i]});
+}
+
+/* Whether C lies across an operand, along axes that are long enough for squares of registers. */
+static bool lies_across(weft_gemm_turn *turn, bool of_b)
+{
+    enum { SHORT = 8 };
+    bool has_own = false, has_last = false;
+    if ((of_b ? turn->call->b_row : turn->call->a_column) == 1) return false;
+    for (size_t i = 0; i < turn->rank; i++) {
+        const weft_gemm_turn_axis *axis = &turn->axes[i];
+        if (!is_of(axis, of_b) || axis->extent < SHORT) continue;
+        int64_t stride = of_b ? axis->b : axis->a;
+        if (axis->c == 1 && stride == 1) return false;
+        if (axis->c == 1) turn->last = i, has_last = true;
+        else if (stride == 1) turn->own = i, has_own = true;
+    }
+    return has_own && has_last;
+}
+
+/* ---- parts ---- */
+
+/* As much of an axis as the buffer holds beside the others, in parts of about the same length. */
+static void extend(weft_gemm_turn *turn, weft_gemm_turn_axis *axis, int64_t most)
+{
+    int64_t others = 1;
+    for (size_t i = 0; i < turn->rank; i++) others *= &turn->axes[i] == axis ? 1 : turn->axes[i].part;
+    axis->part = others >= most ? 1 : least(most / others, axis->extent);
+    int64_t parts = parts_of(axis);
+    axis->part = (axis->extent + parts - 1) / parts;
+}
+
+/* The axes of C that only the operand has, but the last one, and those that only the other one has, in the order of
+ * each; how many the first are, and all. */
+static void find_order(const weft_gemm_turn *turn, bool of_b, size_t *out_order, size_t *out_counts)
+{
+    size_t count = 0;
+    for (size_t other = 0; other < 2; other++) {
+        size_t first = count;
+        bool side = of_b != (other == 1);
+        for (size_t i = 0; i < turn->rank; i++) {
+            if (!is_of(&turn->axes[i], side) || i == turn->last) continue;
+            size_t at = count++;
+            int64_t stride = stride_of(&turn->axes[i], side);
+            for (; at > first && stride_of(&turn->axes[out_order[at - 1]], side) > stride; at--)
+                out_order[at] = out_order[at - 1];
+            out_order[at] = i;
+        }
+        out_counts[other] = count;
+    }
+}
+
+/* Axes of an order, until one of them is cut. */
+static void extend_all(weft_gemm_turn *turn, const size_t *order, size_t count, int64_t most)
+{
+    for (size_t i = 0; i < count; i++) {
+        weft_gemm_turn_axis *axis = &turn->axes[order[i]];
+        extend(turn, axis, most);
+        if (axis->part < axis->extent) return;
+    }
+}
+
+static int64_t whole_lines(int64_t elements, int64_t size)
+{
+    return (elements * size + LINE - 1) / LINE * LINE / size;
+}
+
+/* Parts have a line of the cache of the last axis of C, and all of the other operand with a run of this one, or as much
+ * as fits; then that run is made longer. In the buffer they lie as in the operands. */
+static void find_parts(weft_gemm_turn *turn, bool of_b, int64_t size, int64_t most)
+{
+    enum { RUN = 64 };
+    weft_gemm_turn_axis *own = &turn->axes[turn->own], *last = &turn->axes[turn->last];
+    size_t order[WEFT_GEMM_TURN_AXES], counts[2];
+    find_order(turn, of_b, order, counts);
+    last->part = least(last->extent, LINE / size);
+    own->part = least(own->extent, RUN);
+    extend_all(turn, order + counts[0], counts[1] - counts[0], most);
+    extend_all(turn, order, counts[0], most);
+    int64_t stride = 1;
+    for (size_t i = 0; i < counts[1]; i++) {
+        if (i == counts[0]) stride = whole_lines(stride, size);
+        turn->axes[order[i]].buffer = stride;
+        stride *= turn->axes[order[i]].part;
+    }
+    last->buffer = whole_lines(stride, size);
+    turn->bytes = (size_t)(last->buffer * last->part * size);
+}
+
+void weft_gemm_turn_find(weft_gemm_turn *turn, const weft_gemm_call *call, size_t cache_bytes)
+{
+    int64_t size = (int64_t)weft_dtype_size(call->dtype);
+    turn->rank = 0;
+    turn->call = call;
+    if (call->batch_rank == 0 || call->panels != WEFT_PANELS_NONE) return;
+    if (call->dtype != WEFT_F32 && call->dtype != WEFT_F64) return;
+    find_axes(turn);
+    bool of_b = !lies_across(turn, false);
+    if (of_b && !lies_across(turn, true)) {
+        turn->rank = 0;
+        return;
+    }
+    double elements = 1;
+    for (size_t i = 0; i < turn->rank; i++) {
+        turn->axes[i].part = 1;
+        elements *= (double)turn->axes[i].extent;
+    }
+    find_parts(turn, of_b, size, (int64_t)cache_bytes / 2 / size);
+    turn->past = weft_gemm_turns_past(elements * (double)size, cache_bytes);
+    turn->parts = 1;
+    for (size_t i = 0; i < turn->rank; i++) turn->parts *= parts_of(&turn->axes[i]);
+}
+
+/* ---- one part ---- */
+
+int64_t weft_gemm_turn_sizes(const weft_gemm_turn *turn)
+{
+    int64_t sizes = 1;
+    for (size_t i = 0; i < turn->rank; i++) sizes <<= turn->axes[i].extent % turn->axes[i].part != 0;
+    return sizes;
+}
+
+int64_t weft_gemm_turn_size(const weft_gemm_turn *turn, int64_t index)
+{
+    int64_t part = 0;
+    for (size_t i = 0; i < turn->rank; i++) {
+        const weft_gemm_turn_axis *axis = &turn->axes[i];
+        bool has_rest = axis->extent % axis->part != 0;
+        part = part * parts_of(axis) + (has_rest && index % 2 != 0 ? parts_of(axis) - 1 : 0);
+        index >>= has_rest;
+    }
+    return part;
+}
+
+void weft_gemm_turn_start(const weft_gemm_turn *turn, int64_t index, weft_gemm_turn_part *out_part)
+{
+    const weft_gemm_call *whole = turn->call;
+    const size_t rank = whole->batch_rank;
+    weft_gemm_call *call = &out_part->call;
+    *call = *whole;
+    call->c_offset = 0;
+    call->batch = out_part->batch;
+    call->c_batch = out_part->strides;
+    memcpy(out_part->batch, whole->batch, rank * sizeof *whole->batch);
+    memcpy(out_part->strides, whole->c_batch, rank * sizeof *whole->c_batch);
+    for (size_t i = turn->rank; i-- > 0;) {
+        const weft_gemm_turn_axis *axis = &turn->axes[i];
+        int64_t begin = index % parts_of(axis) * axis->part, extent = least(axis->part, axis->extent - begin);
+        index /= parts_of(axis);
+        out_part->begin[i] = begin;
+        out_part->extents[i] = extent;
+        call->a_offset += begin * axis->a;
+        call->b_offset += begin * axis->b;
+        if (axis->place == rank) call->m = extent, call->c_row = axis->buffer;
+        else if (axis->place == rank + 1) call->n = extent, call->c_column = axis->buffer;
+        else out_part->batch[axis->place] = extent, out_part->strides[axis->place] = axis->buffer;
+    }
+}
+
+/* Lines of the cache, `stride` bytes from one to the next. */
+static void store_past(const char *from, int64_t lines, char *to, int64_t stride)
+{
+    for (int64_t i = 0; i < lines; i++, from += LINE, to += stride) {
+#if defined(__SSE2__)
+        for (size_t at = 0; at < LINE; at += sizeof(__m128i))
+            _mm_stream_si128((__m128i *)(to + at), _mm_load_si128((const __m128i *)(from + at)));
+#else
+        memcpy(to, from, LINE);
+#endif
+    }
+}
+
+/* Lines of the operand from the buffer, `offsets` bytes from `from`, become columns of C. */
+static void turn_lines(const weft_gemm_turn *turn, const weft_gemm_turn_part *part, weft_gemm_transpose *transpose,
+                       const char *from, const ptrdiff_t *offsets, char *to)
+{
+    enum { RUN = 64 };
+    _Alignas(LINE) char lines[RUN * LINE];
+    const int64_t size = (int64_t)weft_dtype_size(turn->call->dtype), stride = turn->axes[turn->own].c,
+                  own = part->extents[turn->own], last = part->extents[turn->last];
+    bool is_whole = last * size == LINE && (uintptr_t)to % LINE == 0 && stride * size % LINE == 0;
+    if (!turn->past || !is_whole) {
+        transpose(from, offsets, last, own, to, stride);
+        return;
+    }
+    for (int64_t i = 0, run; i < own; i += run) {
+        run = least(RUN, own - i);
+        transpose(from + i * size, offsets, last, run, lines, LINE / size);
+        store_past(lines, run, to + i * stride * size, stride * size);
+    }
+}
+
+void weft_gemm_turn_finish(const weft_gemm_turn *turn, const weft_gemm_turn_part *part, weft_gemm_transpose *transpose,
+                           const char *buffer, char *c)
+{
+    const int64_t size = (int64_t)weft_dtype_size(turn->call->dtype);
+    ptrdiff_t offsets[LINE / sizeof(float)];
+    int64_t at[WEFT_GEMM_TURN_AXES] = {0}, from = 0, to = turn->call->c_offset;
+    for (int64_t i = 0; i < part->extents[turn->last]; i++) offsets[i] = i * turn->axes[turn->last].buffer * size;
+    for (size_t i = 0; i < turn->rank; i++) to += part->begin[i] * turn->axes[i].c;
+    for (size_t next = turn->rank; next > 0;) {
+        turn_lines(turn, part, transpose, buffer + from * size, offsets, c + to * size);
+        /* The next place along the other axes, from the shortest stride in C on. */
+        for (next = turn->rank; next > 0; next--) {
+            const weft_gemm_turn_axis *axis = &turn->axes[next - 1];
+            if (next - 1 == turn->own || next - 1 == turn->last) continue;
+            from += axis->buffer;
+            to += axis->c;
+            if (++at[next - 1] < part->extents[next - 1]) break;
+            from -= at[next - 1] * axis->buffer;
+            to -= at[next - 1] * axis->c;
+            at[next - 1] = 0;
+        }
+    }
+#if defined(__SSE2__)
+    if (turn->past) _mm_sfence();
+#endif
+}
