@@ -115,6 +115,16 @@ weft_tensor weft_reduce_windows(const weft_rewrite_site *site)
     return w.order.count == 0 || !weft_tensor_is_valid(all) ? all : weft_permute(all, w.order);
 }
 
+/* Where element `k` of the first window is: at the end of what is viewed, where that is shorter, of which there are no
+ * windows then. */
+static weft_extent start_of(weft_tensor viewed, const weft_attr *window, int64_t k)
+{
+    int64_t least, most, start = k * window[3].integer;
+    weft_extent extent = weft_tensor_extent(viewed, window[0].integer);
+    weft_extent_range(extent, &least, &most);
+    return start <= least ? weft_extent_of(start) : weft_extent_min(weft_extent_of(start), extent);
+}
+
 /* Element `k` of each window. */
 static weft_tensor element_of(weft_tensor window, int64_t k)
 {
@@ -124,21 +134,11 @@ static weft_tensor element_of(weft_tensor window, int64_t k)
     weft_extent starts[WEFT_MAX_RANK], sizes[WEFT_MAX_RANK];
     int64_t steps[WEFT_MAX_RANK];
     for (size_t i = 0; i < rank; i++) {
-        starts[i] = weft_extent_of(i == axis ? k * attrs[3].integer : 0);
+        starts[i] = i == axis ? start_of(x, attrs, k) : weft_extent_of(0);
         sizes[i] = weft_tensor_extent(window, (int64_t)i);
         steps[i] = i == axis ? attrs[2].integer : 1;
     }
     return weft_slice(x, (weft_shape){rank, starts}, (weft_shape){rank, sizes}, (weft_ints){rank, steps});
-}
-
-/* Whether what is viewed is always as long as what comes before the last element of a window, also where there are no
- * windows because it is shorter than one. */
-static bool reaches_last(weft_tensor window, int64_t size)
-{
-    const weft_attr *attrs = weft_tensor_node(window)->attrs;
-    int64_t least, most;
-    weft_extent_range(weft_tensor_extent(weft_tensor_operand(window, 0), attrs[0].integer), &least, &most);
-    return size == 1 || attrs[3].integer <= least / (size - 1);
 }
 
 weft_tensor weft_add_windows(const weft_rewrite_site *site)
@@ -155,7 +155,6 @@ weft_tensor weft_add_windows(const weft_rewrite_site *site)
     if (!is_exact || weft_accumulator_dtype(dtype) != dtype) return weft_site_leave();
     if (!weft_extent_is_static(weft_tensor_extent(x, axes.items[0]), &size) || size < 1 || size > MOST)
         return weft_site_leave();
-    if (!reaches_last(x, size)) return weft_site_leave();
     weft_tensor sum = element_of(x, 0);
     for (int64_t k = 1; k < size; k++) sum = weft_add(sum, element_of(x, k));
     return sum;
