@@ -328,6 +328,8 @@ void weft_rarely_emit(weft_emitter *e, weft_inst_id first);
 /* ---- emit_transpose.c: stages that copy rows to columns ---- */
 /* Rows of the blocks in which the stage is emitted, along its last range but one; 0: it is no such stage. */
 uint32_t weft_transposed_rows(weft_emitter *e, const weft_stage *stage);
+/* Whether part of a vector of its rows may be loaded by a mask. */
+bool weft_transposed_takes_masks(const weft_emitter *e, const weft_stage *stage);
 /* The block of e->lane.rows rows from where the range is now, and of the lanes of one vector. */
 void weft_transposed_emit(weft_emitter *e, const weft_stage *stage);
 

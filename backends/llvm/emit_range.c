@@ -462,15 +462,17 @@ static void emit_range(weft_emitter *e, const nest *n, uint32_t i)
 
 /* ---- transpositions ---- */
 
-/* Blocks of `rows` rows and a vector of lanes: the last ones overlap those before, where they are not whole. */
-static void emit_whole_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32_t rows)
+/* Blocks of `rows` rows and a vector of lanes: the last ones overlap those before, where they are not whole.
+ * `is_short`: of a vector that a mask may leave part of. */
+static void emit_whole_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32_t rows, bool is_short)
 {
     const weft_range *row = &n->ranges[i], *lane = row + 1;
     bool whole = weft_expr_divisor(e->exprs, row->extent) % rows == 0;
     LLVMValueRef zero = weft_int(e, 0), row_end = weft_index_emit(e, row->extent, 0);
     pass p = {.start = zero, .limit = weft_index_emit(e, lane->extent, 0), .parts = 1, .rows = rows};
+    p.masked = p.once = is_short;
     weft_scope_move(e, weft_scope_top(e));
-    if (weft_expr_divisor(e->exprs, lane->extent) % lane->width != 0)
+    if (!is_short && weft_expr_divisor(e->exprs, lane->extent) % lane->width != 0)
         p.latest = LLVMBuildSub(e->builder, p.limit, weft_int(e, lane->width), "");
     if (whole) weft_count_open(e, row->variable, zero);
     else open_latest(e, row->variable, zero, LLVMBuildSub(e->builder, row_end, weft_int(e, rows), ""));
@@ -479,18 +481,30 @@ static void emit_whole_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32
     weft_count_close(e, row_end, weft_int(e, rows));
 }
 
-/* Blocks where there is one at least; element by element where rows or lanes are fewer. */
+/* Whether no row, whose length is a scalar, is longer than a vector, part of which a mask may leave. Not the last tiles
+ * of longer ones. */
+static bool are_short(weft_emitter *e, const nest *n, const weft_range *lane)
+{
+    return is_at_most(e, lane->extent, lane->width) && !is_at_least(e, lane->extent, lane->width) &&
+           weft_index_level(e, lane->extent) == 0 && weft_transposed_takes_masks(e, n->stage);
+}
+
+/* Blocks where there is one at least, or a good part of one under a mask; element by element where rows or lanes are
+ * fewer. */
 static void emit_row_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32_t rows)
 {
+    enum { GOOD_PART = 4 };
     const weft_range *row = &n->ranges[i], *lane = row + 1;
+    bool is_short = are_short(e, n, lane);
+    int64_t least = is_short ? lane->width / GOOD_PART : lane->width;
     LLVMValueRef row_end = weft_index_emit(e, row->extent, 0), lane_end = weft_index_emit(e, lane->extent, 0);
     LLVMValueRef few_rows = is_less(e, row_end, weft_int(e, rows));
-    LLVMValueRef few_lanes = is_less(e, lane_end, weft_int(e, lane->width));
+    LLVMValueRef few_lanes = is_less(e, lane_end, weft_int(e, least));
     LLVMValueRef few = LLVMBuildOr(e->builder, few_rows, few_lanes, "");
     weft_guard_open(e, LLVMBuildNot(e->builder, few, ""), false);
-    emit_whole_blocks(e, n, i, rows);
+    emit_whole_blocks(e, n, i, rows, is_short);
     weft_guard_close(e);
-    if (is_at_least(e, row->extent, rows) && is_at_least(e, lane->extent, lane->width)) return;
+    if (is_at_least(e, row->extent, rows) && is_at_least(e, lane->extent, least)) return;
     weft_guard_open(e, few, false);
     weft_count_open(e, row->variable, weft_int(e, 0));
     emit_counted(e, n, i + 1, weft_int(e, 0), lane_end, 1);

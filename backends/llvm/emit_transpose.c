@@ -3,7 +3,8 @@
  * Transpositions in registers. A stage that reads memory along its lanes and stores along the range around them would
  * store lane by lane. Here it takes blocks of a few rows: a vector of each row is loaded, the block is transposed by
  * shuffles, and each lane is a run of rows that is stored at once. The last block overlaps the one before where rows or
- * lanes are not whole blocks: it stores again what is there.
+ * lanes are not whole blocks: it stores again what is there. Of rows that are known to be no longer than a vector a
+ * mask leaves what there is.
  */
 #include "backends/llvm/emit.h"
 #include <string.h>
@@ -113,6 +114,16 @@ uint32_t weft_transposed_rows(weft_emitter *e, const weft_stage *stage)
     return rows;
 }
 
+bool weft_transposed_takes_masks(const weft_emitter *e, const weft_stage *stage)
+{
+    enum { WORD = 4 };
+    bool takes = true;
+    for (uint32_t i = 0; i < stage->inst_count; i++)
+        takes &=
+            weft_emitter_has(e, WEFT_ISA_V4) || weft_dtype_size(e->kernel->insts[stage->inst_first + i].dtype) >= WORD;
+    return takes;
+}
+
 /* ---- loads ---- */
 
 /* The expression `count` rows further on. */
@@ -182,7 +193,7 @@ static void load_plain(weft_emitter *e, const weft_range *row, const weft_inst *
 static void load_rows(weft_emitter *e, const weft_range *row, const weft_inst *inst, LLVMValueRef *out_vectors)
 {
     weft_emitted value;
-    if (is_plain(e, row + 1, inst)) {
+    if (e->lane.mask == NULL && is_plain(e, row + 1, inst)) {
         load_plain(e, row, inst, out_vectors);
         return;
     }
@@ -284,6 +295,19 @@ void weft_rows_transpose(weft_emitter *e, weft_dtype dtype, uint32_t count, LLVM
 
 /* ---- stores ---- */
 
+/* Where a mask leaves part of the lanes, those after the last one are stored to its column before it is. */
+static void store_masked(const block *b, LLVMTypeRef type, uint32_t alignment, LLVMValueRef first, LLVMValueRef by)
+{
+    weft_emitter *e = b->e;
+    LLVMValueRef last = LLVMBuildSub(e->builder, e->lane.left, weft_int(e, 1), "");
+    for (uint32_t i = b->width; i-- > 0;) {
+        LLVMValueRef lane[2] = {last, weft_int(e, i)};
+        LLVMValueRef number = weft_intrinsic_call(e, "llvm.umin", 1, &e->i64, 2, lane);
+        LLVMValueRef to = advance(e, type, first, LLVMBuildMul(e->builder, number, by, ""));
+        LLVMSetAlignment(LLVMBuildStore(e->builder, column(b, i), to), alignment);
+    }
+}
+
 static void store_columns(const block *b, const weft_stage *stage, const weft_store *store)
 {
     weft_emitter *e = b->e;
@@ -292,8 +316,12 @@ static void store_columns(const block *b, const weft_stage *stage, const weft_st
     LLVMTypeRef type = weft_memory_type(e, dtype);
     weft_lane_stride stride = stride_along(e, lane, lane->width, store->index);
     bool constant = stride.kind == WEFT_LANE_STRIDE_CONSTANT;
-    LLVMValueRef by = constant ? NULL : weft_index_emit(e, stride.stride, 0);
+    LLVMValueRef by = constant ? weft_int(e, stride.step) : weft_index_emit(e, stride.stride, 0);
     LLVMValueRef first = block_pointer(e, type, store->buffer, store->index), to = first;
+    if (e->lane.mask != NULL) {
+        store_masked(b, type, weft_dtype_info_of(dtype)->alignment, first, by);
+        return;
+    }
     LLVMValueRef pointers[WEFT_MAX_WIDTH], columns[WEFT_MAX_WIDTH];
     for (uint32_t i = 0; i < b->width; i++) {
         if (constant) to = advance(e, type, first, weft_int(e, (int64_t)i * stride.step));
