@@ -14,7 +14,8 @@ typedef struct columns {
     weft_tensor x;
     weft_dtype dtype; /* that x is cast to before */
     size_t first, end;
-    int64_t rows, width;
+    int64_t rows; /* 0: not known */
+    int64_t width;
     int64_t joined; /* rows that become one */
 } columns;
 
@@ -66,6 +67,16 @@ static bool is_light(weft_tensor x)
     return i == node->input_count;
 }
 
+/* Whether rows of unknown number are whole joined ones, of which there may be many. */
+static bool are_whole(const columns *c)
+{
+    weft_graph *graph = c->x.graph;
+    weft_extent rows = weft_extent_product(weft_tensor_shape(c->x), c->first, c->end);
+    int64_t least, most;
+    weft_extent_range(rows, &least, &most);
+    return most >= LONG * c->joined && weft_expr_divisor(graph->exprs, weft_extent_expr(graph, rows)) % c->joined == 0;
+}
+
 static bool find_columns(const weft_rewrite_site *site, const weft_expected *expected, columns *out_columns)
 {
     weft_tensor x = site->inputs.items[0];
@@ -81,7 +92,8 @@ static bool find_columns(const weft_rewrite_site *site, const weft_expected *exp
     if (!is_narrow(&c)) return false;
     while (c.joined * c.width < JOINED_WIDTH) c.joined *= 2;
     *out_columns = c;
-    return c.rows >= LONG * c.joined && lies_in_order(x) && (c.rows % c.joined == 0 || is_light(c.x));
+    bool pays = c.rows == 0 ? are_whole(&c) : c.rows >= LONG * c.joined && (c.rows % c.joined == 0 || is_light(c.x));
+    return pays && lies_in_order(x);
 }
 
 static weft_tensor reshaped(weft_tensor x, weft_shape shape)
@@ -90,12 +102,12 @@ static weft_tensor reshaped(weft_tensor x, weft_shape shape)
 }
 
 /* x with the axes before the reduced ones, and these two in place of all others. */
-static weft_tensor reshape_rows(const columns *c, weft_tensor x, int64_t rows, int64_t width)
+static weft_tensor reshape_rows(const columns *c, weft_tensor x, weft_extent rows, int64_t width)
 {
     weft_extent extents[WEFT_MAX_RANK];
     weft_shape shape = weft_tensor_shape(x);
     for (size_t i = 0; i < c->first; i++) extents[i] = shape.extents[i];
-    extents[c->first] = weft_extent_of(rows);
+    extents[c->first] = rows;
     extents[c->first + 1] = weft_extent_of(width);
     return reshaped(x, (weft_shape){c->first + 2, extents});
 }
@@ -119,13 +131,15 @@ weft_tensor weft_reduce_columns_for(const weft_rewrite_site *site, const weft_ex
 {
     columns c;
     if (!find_columns(site, expected, &c)) return weft_site_leave();
-    int64_t axis = (int64_t)c.first, left = c.rows % c.joined, whole = c.rows - left;
-    weft_tensor rows = reshape_rows(&c, c.x, c.rows, c.width);
-    weft_tensor first = left == 0 ? rows : weft_narrow(rows, axis, weft_extent_of(0), weft_extent_of(whole));
-    weft_tensor joined = reduce_rows(site, &c, reshape_rows(&c, first, whole / c.joined, c.joined * c.width));
-    weft_tensor parts = reshape_rows(&c, joined, c.joined, c.width);
+    int64_t axis = (int64_t)c.first, left = c.rows % c.joined;
+    weft_extent joined = weft_extent_of(c.joined), whole = weft_extent_of(c.rows - left), all = weft_extent_of(c.rows);
+    if (c.rows == 0) all = whole = weft_extent_product(weft_tensor_shape(c.x), c.first, c.end);
+    weft_tensor rows = reshape_rows(&c, c.x, all, c.width);
+    weft_tensor first = left == 0 ? rows : weft_narrow(rows, axis, weft_extent_of(0), whole);
+    weft_tensor long_rows = reshape_rows(&c, first, weft_extent_div(whole, joined), c.joined * c.width);
+    weft_tensor parts = reshape_rows(&c, reduce_rows(site, &c, long_rows), joined, c.width);
     if (left > 0) {
-        weft_tensor last = weft_narrow(rows, axis, weft_extent_of(whole), weft_extent_of(left));
+        weft_tensor last = weft_narrow(rows, axis, whole, weft_extent_of(left));
         parts = weft_concat(WEFT_TENSORS(parts, weft_composite_cast(last, c.dtype)), axis);
     }
     return reshaped(reduce_rows(site, &c, parts), site->node->types[0].shape);
