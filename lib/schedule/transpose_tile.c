@@ -143,15 +143,25 @@ static int64_t step_along(const weft_kernel *kernel, weft_expr index, const weft
     return known ? number : 0;
 }
 
+/* A number that divides how many elements of memory it is from a point of the range to the next. */
+static int64_t step_divisor(const weft_kernel *kernel, weft_expr index, const weft_range *range)
+{
+    weft_expr step, rest;
+    bool is_affine = weft_expr_affine(kernel->exprs, index, range->variable, &step, &rest);
+    return is_affine ? weft_expr_divisor(kernel->exprs, step) : 1;
+}
+
 /* Whether lines of as many columns as a vector has floats fall into sets of L1 that hold fewer, so that results are
- * better stored in long runs. */
+ * better stored in long runs. Of an unknown distance that is a multiple of so many bytes that mostly is: n x 256 x 64
+ * with the last axis first takes 0.65 of the time for f32 where n is a symbol, f16 0.55 (Zen 5). */
 static bool evicts_lines(const weft_kernel *kernel, uint32_t across)
 {
-    enum { MOST_WAYS = 8, LINES = 16 };
+    enum { MOST_WAYS = 8, LINES = 16, MANY = 512 };
     const weft_store *store = &kernel->stages[0].stores[0];
     int64_t size = (int64_t)weft_dtype_size(kernel->insts[store->value].dtype);
     int64_t step = step_along(kernel, store->index, &kernel->ranges[across]) * size;
-    return step != 0 && LINES > MOST_WAYS * (SETS / weft_expr_gcd(step, SETS));
+    if (step == 0) return step_divisor(kernel, store->index, &kernel->ranges[across]) * size % MANY == 0;
+    return LINES > MOST_WAYS * (SETS / weft_expr_gcd(step, SETS));
 }
 
 bool weft_kernel_copies_lines(const weft_kernel *kernel, const weft_machine *machine, uint32_t across)
