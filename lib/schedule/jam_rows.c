@@ -122,15 +122,17 @@ static bool only_loads(const weft_kernel *kernel)
 }
 
 /* Whether rows that are read once come from where one alone is fetched ahead better than several: from memory, or from
- * the near part of L3 where loads are all there is. */
+ * the near part of L3 where loads are all there is. An unknown number of them may. */
 static bool is_fetched_ahead(const weft_kernel *kernel, const weft_machine *machine, int64_t row)
 {
     double bytes = (double)row, l2 = (double)machine->cache_bytes[1];
     int64_t extent;
-    for (uint32_t r = 0; r < kernel->range_count; r++)
-        if (weft_expr_is_constant(kernel->exprs, kernel->ranges[r].extent, &extent)) bytes *= (double)extent;
-    if (count_reducing(kernel) != 1 || 2 * bytes <= l2) return false;
-    return bytes > MEMORY * l2 || (bytes <= NEAR * l2 && only_loads(kernel));
+    if (count_reducing(kernel) != 1) return false;
+    for (uint32_t r = 0; r < kernel->range_count; r++) {
+        if (!weft_expr_is_constant(kernel->exprs, kernel->ranges[r].extent, &extent)) return true;
+        bytes *= (double)extent;
+    }
+    return bytes > MEMORY * l2 || (2 * bytes > l2 && bytes <= NEAR * l2 && only_loads(kernel));
 }
 
 /* Whether each row consists of parts that lie apart, and those of rows side by side follow each other: sums along the
@@ -156,13 +158,13 @@ static bool has_parts(const weft_kernel *kernel)
 weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, const weft_machine *machine, int64_t divisor)
 {
     weft_jam found = {kernel->range_count, 1};
-    int64_t extent;
+    int64_t least, count;
     if (kernel->range_count == 0 || body_of(kernel) > MOST_BODY || !is_uniform(kernel)) return found;
     found.range = kernel->range_count - 1;
-    bool is_known = weft_expr_is_constant(kernel->exprs, kernel->ranges[found.range].extent, &extent);
+    weft_expr_range(kernel->exprs, kernel->ranges[found.range].extent, &least, &count);
     bool parts = has_parts(kernel);
     int64_t bytes = parts ? 0 : row_bytes(kernel), most = most_bytes(kernel);
-    if (!is_known || extent < LEAST_ROWS || bytes > MOST_BYTES) return found;
+    if (count < LEAST_ROWS || bytes > MOST_BYTES) return found;
     if (!parts && bytes >= LEAST_ALONE && is_fetched_ahead(kernel, machine, bytes)) return found;
     found.rows = MOST_REDUCED_ROWS;
     while (found.rows > 1 && (divisor % found.rows != 0 || found.rows * bytes > most ||
