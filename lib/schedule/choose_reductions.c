@@ -52,6 +52,17 @@ static weft_status *jam_second_vector(const weft_chooser *c, weft_jam rows, uint
     return move(c, (weft_move){.kind = WEFT_MOVE_JAM, .range = second.range, .factor = second.rows});
 }
 
+/* Vectors of rows side by side that are known to be short are no longer than these: whole ones would be masked, and lie
+ * across two lines. */
+static uint32_t short_width(const weft_chooser *c, uint32_t width)
+{
+    enum { LEAST = 4 };
+    int64_t least, most;
+    weft_expr_range(c->kernel->exprs, c->kernel->ranges[c->kernel->range_count - 1].extent, &least, &most);
+    while (width > LEAST && width / 2 >= most) width /= 2;
+    return width;
+}
+
 /* A few rows of windows side by side, whose elements are instructions. Where loads jump, or registers are few, of one
  * vector each. */
 static weft_status *choose_windows(const weft_chooser *c, weft_jam rows, uint32_t width)
@@ -93,6 +104,7 @@ weft_status *weft_choose_reductions(const weft_chooser *c, uint32_t width, uint3
                           : "reductions run side by side along the last range");
     if (chunk != 0) return move(c, (weft_move){.kind = WEFT_MOVE_SWEEP, .width = width, .factor = chunk});
     if (rows.rows == 1) WEFT_TRY(split_rows(c, width));
+    if (rows.rows > 1) width = short_width(c, width);
     if (rows.rows > 1) WEFT_TRY(jam_second_vector(c, rows, width, sums));
     if (rows.rows > 1) WEFT_TRY(jam(c, rows));
     else WEFT_TRY(split_last(c, reduction_tile(c, width, unroll)));

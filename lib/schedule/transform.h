@@ -63,7 +63,7 @@ typedef struct weft_product_jam {
 } weft_product_jam;
 weft_product_jam weft_kernel_find_columns(const weft_kernel *kernel, const weft_machine *machine, uint32_t width);
 /* Where `rows` are computed together and lanes are one vector: two points of another range, which share what is the
- * same for all lanes. */
+ * same for all lanes or, where the sums are few, nothing. */
 weft_jam weft_kernel_find_second_vector(const weft_kernel *kernel, weft_jam rows, uint32_t vectors);
 /* The same of rows that are scattered by positions they share, along the last range. */
 weft_jam weft_kernel_find_scattered_rows(const weft_kernel *kernel);

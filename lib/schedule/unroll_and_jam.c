@@ -424,23 +424,31 @@ weft_product_jam weft_kernel_find_columns(const weft_kernel *kernel, const weft_
     return found;
 }
 
+/* Points of a range that are left for threads. */
+enum { LEAST_POINTS = 8 };
+
 weft_jam weft_kernel_find_second_vector(const weft_kernel *kernel, weft_jam rows, uint32_t vectors)
 {
+    enum { ENOUGH = 8 }; /* sums, for none to wait for itself */
     weft_jam found = {kernel->range_count, 1};
     weft_expr lanes = kernel->ranges[kernel->range_count - 1].variable;
-    if (2 * rows.rows * count_components(kernel) > vectors) return found;
+    uint32_t sums = rows.rows * count_components(kernel), apart = kernel->range_count;
+    if (2 * sums > vectors) return found;
     for (uint32_t r = kernel->range_count - 1; r-- > 0 && found.rows == 1;) {
         weft_expr variable = kernel->ranges[r].variable;
         sharing s = find_sharing(kernel, variable, lanes);
-        if (r == rows.range || s.shared == 0 || s.again > 0 || weft_kernel_bounds_inner(kernel, variable)) continue;
-        found = (weft_jam){r, weft_kernel_jam_rows(kernel, r, 2)};
+        int64_t least, most;
+        weft_expr_range(kernel->exprs, kernel->ranges[r].extent, &least, &most);
+        if (r == rows.range || s.again > 0 || weft_kernel_bounds_inner(kernel, variable)) continue;
+        if (s.shared > 0) found = (weft_jam){r, weft_kernel_jam_rows(kernel, r, 2)};
+        else if (apart == kernel->range_count && s.own > 0 && most >= 2 * LEAST_POINTS) apart = r;
     }
-    return found;
+    if (found.rows > 1 || apart == kernel->range_count || sums >= ENOUGH) return found;
+    return (weft_jam){apart, weft_kernel_jam_rows(kernel, apart, 2)};
 }
 
 weft_jam weft_kernel_find_scattered_rows(const weft_kernel *kernel)
 {
-    enum { LEAST_POINTS = 8 }; /* which are left for threads */
     weft_jam found = {kernel->range_count - 1, MOST_ROWS};
     int64_t least, most;
     weft_expr variable = kernel->ranges[found.range].variable;
