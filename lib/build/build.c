@@ -75,7 +75,8 @@ static weft_status *lower_part(variant_builder *builder, uint32_t node, weft_low
         (planned_step){.kind = WEFT_STEP_KERNEL, .node = node, .target = target, .updates = part == WEFT_LOWER_UPDATE};
     WEFT_TRY(weft_lower_root(&builder->lowering, node, part, target, &step->lowered));
     if (step->lowered.kernel == NULL) return NULL; /* the fusion plan has changed */
-    weft_status *status = weft_kernel_stage_cse(step->lowered.kernel);
+    bool is_cpu = builder->request->machine->device == WEFT_DEVICE_CPU;
+    weft_status *status = weft_kernel_stage_cse(step->lowered.kernel, is_cpu);
     return weft_node_error(weft_graph_node(builder->graph, node), builder->request->allocator, status);
 }
 

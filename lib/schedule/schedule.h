@@ -5,8 +5,8 @@
 #include "lib/schedule/move.h"
 
 /* Pass: a costly value that a reducing stage and the last one both compute is computed once (stage_cse.c). As lowered,
- * once, before the passes below. */
-weft_status *weft_kernel_stage_cse(weft_kernel *kernel) WEFT_MUST_USE;
+ * once, before the passes below. `may_keep`: it may be kept in memory of the thread's own, where there is no other. */
+weft_status *weft_kernel_stage_cse(weft_kernel *kernel, bool may_keep) WEFT_MUST_USE;
 
 /* All other passes in order that a kernel as lowered goes through before it is scheduled (pipeline.c). */
 weft_status *weft_kernel_expand(weft_kernel *kernel, weft_function_policy policy) WEFT_MUST_USE;

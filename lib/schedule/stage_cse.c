@@ -2,13 +2,15 @@
 #include "lib/loop/inst.h"
 #include "lib/math/math.h"
 #include "lib/schedule/schedule.h"
+#include "lib/schedule/transform.h"
 #include <string.h>
 
 /*
  * A kernel that reduces over a function of its rows and then stores something computed from the same function, softmax
  * for one, would compute the function twice. Instead the reducing stage leaves the values where the result is going to
  * be, and the last stage reads them back from there: a row comes from the cache faster than from a polynomial. What
- * that reducing stage computes may have been computed by one before it in turn, as in the softmax of a function.
+ * that reducing stage computes may have been computed by one before it in turn, as in the softmax of a function. Where
+ * results have another dtype, values of a row that is not long are left in memory of the thread's own.
  */
 
 /* A stage and an earlier one that runs through the same points. */
@@ -16,6 +18,7 @@ typedef struct stage_pair {
     weft_kernel *kernel;
     const weft_stage *early;
     weft_stage *late;
+    bool may_keep; /* values in memory of the thread's own */
 } stage_pair;
 
 /* An expression of the late stage over the variables of the earlier one. */
@@ -62,31 +65,63 @@ static bool find_twin(const stage_pair *p, weft_inst_id id, weft_inst_id *out_tw
     return false;
 }
 
-/* The twin is stored where the late stage stores at last, which loads it back before. */
+static uint32_t result_of(const stage_pair *p)
+{
+    return p->late->stores[p->late->store_count - 1].buffer;
+}
+
+/* Elements of a row whose values may be left in memory of the thread's own; 0: they may not. */
+static uint32_t local_row(const stage_pair *p, weft_dtype dtype)
+{
+    enum { LEAST = 64 }; /* shorter rows may have lanes across them */
+    int64_t least, most;
+    if (!p->may_keep || p->late->range_count != 1) return 0;
+    weft_expr_range(p->kernel->exprs, p->late->ranges[0].extent, &least, &most);
+    return most >= LEAST && most <= WEFT_LOCAL_BYTES / (int64_t)weft_dtype_size(dtype) ? (uint32_t)most : 0;
+}
+
+static weft_status *add_local(weft_kernel *kernel, weft_dtype dtype, uint32_t elements)
+{
+    weft_kernel_buffer *buffers = weft_arena_allocate(&kernel->arena, (kernel->buffer_count + 1) * sizeof *buffers);
+    if (buffers == NULL) return weft_status_out_of_memory();
+    memcpy(buffers, kernel->buffers, kernel->buffer_count * sizeof *buffers);
+    buffers[kernel->buffer_count++] = (weft_kernel_buffer){.dtype = dtype, .local = elements};
+    kernel->buffers = buffers;
+    return NULL;
+}
+
+/* The twin is stored where the late stage stores at last, or in memory of its own; the late stage loads it back. */
 static weft_status *store_early(const stage_pair *p, weft_inst_id id, weft_inst_id twin)
 {
     weft_stage *early = (weft_stage *)(uintptr_t)p->early;
-    const weft_store *final = &p->late->stores[p->late->store_count - 1];
+    weft_store final = p->late->stores[p->late->store_count - 1];
+    weft_dtype dtype = p->kernel->insts[id].dtype;
+    if (dtype != p->kernel->buffers[final.buffer].dtype) {
+        WEFT_TRY(add_local(p->kernel, dtype, local_row(p, dtype)));
+        final = (weft_store){.buffer = p->kernel->buffer_count - 1, .index = p->late->ranges[0].variable};
+    }
     weft_store *stores = weft_arena_allocate(&p->kernel->arena, (early->store_count + 1) * sizeof *stores);
     if (stores == NULL) return weft_status_out_of_memory();
     if (early->store_count > 0) memcpy(stores, early->stores, early->store_count * sizeof *stores);
     stores[early->store_count++] =
-        (weft_store){.buffer = final->buffer, .index = translate(p, final->index), .value = twin};
+        (weft_store){.buffer = final.buffer, .index = translate(p, final.index), .value = twin};
     early->stores = stores;
-    p->kernel->insts[id] = (weft_inst){
-        .op = WEFT_SCALAR_load, .dtype = p->kernel->insts[id].dtype, .buffer = final->buffer, .index = final->index};
+    p->kernel->insts[id] =
+        (weft_inst){.op = WEFT_SCALAR_load, .dtype = dtype, .buffer = final.buffer, .index = final.index};
     return NULL;
 }
 
 /* ---- the pass ---- */
 
 /* Looks for a twin of one costly instruction of stage `late`; *out_early is the stage that has it, or `late`. */
-static weft_status *share(weft_kernel *kernel, uint32_t late, weft_inst_id id, uint32_t *out_early)
+static weft_status *share(weft_kernel *kernel, uint32_t late, weft_inst_id id, bool may_keep, uint32_t *out_early)
 {
     for (uint32_t s = 0; s < late; s++) {
-        stage_pair p = {kernel, &kernel->stages[s], &kernel->stages[late]};
+        stage_pair p = {kernel, &kernel->stages[s], &kernel->stages[late], may_keep};
         weft_inst_id twin;
-        if (!same_points(&p) || !find_twin(&p, id, &twin)) continue;
+        weft_dtype dtype = kernel->insts[id].dtype;
+        bool has_place = dtype == kernel->buffers[result_of(&p)].dtype || local_row(&p, dtype) != 0;
+        if (!has_place || !same_points(&p) || !find_twin(&p, id, &twin)) continue;
         *out_early = s;
         WEFT_TRY(store_early(&p, id, twin));
         return weft_kernel_dce(kernel);
@@ -94,15 +129,13 @@ static weft_status *share(weft_kernel *kernel, uint32_t late, weft_inst_id id, u
     return NULL;
 }
 
-static weft_status *share_any(weft_kernel *kernel, uint32_t late, uint32_t *out_early)
+static weft_status *share_any(weft_kernel *kernel, uint32_t late, bool may_keep, uint32_t *out_early)
 {
     const weft_stage *stage = &kernel->stages[late];
-    weft_dtype dtype = kernel->buffers[stage->stores[stage->store_count - 1].buffer].dtype;
     *out_early = late;
     for (uint32_t i = stage->inst_count; *out_early == late && i-- > 0;) {
         const weft_inst *inst = &kernel->insts[stage->inst_first + i];
-        if (weft_scalar_is_math(inst->op) && inst->dtype == dtype)
-            WEFT_TRY(share(kernel, late, stage->inst_first + i, out_early));
+        if (weft_scalar_is_math(inst->op)) WEFT_TRY(share(kernel, late, stage->inst_first + i, may_keep, out_early));
     }
     return NULL;
 }
@@ -112,7 +145,7 @@ static weft_status *share_any(weft_kernel *kernel, uint32_t late, uint32_t *out_
  * maintains  what is stored in the end, bit for bit
  * breaks     that written buffers are never read: a stage may load what an earlier one stored
  */
-weft_status *weft_kernel_stage_cse(weft_kernel *kernel)
+weft_status *weft_kernel_stage_cse(weft_kernel *kernel, bool may_keep)
 {
     if (kernel->stage_count < 2) return NULL;
     uint32_t late, early = kernel->stage_count - 1;
@@ -122,7 +155,7 @@ weft_status *weft_kernel_stage_cse(weft_kernel *kernel)
         return NULL;
     do {
         late = early;
-        WEFT_TRY(share_any(kernel, late, &early));
+        WEFT_TRY(share_any(kernel, late, may_keep, &early));
     } while (early != late);
     WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
     return early + 1 < kernel->stage_count ? weft_kernel_verify(kernel) : NULL;

@@ -185,7 +185,7 @@ static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_
     if (strncmp(pass, "complex", length) == 0) return weft_kernel_expand_complex(kernel);
     if (strncmp(pass, "math", length) == 0) return weft_kernel_lower_math(kernel, WEFT_FUNCTIONS_ACCURATE);
     if (strncmp(pass, "legalize_float16", length) == 0) return weft_kernel_legalize_float16(kernel);
-    if (strncmp(pass, "stage_cse", length) == 0) return weft_kernel_stage_cse(kernel);
+    if (strncmp(pass, "stage_cse", length) == 0) return weft_kernel_stage_cse(kernel, true);
     if (strncmp(pass, "schedule_wide", length) == 0 && length > strlen("schedule")) return schedule(kernel, &wide);
     return schedule(kernel, strncmp(pass, "schedule", length) == 0 ? weft_machine_reference() : &gpu);
 }
