@@ -120,17 +120,18 @@ static void pack(const weft_gemm_part *part, int64_t terms)
 }
 
 /* Whether the tiles beside the first panel of the other operand pack the panels of this one: lines are adjacent, in
- * runs no shorter than a register. Where panels are read many times packing takes little of all, and takes it in longer
- * runs, which matters for an operand that is not in L2. */
+ * runs no shorter than a register. Of an operand that comes from memory panels that are read many times are packed
+ * before, in longer runs, which takes little of all then. */
 static bool is_pending(const weft_gemm_block *block, const weft_gemm_part *part, const weft_gemm_part *other)
 {
-    enum { MOST_USES = 512 };
+    enum { MOST_USES = 512, CACHES = 4 };
     const weft_gemm_side *side = part->side;
     if (!block->kernel->sources || !part->wide || !part->packs || part->kept || side->panels != NULL) return false;
     int64_t lanes = weft_gemm_lanes(block->kernel), vectors = block->kernel->vectors;
     if (side->float16 != NULL || side->lines->stride != 1 || side->lines->each < lanes || block->symmetric)
         return false;
-    return other->side->count <= MOST_USES && part->width == vectors * lanes &&
+    bool is_near = side->count * block->terms * weft_gemm_side_element(side) <= CACHES * block->cache_bytes;
+    return (is_near || other->side->count <= MOST_USES) && part->width == vectors * lanes &&
            weft_gemm_takes_source(weft_gemm_least(other->width, other->count), vectors);
 }
 
@@ -462,6 +463,8 @@ static weft_gemm_part part_of(const weft_gemm_block *block, const weft_gemm_part
     part.first = side->first + first;
     part.count = weft_gemm_least(whole->count, side->count - first);
     part.term = term;
+    if (whole->blocks > 1)
+        part.memory += term / weft_gemm_block_terms(block) % whole->blocks * weft_gemm_part_block_bytes(whole);
     if (side->panels != NULL) {
         const weft_gemm_panels panels =
             weft_gemm_panels_of(block->kernel, side->size, side->panel_lines, side->terms->count);
@@ -471,45 +474,31 @@ static weft_gemm_part part_of(const weft_gemm_block *block, const weft_gemm_part
     return part;
 }
 
-/* Of each block of terms the left operand is packed once, and the right one a piece at a time. */
-static void run_short(const weft_gemm_block *block, const weft_gemm_part *lefts, const weft_gemm_part *rights)
+/* One operand, the left one if it is short, is packed for a few blocks of terms at once, as much of it as is worth it;
+ * of the other one a piece of a block at a time. */
+static void run_parts(const weft_gemm_block *block, const weft_gemm_part *lefts, const weft_gemm_part *rights)
 {
-    int64_t most = weft_gemm_block_terms(block);
-    for (int64_t t = 0; t < block->terms; t += most) {
-        int64_t terms = weft_gemm_least(most, block->terms - t);
-        weft_gemm_part left = part_of(block, lefts, 0, t);
-        left.pending = is_pending(block, &left, rights);
-        pack(&left, terms);
-        for (int64_t j = 0; j < block->right.count; j += rights->count, left.pending = false) {
-            weft_gemm_part right = part_of(block, rights, j, t);
-            pack(&right, terms);
-            run_tiles(block, &left, &right, terms, t > 0);
-        }
-    }
-}
-
-/* Of each block of terms much of the right operand is packed, and the left one a piece at a time. */
-static void run_long(const weft_gemm_block *block, const weft_gemm_part *lefts, const weft_gemm_part *rights)
-{
-    int64_t most = weft_gemm_block_terms(block);
-    for (int64_t j = 0; j < block->right.count; j += rights->count)
-        for (int64_t t = 0; t < block->terms; t += most) {
-            int64_t terms = weft_gemm_least(most, block->terms - t);
-            weft_gemm_part right = part_of(block, rights, j, t);
-            pack(&right, terms);
-            for (int64_t i = 0; i < block->left.count; i += lefts->count) {
-                weft_gemm_part left = part_of(block, lefts, i, t);
-                left.pending = is_pending(block, &left, &right);
-                pack(&left, terms);
-                run_tiles(block, &left, &right, terms, t > 0);
+    const bool by_left = weft_gemm_is_short(block, true), is_packed_later = by_left && is_pending(block, lefts, rights);
+    const weft_gemm_part *outers = by_left ? lefts : rights, *inners = by_left ? rights : lefts;
+    const int64_t most = weft_gemm_block_terms(block), all = block->terms;
+    for (int64_t o = 0; o < outers->side->count; o += outers->count)
+        for (int64_t begin = 0, end; begin < all; begin = end) {
+            end = weft_gemm_least(begin + outers->blocks * most, all);
+            for (int64_t t = begin; t < end; t += most) {
+                weft_gemm_part outer = part_of(block, outers, o, t);
+                outer.pending = is_packed_later;
+                pack(&outer, weft_gemm_least(most, all - t));
             }
+            for (int64_t i = 0; i < inners->side->count; i += inners->count)
+                for (int64_t t = begin; t < end; t += most) {
+                    int64_t terms = weft_gemm_least(most, all - t);
+                    weft_gemm_part outer = part_of(block, outers, o, t), inner = part_of(block, inners, i, t);
+                    outer.pending = is_packed_later && i == 0;
+                    inner.pending = !by_left && is_pending(block, &inner, &outer);
+                    pack(&inner, terms);
+                    run_tiles(block, by_left ? &outer : &inner, by_left ? &inner : &outer, terms, t > 0);
+                }
         }
-}
-
-static void run_parts(const weft_gemm_block *block, const weft_gemm_part *left, const weft_gemm_part *right)
-{
-    if (weft_gemm_is_short(block, true)) run_short(block, left, right);
-    else run_long(block, left, right);
 }
 
 void weft_gemm_block_run(const weft_gemm_block *block, char *memory)

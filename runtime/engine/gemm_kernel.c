@@ -66,7 +66,7 @@ static const weft_gemm_kernel packed[] = {
 #define LARGE_V4(number, rows_)                                                                                        \
     {                                                                                                                  \
         .rows = rows_, .columns = 14, .vectors = 2, .by_columns = true, .terms = WEFT_GEMM_TERMS, .parts = 4,          \
-        .packs = true, .sources = true, .tile_is_faster = true, BESIDE(v4, number), MEASURED_V4                        \
+        .packs = true, .blocks = 4, .sources = true, .tile_is_faster = true, BESIDE(v4, number), MEASURED_V4           \
     }
 static const weft_gemm_kernel large[] = {LARGE_V4(f32, 32), LARGE_V4(f64, 16)};
 

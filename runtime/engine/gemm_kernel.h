@@ -39,6 +39,7 @@ struct weft_gemm_kernel {
     int64_t size;    /* bytes of a packed number, where it is not as large as those of its dtype; 0: it is */
     int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
     int64_t run;     /* if that copies so many bytes of a line at once */
+    int64_t blocks;  /* of terms of the right operand take so many times L2, where C is large; 0: it is one block */
     int64_t parts;   /* of L2, one of which the left operand takes where both are long; 0: two */
     int64_t few; /* rows or columns up to which the other operand may be read in place, by `rows_in_place`; 0: never */
     weft_gemm_panels_function *panels; /* of packed operands; NULL where `tile_is_faster` */

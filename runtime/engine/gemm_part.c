@@ -16,13 +16,16 @@ static int64_t panel_bytes(const weft_gemm_block *block, int64_t width)
                               WEFT_GEMM_ALIGNMENT);
 }
 
-/* Panels that are packed at once. */
+/* Panels that are packed at once: about as many as fit, in parts of which none is much smaller than the others. */
 static int64_t most_panels(const weft_gemm_block *block, const weft_gemm_side *side, int64_t width, int64_t bytes)
 {
     int64_t all =
         weft_gemm_round_up(side->count, weft_gemm_panel_lines(side, width)) / weft_gemm_panel_lines(side, width);
     int64_t fit = bytes / panel_bytes(block, width);
-    return weft_gemm_least(all, fit < 1 ? 1 : fit);
+    if (fit >= all) return all;
+    if (fit < 1) return 1;
+    int64_t parts = (all + fit * 3 / 4) / fit;
+    return (all + parts - 1) / parts;
 }
 
 bool weft_gemm_is_short(const weft_gemm_block *block, bool left)
@@ -48,6 +51,14 @@ static int64_t piece(const weft_gemm_block *block, bool packs)
     return packs && small < LEAST && LEAST <= block->cache_bytes / 4 ? LEAST : small;
 }
 
+/* Whether an operand is read in place from memory, along its terms: lines of several blocks in one go take less time
+ * than a part of all lines for each block. */
+static bool is_read_along_terms(const weft_gemm_block *block, const weft_gemm_side *side, bool packs)
+{
+    return !packs && side->terms->stride == 1 && block->terms > weft_gemm_block_terms(block) &&
+           side->count * block->terms * weft_gemm_side_element(side) > block->cache_bytes;
+}
+
 /* Bytes of an operand that are packed, or read in place, at once. The left one stays in L2; the right one is as large
  * as that, so that much of it is there too: four times as much, read from L3, takes 1.03 of the time (3000^3 f32, Zen
  * 5). Where one is short both stay in L2; the other one comes in pieces, small ones where it is the left one, since
@@ -55,7 +66,8 @@ static int64_t piece(const weft_gemm_block *block, bool packs)
  * it. */
 static int64_t limit(const weft_gemm_block *block, bool left, bool packs)
 {
-    const int64_t once = packs ? 0 : INT64_MAX;
+    const weft_gemm_side *side = left ? &block->left : &block->right;
+    const int64_t once = packs ? 0 : is_read_along_terms(block, side, packs) ? block->cache_bytes / 4 : INT64_MAX;
     if (weft_gemm_is_short(block, true))
         return !left && weft_gemm_is_one_tile(block, true) ? once : block->cache_bytes / 4;
     if (weft_gemm_is_short(block, false))
@@ -133,6 +145,24 @@ static int64_t panel_width(const weft_gemm_block *block, bool left, bool wide)
     return weft_gemm_round_up(side->count, tiles) / tiles;
 }
 
+/* Blocks of terms of the first operand that are packed at once, so that each piece of C is computed from these in turn:
+ * as many as L2 holds where the other operand is read along its terms; more where C is beyond the last cache, of which
+ * a core has so many times L2, so that it is read and written fewer times. */
+static int64_t blocks_at_once(const weft_gemm_block *block, bool left, int64_t bytes)
+{
+    enum { LAST_CACHE = 16 };
+    const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
+    const int64_t cache = block->cache_bytes, most = weft_gemm_block_terms(block);
+    bool is_short = weft_gemm_is_short(block, left), other_wide = left != block->kernel->by_columns;
+    bool packs = weft_gemm_packs(block->kernel, other, side, block->terms, other_wide, cache);
+    bool is_beyond = block->left.count * block->right.count * block->c_element > LAST_CACHE * cache;
+    int64_t room = 0;
+    if (is_short && is_read_along_terms(block, other, packs)) room = cache;
+    if (!is_short && is_beyond) room = block->kernel->blocks * cache;
+    int64_t blocks = weft_gemm_least((block->terms + most - 1) / most, room / bytes);
+    return blocks < 1 ? 1 : blocks;
+}
+
 weft_gemm_part weft_gemm_part_plan(const weft_gemm_block *block, bool left, char *memory)
 {
     const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
@@ -142,7 +172,9 @@ weft_gemm_part weft_gemm_part_plan(const weft_gemm_block *block, bool left, char
     int64_t panels = most_panels(block, side, width, limit(block, left, packs && side->panels == NULL));
     int64_t count = panels * weft_gemm_panel_lines(side, width);
     bool is_whole = count >= side->count && block->terms <= weft_gemm_block_terms(block);
+    bool is_first = left == weft_gemm_is_short(block, true);
     return (weft_gemm_part){.side = side,
+                            .blocks = is_first ? blocks_at_once(block, left, panels * panel_bytes(block, width)) : 1,
                             .kept = is_whole && (left ? block->left_kept : block->right_kept),
                             .wide = wide,
                             .masked = block->kernel->masked,
@@ -153,9 +185,14 @@ weft_gemm_part weft_gemm_part_plan(const weft_gemm_block *block, bool left, char
                             .memory = memory};
 }
 
+int64_t weft_gemm_part_block_bytes(const weft_gemm_part *part)
+{
+    if (!part->packs) return part->wide && !part->masked ? part->bytes : 0;
+    return part->count / weft_gemm_panel_lines(part->side, part->width) * part->bytes;
+}
+
 int64_t weft_gemm_part_bytes(const weft_gemm_part *part)
 {
     if (part->side->panels != NULL) return 0;
-    if (!part->packs) return part->wide && !part->masked ? part->bytes : 0;
-    return part->count / weft_gemm_panel_lines(part->side, part->width) * part->bytes + WEFT_GEMM_READ_AHEAD;
+    return part->blocks * weft_gemm_part_block_bytes(part) + (part->packs ? WEFT_GEMM_READ_AHEAD : 0);
 }

@@ -22,6 +22,7 @@ typedef struct weft_gemm_part {
     int64_t width; /* of a panel, in numbers */
     int64_t bytes; /* of a packed panel */
     int64_t first, count, term;
+    int64_t blocks; /* of terms that are packed at once */
     char *memory;
 } weft_gemm_part;
 
@@ -62,6 +63,9 @@ bool weft_gemm_is_one_tile(const weft_gemm_block *block, bool left);
 
 /* As much of an operand as is packed, or read, at once. */
 weft_gemm_part weft_gemm_part_plan(const weft_gemm_block *block, bool left, char *memory);
-/* The bytes to pack an operand. If it is read in place, those of a panel that does not fill a kernel's vectors. */
+/* The bytes to pack a block of its terms. If it is read in place, those of a panel that does not fill a kernel's
+ * vectors. */
+int64_t weft_gemm_part_block_bytes(const weft_gemm_part *part);
+/* The bytes to pack all that is packed at once. */
 int64_t weft_gemm_part_bytes(const weft_gemm_part *part);
 #endif

@@ -426,6 +426,22 @@ static void test_same_bits_for_any_cache(void **state)
     }
 }
 
+/* With C beyond all caches, several blocks of terms of one operand are packed at once, or read in place, and of the
+ * last ones what is left. */
+static void test_same_bits_for_any_blocks_of_terms(void **state)
+{
+    (void)state;
+    weft_machine machine = *weft_machine_reference();
+    machine.fork_join_seconds = 0;
+    for (size_t i = 0; i < 32; i += sparsity) {
+        machine.cache_bytes[1] = (size_t)8192 << random_below(2);
+        int64_t m = 1 + random_below(700), n = 500 + random_below(100), k = 257 + random_below(700);
+        bool is_tall = random_below(2);
+        struct product product = row_major(dtypes[i % 4], is_tall ? n : m, is_tall ? m : n, k);
+        check_bits(&machine, with_columns(product, random_below(2), random_below(2)));
+    }
+}
+
 /* An operand of one tile, or of a few panels with few terms, beside a long one: tiles follow each other along that one,
  * in whole series and with a rest, in a C by rows or by columns. */
 static void test_rows_of_tiles(void **state)
@@ -1402,6 +1418,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_any_number_of_threads),
         cmocka_unit_test(test_blocks_about_the_cache),
         cmocka_unit_test(test_same_bits_for_any_cache),
+        cmocka_unit_test(test_same_bits_for_any_blocks_of_terms),
         cmocka_unit_test(test_rows_of_tiles),
         cmocka_unit_test(test_no_access_beyond_operands),
         cmocka_unit_test(test_writes_only_elements),
