@@ -79,10 +79,10 @@ static const weft_gemm_kernel large[] = {LARGE_V4(f32, 32), LARGE_V4(f64, 16)};
 /* Of c128 12 rows: a panel of more leaves L1 no room for the other one. */
 #define COMPLEX_V4(number, rows_, columns_, index)                                                                     \
     {                                                                                                                  \
-        .rows = rows_, .columns = columns_, .vectors = 2, .by_columns = true, .terms = WEFT_GEMM_TERMS,                \
-        .tile_is_faster = true, .ahead = true, .is_complex = true, .tile = weft_gemm_complex_tile_v4_##number,         \
-        .transpose = weft_gemm_transpose_v4_f64, .runs = weft_gemm_runs_v4, .far = 12, .masked = true,                 \
-        .packed = &packed[index]                                                                                       \
+        .rows = rows_, .columns = columns_, .vectors = 2, .by_columns = true, .terms = WEFT_GEMM_TERMS, .parts = 4,    \
+        .blocks = 4, .tile_is_faster = true, .ahead = true, .is_complex = true,                                        \
+        .tile = weft_gemm_complex_tile_v4_##number, .transpose = weft_gemm_transpose_v4_f64,                           \
+        .runs = weft_gemm_runs_v4, .far = 12, .masked = true, .packed = &packed[index]                                 \
     }
 
 const weft_gemm_kernel weft_gemm_kernel_portable_f32 = PORTABLE(f32);
