@@ -150,7 +150,7 @@ static int64_t panel_width(const weft_gemm_block *block, bool left, bool wide)
  * a core has so many times L2, so that it is read and written fewer times. */
 static int64_t blocks_at_once(const weft_gemm_block *block, bool left, int64_t bytes)
 {
-    enum { LAST_CACHE = 16 };
+    enum { LAST_CACHE = 20 };
     const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
     const int64_t cache = block->cache_bytes, most = weft_gemm_block_terms(block);
     bool is_short = weft_gemm_is_short(block, left), other_wide = left != block->kernel->by_columns;
