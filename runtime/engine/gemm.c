@@ -276,18 +276,51 @@ double weft_gemm_estimate(const weft_gemm_engine *engine, const weft_machine *ma
     return share * each + work / (whole ? count : (double)threads) + 1e9 * machine->fork_join_seconds;
 }
 
+/* How a product is given to threads: whether one computes it all, or each of the batch. */
+struct share {
+    bool serial, whole;
+};
+
+static struct share share_of(const weft_gemm_kernel *kernel, const weft_machine *machine,
+                             const weft_gemm_matrices *matrices, weft_dtype dtype, int64_t threads)
+{
+    double each = product_ns(kernel, machine, matrices, dtype), all = each * (double)matrices->batch;
+    bool serial = threads == 1 || weft_machine_is_serial_product(machine, all);
+    return (struct share){serial,
+                          serial || matrices->batch >= threads || weft_machine_is_serial_product(machine, each)};
+}
+
+static void init_for(weft_gemm_grid *grid, const weft_gemm_engine *engine, const weft_machine *machine,
+                     const weft_gemm_call *call, weft_gemm_matrices *matrices, int64_t threads)
+{
+    weft_gemm_matrices_find(matrices, call);
+    bool whole = share_of(engine->kernel, machine, matrices, call->dtype, threads).whole;
+    weft_gemm_grid_init(grid, engine, machine, call, matrices, whole ? 1 : threads);
+}
+
 /* Whether one thread computes it all. */
 static bool cut_for(weft_gemm_grid *grid, int64_t threads)
 {
     int64_t batch = grid->matrices->batch;
-    double each = product_ns(grid->kernel, grid->machine, grid->matrices, grid->call->dtype);
-    double all = each * (double)batch;
-    bool serial = threads == 1 || weft_machine_is_serial_product(grid->machine, all);
-    bool whole = serial || batch >= threads || weft_machine_is_serial_product(grid->machine, each);
+    struct share share = share_of(grid->kernel, grid->machine, grid->matrices, grid->call->dtype, threads);
     /* Blocks beyond the diagonal take no time: more of them are alike in sum. */
-    weft_gemm_grid_cut(grid, whole ? 1 : (grid->symmetric ? 4 : 1) * ((threads + batch - 1) / batch));
+    weft_gemm_grid_cut(grid, share.whole ? 1 : (grid->symmetric ? 4 : 1) * ((threads + batch - 1) / batch));
     find_bytes(grid);
-    return serial;
+    return share.serial;
+}
+
+/* Those that so many threads take, whether A and B are one matrix or not, which shows only in a run. */
+static size_t bytes_for(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_call *call,
+                        int64_t threads)
+{
+    weft_gemm_matrices matrices;
+    weft_gemm_grid grid;
+    init_for(&grid, engine, machine, call, &matrices, threads);
+    grid.a = grid.b = grid.c = (void *)(uintptr_t)call; /* any address: nothing is read */
+    cut_for(&grid, threads);
+    grid.symmetric = threads > 1 && weft_gemm_grid_is_symmetric(&grid);
+    if (grid.symmetric) cut_for(&grid, threads);
+    return grid.bytes;
 }
 
 /* ---- products whose result lies across an operand ---- */
@@ -314,7 +347,7 @@ struct turned_part {
 static void start_part(const struct turned *turned, int64_t index, struct turned_part *part)
 {
     weft_gemm_turn_start(turned->turn, index, &part->part);
-    weft_gemm_grid_init(&part->grid, turned->engine, turned->machine, &part->part.call, &part->matrices);
+    init_for(&part->grid, turned->engine, turned->machine, &part->part.call, &part->matrices, 1);
     part->grid.a = turned->a;
     part->grid.b = turned->b;
     part->grid.c = turned->c;
@@ -370,21 +403,16 @@ static weft_status *run_turned(struct turned *turned, weft_pool *pool, bool seri
 size_t weft_gemm_bytes(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_call *call,
                        size_t threads)
 {
-    weft_gemm_matrices matrices;
-    weft_gemm_grid grid;
     weft_gemm_turn turn;
     if (weft_gemm_is_empty(call)) return 0;
     weft_gemm_turn_find(&turn, call, machine->cache_bytes[1]);
     if (turn.rank > 0) return turned_bytes(engine, machine, &turn);
-    weft_gemm_grid_init(&grid, engine, machine, call, &matrices);
-    grid.a = grid.b = grid.c = (void *)(uintptr_t)call; /* any address: nothing is read */
-    cut_for(&grid, 1);
+    size_t bytes = bytes_for(engine, machine, call, 1); /* a run inside of a job has one */
     if (threads > 1) {
-        cut_for(&grid, (int64_t)threads);
-        grid.symmetric = weft_gemm_grid_is_symmetric(&grid); /* that A and B are one matrix shows only in a run */
-        if (grid.symmetric) cut_for(&grid, (int64_t)threads);
+        size_t others = bytes_for(engine, machine, call, (int64_t)threads);
+        if (others > bytes) bytes = others;
     }
-    return grid.bytes <= STACK_BYTES ? 0 : grid.bytes;
+    return bytes <= STACK_BYTES ? 0 : bytes;
 }
 
 /* ---- running ---- */
@@ -416,9 +444,10 @@ weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft
     weft_gemm_turn turn;
     const weft_machine *machine = weft_pool_machine(pool);
     if (weft_gemm_is_empty(call)) return NULL;
-    weft_gemm_grid_init(&grid, engine, machine, call, &matrices);
+    int64_t threads = (int64_t)weft_pool_width(pool);
+    init_for(&grid, engine, machine, call, &matrices, threads);
     put_arrays(&grid, store, a, b, c);
-    bool serial = cut_for(&grid, (int64_t)weft_pool_width(pool));
+    bool serial = cut_for(&grid, threads);
     weft_gemm_turn_find(&turn, call, machine->cache_bytes[1]);
     if (turn.rank > 0) {
         struct turned turned = {engine, machine, &turn, turned_bytes(engine, machine, &turn), store, a, b, c, false};
@@ -465,7 +494,7 @@ void weft_gemm_plan_fill(weft_gemm_plan *plan, const weft_gemm_engine *engine, c
 {
     plan->engine = engine;
     plan->threads = (int64_t)threads;
-    weft_gemm_grid_init(&plan->grid, engine, machine, call, &plan->matrices);
+    init_for(&plan->grid, engine, machine, call, &plan->matrices, plan->threads);
     plan->grid.a = plan->grid.b = plan->grid.c = (void *)(uintptr_t)call; /* any address: nothing is read */
     plan->serial = cut_for(&plan->grid, plan->threads);
     find_repeats(&plan->grid);

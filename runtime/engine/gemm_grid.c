@@ -106,12 +106,13 @@ static void find_units(weft_gemm_grid *grid)
     if (weft_gemm_is_complex(call->dtype)) grid->units[by_rows] /= 2;
 }
 
-/* Whether a matrix is read from the last cache, of which a core has so many times L2. */
+/* Whether the part of a matrix that a thread reads comes from the last cache, of which a core has so many times L2. */
 static bool is_beyond_l2(const weft_gemm_grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms)
 {
     enum { MOST_SHARE = 8 };
     int64_t line = terms->count * (int64_t)weft_gemm_real_size(grid->call->dtype);
-    double share = (double)lines->count * (double)line / (double)(int64_t)grid->machine->cache_bytes[1];
+    double share =
+        (double)lines->count * (double)line / (double)(int64_t)grid->machine->cache_bytes[1] / (double)grid->threads;
     return share >= 1 && share <= MOST_SHARE;
 }
 
@@ -162,15 +163,15 @@ static void find_few(weft_gemm_grid *grid)
 }
 
 void weft_gemm_grid_init(weft_gemm_grid *grid, const weft_gemm_engine *engine, const weft_machine *machine,
-                         const weft_gemm_call *call, weft_gemm_matrices *matrices)
+                         const weft_gemm_call *call, const weft_gemm_matrices *matrices, int64_t threads)
 {
-    weft_gemm_matrices_find(matrices, call);
     *grid = (weft_gemm_grid){.call = call,
                              .matrices = matrices,
                              .machine = machine,
                              .kernel = engine->kernel,
                              .numbers = engine->numbers,
-                             .float16 = engine->float16};
+                             .float16 = engine->float16,
+                             .threads = threads};
     if (call->packed && grid->kernel->packed != NULL) grid->kernel = grid->kernel->packed;
     find_few(grid);
     find_units(grid);

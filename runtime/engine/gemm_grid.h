@@ -17,6 +17,7 @@ typedef struct weft_gemm_grid {
     const weft_gemm_kernel *kernel;
     const weft_gemm_numbers *numbers;
     const weft_float16 *float16;
+    int64_t threads; /* that share one product */
     bool transposed; /* C' = B' * A' is computed */
     bool symmetric;  /* B is A transposed: elements beyond the diagonal are copied */
     weft_gemm_few few;
@@ -45,9 +46,9 @@ static inline bool weft_gemm_is_complex(weft_dtype dtype)
     return weft_dtype_info_of(dtype)->kind == WEFT_KIND_COMPLEX;
 }
 
-/* The product of a call that is not empty, not cut yet. */
+/* The product of a call that is not empty, not cut yet. So many threads share one of its batch. */
 void weft_gemm_grid_init(weft_gemm_grid *grid, const weft_gemm_engine *engine, const weft_machine *machine,
-                         const weft_gemm_call *call, weft_gemm_matrices *matrices);
+                         const weft_gemm_call *call, const weft_gemm_matrices *matrices, int64_t threads);
 /* Whether B is A transposed, in the same memory, so that C is symmetric to the bit: both factors of a product may
  * change places. Not where copying half of C takes as long as computing it. */
 bool weft_gemm_grid_is_symmetric(const weft_gemm_grid *grid);

@@ -1307,6 +1307,12 @@ static void test_four_rows_beside_a_large_matrix(void **state)
         machine.cache_bytes[1] = cases[i].cache;
         assert_int_equal(weft_gemm_bytes(engine, &machine, &p.call, 1), cases[i].bytes);
     }
+    /* What a thread reads of it counts. */
+    const struct product wide = row_major(WEFT_F32, 4, 1024, 784);
+    machine.cache_bytes[1] = matrix / 8;
+    machine.fork_join_seconds = 0;
+    assert_int_equal(weft_gemm_bytes(engine, &machine, &wide.call, 1), 0);
+    assert_true(weft_gemm_bytes(engine, &machine, &wide.call, 2) >= 4 * 512 * sizeof(float));
 }
 
 /* ---- products of WEFT_PRODUCTS_FAST ---- */
