@@ -84,11 +84,13 @@ static void add_axis(weft_gemm_matrices *m, const weft_gemm_call *call, size_t a
     m->c_strides[m->batch_rank++] = c;
 }
 
-/* The stride of an axis that adds rows or columns, in the operand that has them; 0: it adds none. */
+/* The stride of an axis that adds rows or columns, in the operand that has them, if its terms are not adjacent, which
+ * would be long runs already; 0: it is none of these. */
 static int64_t free_stride(const weft_gemm_call *call, size_t axis)
 {
     int64_t a = call->a_batch[axis], b = call->b_batch[axis];
-    return call->c_batch[axis] == 0 || (a != 0 && b != 0) ? 0 : llabs(a != 0 ? a : b);
+    if (call->c_batch[axis] == 0 || (a != 0 && b != 0)) return 0;
+    return (a != 0 ? call->a_column : call->b_row) == 1 ? 0 : llabs(a != 0 ? a : b);
 }
 
 /* The axes of a batch from the innermost outwards; those of rows and of columns in the order of their operand, which is
