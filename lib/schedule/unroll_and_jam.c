@@ -212,11 +212,10 @@ static bool may_jam(const weft_kernel *kernel)
     return kernel->accumulator_count > 0 && !has_local_buffers(kernel) && !scatters(kernel);
 }
 
-/* Rows that are scattered, each into its own; none of them twice. */
-static bool may_jam_scattered(const weft_kernel *kernel, uint32_t range, int64_t rows)
+/* Rows that are scattered, each into its own: one that a point has twice is loaded twice before it is stored. */
+static bool may_jam_scattered(const weft_kernel *kernel)
 {
-    int64_t divisor = weft_expr_divisor(kernel->exprs, kernel->ranges[range].extent);
-    return scatters(kernel) && kernel->accumulator_count == 0 && !has_local_buffers(kernel) && divisor % rows == 0;
+    return scatters(kernel) && kernel->accumulator_count == 0 && !has_local_buffers(kernel);
 }
 
 const char *weft_kernel_jam_refusal(const weft_kernel *kernel, uint32_t range, int64_t rows)
@@ -224,8 +223,7 @@ const char *weft_kernel_jam_refusal(const weft_kernel *kernel, uint32_t range, i
     enum { MOST_JAMMED = 512 };
     if (rows < 2 || rows > MOST_ROWS) return "2 to 8 points become one";
     if (kernel->inst_count > MOST_JAMMED / rows) return "it would be too much code";
-    if (!may_jam(kernel) && !may_jam_scattered(kernel, range, rows))
-        return "no stage reduces, it has local buffers, or rows that are scattered are no multiple";
+    if (!may_jam(kernel) && !may_jam_scattered(kernel)) return "no stage reduces, or it has local buffers";
     if (kernel->ranges[range].bind != WEFT_BIND_SERIAL) return "its lanes are bound";
     for (uint32_t i = range + 1; i < kernel->range_count; i++)
         if (weft_expr_uses(kernel->exprs, kernel->ranges[i].extent, kernel->ranges[range].variable))
@@ -449,15 +447,17 @@ weft_jam weft_kernel_find_second_vector(const weft_kernel *kernel, weft_jam rows
 
 weft_jam weft_kernel_find_scattered_rows(const weft_kernel *kernel)
 {
-    weft_jam found = {kernel->range_count - 1, MOST_ROWS};
+    weft_jam found = {kernel->range_count - 1, 1};
     int64_t least, most;
-    weft_expr variable = kernel->ranges[found.range].variable;
-    weft_expr_range(kernel->exprs, kernel->ranges[found.range].extent, &least, &most);
-    bool is_shared = kernel->inst_count <= MOST_INSTRUCTIONS && find_sharing(kernel, variable, variable).shared > 0 &&
-                     !weft_kernel_bounds_inner(kernel, variable);
-    while (found.rows > 1 &&
-           !(is_shared && most / found.rows >= LEAST_POINTS && may_jam_scattered(kernel, found.range, found.rows)))
-        found.rows--;
+    weft_expr variable = kernel->ranges[found.range].variable, extent = kernel->ranges[found.range].extent;
+    weft_expr_range(kernel->exprs, extent, &least, &most);
+    if (kernel->inst_count > MOST_INSTRUCTIONS || find_sharing(kernel, variable, variable).shared == 0 ||
+        weft_kernel_bounds_inner(kernel, variable) || !may_jam_scattered(kernel))
+        return found;
+    uint32_t rows = MOST_ROWS;
+    while (rows > 1 && weft_expr_divisor(kernel->exprs, extent) % rows != 0) rows--;
+    found.rows = rows > 1 ? rows : weft_kernel_jam_rows(kernel, found.range, MOST_ROWS);
+    while (found.rows > 1 && most / found.rows < LEAST_POINTS) found.rows--;
     return found;
 }
 
