@@ -71,21 +71,21 @@ static bool has_float_accumulators(const weft_emitter *e, const weft_stage *stag
     return true;
 }
 
-static bool reduction_fits(const weft_emitter *e, const weft_stage *stage, const weft_range *range)
+static bool reduction_fits(const weft_emitter *e, const weft_stage *stage, const weft_range *range, uint32_t parts)
 {
     enum { ROUNDS = 4 }; /* fewer are not worth bringing lanes back */
     int64_t least, most;
     weft_expr_range(e->exprs, range->extent, &least, &most);
     return e->reduction.along_lanes && !e->reduction.scans && has_float_accumulators(e, stage) &&
-           most >= ROUNDS * (int64_t)range->width * range->unroll;
+           parts == range->unroll && most >= ROUNDS * (int64_t)range->width * parts;
 }
 
 bool weft_pairs_fit(const weft_emitter *e, const weft_stage *stage, const weft_range *range, uint32_t parts)
 {
     bool converts = false;
     uint32_t count = stage == NULL ? e->kernel->stage_count : 1;
-    if (parts != range->unroll || parts % 2 != 0 || range->width == 1) return false;
-    if (stage != NULL && stage->accumulator_count != 0 && !reduction_fits(e, stage, range)) return false;
+    if (parts % 2 != 0 || range->width == 1) return false;
+    if (stage != NULL && stage->accumulator_count != 0 && !reduction_fits(e, stage, range, parts)) return false;
     for (uint32_t i = 0; i < count; i++)
         if (!stage_fits(e, stage == NULL ? &e->kernel->stages[i] : stage, range->variable, &converts)) return false;
     return converts;

@@ -168,8 +168,8 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
 {
     const weft_range *range = &n->ranges[i];
     bool early = ends_early(e, n, range, p), undecided = early && weft_reduce_is_undecided(e);
-    bool in_rounds = !p->once && !p->masked && p->rows == 0;
-    bool paired = in_rounds && weft_pairs_fit(e, n->stage, range, p->parts), moves = paired && range->reduce;
+    bool is_whole = !p->masked && p->rows == 0 && p->latest == NULL;
+    bool paired = is_whole && weft_pairs_fit(e, n->stage, range, p->parts), moves = paired && range->reduce;
     if (p->in_memory) weft_reduce_keep(e, weft_int(e, 0));
     if (moves) weft_pairs_move(e, true);
     if (p->latest != NULL) open_latest(e, range->variable, p->start, p->latest);

@@ -967,6 +967,24 @@ static const char pairs_of_columns_text[] =
     "      %2 = add %0, %1 : f32\n      yield %2\n    }\n  }\n"
     "  stage {\n    %2 = result a0.0 : f32\n    %3 = cast %2 : bf16\n    store b0[i0] = %3\n  }\n}\n";
 
+/* Of a known length, of which one round is left without a loop. */
+static const char pairs_of_known_text[] =
+    "kernel scheduled {\n  buffer b0 : bf16 out\n  buffer b1 : bf16\n  for i0 < 5 thread\n  stage {\n"
+    "    for i1 < %d lane 16 x 2\n    %%0 = load b1[%d*i0 + i1] : bf16\n    %%1 = cast %%0 : f32\n"
+    "    %%2 = sqrt %%1 : f32\n    %%3 = cast %%2 : bf16\n    store b0[%d*i0 + i1] = %%3\n  }\n}\n";
+
+static void test_pairs_of_known_rows(void **state)
+{
+    (void)state;
+    static const int known[] = {16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 97, 112};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char text[512];
+        snprintf(text, sizeof text, pairs_of_known_text, known[i], known[i], known[i]);
+        example x = {.name = text, .text = text, .buffers = {{0, 5 * known[i]}, {0, 5 * known[i]}}};
+        check(&x);
+    }
+}
+
 static void test_pairs_of_columns(void **state)
 {
     (void)state;
@@ -1441,6 +1459,7 @@ int main(void)
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_pairs_of_columns),
+        cmocka_unit_test(test_pairs_of_known_rows),
         cmocka_unit_test(test_argmax),
         cmocka_unit_test(test_extrema),
         cmocka_unit_test(test_extrema_of_columns),
