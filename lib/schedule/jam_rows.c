@@ -155,6 +155,27 @@ static bool has_parts(const weft_kernel *kernel)
     return loads == 1;
 }
 
+/* Whether each row reads something that all of them share, and that takes so much of L1 that beside the row itself it
+ * is gone before the next one asks for it: a long vector that a matrix is multiplied by. Several rows read it once. */
+static bool rereads_long(const weft_kernel *kernel, const weft_machine *machine)
+{
+    const weft_stage *stage = &kernel->stages[0];
+    weft_expr row = kernel->ranges[kernel->range_count - 1].variable;
+    int64_t extent;
+    double shared = 0;
+    if (count_reducing(kernel) != 1 || stage->range_count != 1) return false;
+    if (!weft_expr_is_constant(kernel->exprs, stage->ranges[0].extent, &extent)) return false;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+        const weft_inst *load = &kernel->insts[i];
+        if (load->op != WEFT_SCALAR_load) continue;
+        if (load->arg_count != 0 || !weft_expr_uses(kernel->exprs, load->index, stage->ranges[0].variable))
+            return false;
+        if (!weft_expr_uses(kernel->exprs, load->index, row))
+            shared += (double)extent * (double)weft_dtype_size(load->dtype);
+    }
+    return shared > (double)machine->cache_bytes[0] / 2;
+}
+
 weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, const weft_machine *machine, int64_t divisor)
 {
     weft_jam found = {kernel->range_count, 1};
@@ -162,7 +183,7 @@ weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, const weft_mac
     if (kernel->range_count == 0 || body_of(kernel) > MOST_BODY || !is_uniform(kernel)) return found;
     found.range = kernel->range_count - 1;
     weft_expr_range(kernel->exprs, kernel->ranges[found.range].extent, &least, &count);
-    bool parts = has_parts(kernel);
+    bool parts = has_parts(kernel) || rereads_long(kernel, machine);
     int64_t bytes = parts ? 0 : row_bytes(kernel), most = most_bytes(kernel);
     if (count < LEAST_ROWS || bytes > MOST_BYTES) return found;
     if (!parts && bytes >= LEAST_ALONE && is_fetched_ahead(kernel, machine, bytes)) return found;
