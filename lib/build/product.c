@@ -3,7 +3,6 @@
 #include "lib/build/builder.h"
 #include <string.h>
 #include "lib/lower/product.h"
-#include "runtime/engine/gemm_turn.h"
 
 /* An axis of a product as A, B and C have it: extents that a guard makes equal may be different expressions. */
 typedef struct product_axis {
@@ -164,6 +163,12 @@ static int64_t short_extent(weft_expr_context *x, const product_axis *axis)
     return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < LEAST_PRODUCT ? extent : LEAST_PRODUCT;
 }
 
+static bool is_known_as_long(weft_expr_context *x, const product_axis *axis)
+{
+    int64_t extent;
+    return weft_expr_is_constant(x, axis->extents[0], &extent) && extent >= SHORT_AXIS;
+}
+
 static bool is_dense(weft_expr_context *x, const product_axis *axis, size_t operand)
 {
     int64_t stride;
@@ -222,37 +227,29 @@ static uint32_t copied_node(const variant_builder *builder, uint32_t operand)
 }
 
 /*
- * Whether C, of real numbers, is adjacent along another axis of a side than its operand, and the library writes it in
- * no more time than a kernel would permute it afterwards: in long runs, where the axis of the operand comes next in C,
- * or past the caches, in whole lines. efcad,bf->abcde of 48, 24, 36, 36, 48, 36 takes 0.55 of the time, ecbfa,fd->abcde
- * of 48, 36, 36, 24, 48, 48 0.87 (Zen 5).
+ * Whether C, of real numbers, is adjacent along another axis of a side than its operand, whose axis comes next in C:
+ * the library turns it in longer runs than a kernel would permute it afterwards. efbad,cf->abcde of 48, 36, 24, 36, 48,
+ * 36 takes 0.55 of the time, 0.7 where lines of C do not begin with those of the cache (Zen 5). Kernels without AVX-512
+ * do not ask for what they read: with AVX2 it takes 1.2 to 1.5 times as long. Where other axes are between the two, C
+ * is written a line at a time in pages that are apart, which takes less time only if lines are whole.
  */
 static bool is_turned(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
-    enum { LINE = 64 };
     weft_expr_context *x = builder->exprs;
     const axis_list *list = side == 0 ? &p->m : &p->n;
-    const weft_type *type = &dot_of(builder, step)->types[0];
-    int64_t size = (int64_t)weft_dtype_size(type->dtype), last;
-    if ((type->dtype != WEFT_F32 && type->dtype != WEFT_F64) || list->count < 2 || !ends_densely(x, list, 2))
+    weft_dtype dtype = dot_of(builder, step)->types[0].dtype;
+    if ((dtype != WEFT_F32 && dtype != WEFT_F64) || builder->request->machine->vector_bytes < WEFT_LONG_VECTOR)
         return false;
-    uint32_t own = list->count - 1;
-    while (own > 0 && !is_dense(x, &list->items[own - 1], side)) own--;
-    if (own-- == 0 || short_extent(x, &list->items[own]) < SHORT_AXIS) return false;
-    if (short_extent(x, &list->items[list->count - 1]) < SHORT_AXIS || ends_densely(x, &p->k, side)) return false;
-    if (own + 2 == list->count) return true;
-    double bytes = (double)weft_count_bound(&builder->space, type->shape) * (double)size;
-    return weft_expr_is_constant(x, list->items[list->count - 1].extents[0], &last) && last * size % LINE == 0 &&
-           weft_gemm_turns_past(bytes, builder->request->machine->cache_bytes[1]);
+    if (list->count < 2 || !ends_densely(x, list, 2) || ends_densely(x, &p->k, side)) return false;
+    const product_axis *last = &list->items[list->count - 1], *own = last - 1;
+    return is_dense(x, own, side) && is_known_as_long(x, own) && is_known_as_long(x, last);
 }
 
 /* Whether elements of an operand that are adjacent follow each other neither along the last of its contracted axes nor
- * along the last of the others in C, nor the library turns them. */
-static bool lies_across(variant_builder *builder, const planned_step *step, const product *p, size_t side)
+ * along the last of the others in C. */
+static bool lies_across(weft_expr_context *x, const product *p, size_t side)
 {
-    weft_expr_context *x = builder->exprs;
-    return !ends_densely(x, &p->k, side) && !ends_densely(x, side == 0 ? &p->m : &p->n, side) &&
-           !is_turned(builder, step, p, side);
+    return !ends_densely(x, &p->k, side) && !ends_densely(x, side == 0 ? &p->m : &p->n, side);
 }
 
 /*
@@ -292,7 +289,7 @@ static bool lies_across_result(variant_builder *builder, const planned_step *ste
     weft_expr_context *x = builder->exprs;
     const weft_node *node = dot_of(builder, step);
     const axis_list *list = side == 0 ? &p->m : &p->n;
-    if (list->count <= 1 || !lies_across(builder, step, p, side) || !has_long_runs(x, p, list)) return false;
+    if (list->count <= 1 || !lies_across(x, p, side) || !has_long_runs(x, p, list)) return false;
     int64_t operand = weft_count_bound(&builder->space, weft_value_type(builder->graph, node->inputs[side])->shape);
     int64_t result = weft_count_bound(&builder->space, node->types[0].shape);
     return operand <= (permute_of(builder, step) != 0 ? result : weft_multiply_bound(result, 2));
@@ -310,18 +307,23 @@ static bool is_worth_copying(variant_builder *builder, const planned_step *step,
     if (weft_role_has_memory(builder->fusion->roles[copied])) return false;
     if (lies_across_result(builder, step, p, side)) return true;
     if (has_one_contracted_axis(builder, step, side) && !is_cut_up(x, p, side)) return false;
-    return lies_across(builder, step, p, side);
+    return lies_across(x, p, side) && !is_turned(builder, step, p, side);
 }
 
 /* Whether a product writes its result in an order in which one operand is neither read along adjacent elements nor
- * packed along adjacent terms: permuting the result afterwards costs less, unless copying the operand does. */
+ * packed along adjacent terms: permuting the result afterwards costs less, unless copying the operand does, or turning
+ * a result that does not stay in L2. */
 static bool is_better_permuted(variant_builder *builder, const planned_step *step, const product *p)
 {
     if (permute_of(builder, step) == 0) return false;
+    const weft_type *type = &dot_of(builder, step)->types[0];
+    size_t elements = (size_t)weft_count_bound(&builder->space, type->shape);
+    bool is_near = elements <= builder->request->machine->cache_bytes[1] / weft_dtype_size(type->dtype);
     const axis_list *lists[] = {&p->m, &p->n};
     for (size_t side = 0; side < 2; side++) {
-        if (lists[side]->count <= 1 || !lies_across(builder, step, p, side)) continue;
-        if (!lies_across_result(builder, step, p, side)) return true;
+        if (lists[side]->count <= 1 || !lies_across(builder->exprs, p, side)) continue;
+        if (lies_across_result(builder, step, p, side)) continue;
+        if (is_near || !is_turned(builder, step, p, side)) return true;
     }
     return false;
 }

@@ -267,7 +267,7 @@ double weft_gemm_estimate(const weft_gemm_engine *engine, const weft_machine *ma
 {
     weft_gemm_matrices matrices;
     if (weft_gemm_is_empty(call)) return 0;
-    weft_gemm_matrices_find(&matrices, call);
+    weft_gemm_matrices_find(&matrices, call, engine->kernel->ahead);
     double count = (double)matrices.batch, each = 1e9 * machine->dispatch_seconds;
     double one = product_ns(engine->kernel, machine, &matrices, call->dtype), work = count * one;
     if (threads == 1 || weft_machine_is_serial_product(machine, work)) return count * each + work;
@@ -293,7 +293,7 @@ static struct share share_of(const weft_gemm_kernel *kernel, const weft_machine 
 static void init_for(weft_gemm_grid *grid, const weft_gemm_engine *engine, const weft_machine *machine,
                      const weft_gemm_call *call, weft_gemm_matrices *matrices, int64_t threads)
 {
-    weft_gemm_matrices_find(matrices, call);
+    weft_gemm_matrices_find(matrices, call, engine->kernel->ahead);
     bool whole = share_of(engine->kernel, machine, matrices, call->dtype, threads).whole;
     weft_gemm_grid_init(grid, engine, machine, call, matrices, whole ? 1 : threads);
 }

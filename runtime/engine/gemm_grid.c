@@ -195,7 +195,7 @@ static bool is_worth_panels(const weft_gemm_engine *engine, const weft_machine *
 {
     enum { LEAST_USES = 3 };
     weft_gemm_matrices matrices;
-    weft_gemm_matrices_find(&matrices, &call);
+    weft_gemm_matrices_find(&matrices, &call, engine->kernel->ahead);
     if ((operand == WEFT_PANELS_A ? matrices.c_columns : matrices.c_rows).count < LEAST_USES) return false;
     call.panels = operand;
     const weft_gemm_grid grid = {.call = &call, .matrices = &matrices, .machine = machine, .kernel = engine->kernel};

@@ -22,34 +22,28 @@ static bool continues(const weft_gemm_axes *axes, int64_t stride)
  * more the fewer terms there are. An axis that does not fill a vector is joined whatever the other side is: 32 groups
  * of 4 x 3136 x 36 take 1.2 ms instead of 5.1. What the other side joins may make it long enough: cbagh,fegdh->fadbec
  * of 6, 25, 5, 15, 33, 25, 19, 5 takes half the time. ae,cbde->badc of 56, 31, 20, 17, 44, whose 20 columns would be
- * the product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3. So is a longer one where its
- * lines go on in the operand, which is then read in long runs: ebad,ce->abcd of 96, 84, 24, 84, 96 takes 0.6 of the
- * time, but ec,abed->abcd of these extents, whose matrices lie one after another, 1.3 (Zen 5).
+ * the product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3. One that would be read in place,
+ * and asked for, is not joined if it fills three vectors: ec,abed->abcd of 96, 84, 84, 84, 96 would take 1.5 times as
+ * long, ecbfa,fd->abcde of 48, 36, 36, 24, 48, 48 1.2 (Zen 5; 0.9 of the time with AVX2, whose kernels do not ask).
  */
-static bool is_worth_joining(int64_t own, weft_gemm_line_count other, int64_t terms, bool goes_on)
+static bool is_worth_joining(int64_t own, weft_gemm_line_count other, int64_t terms, bool is_in_place)
 {
-    enum {
-        SMALL = 16 * 16 * 16,
-        FEW = 64,
-        FEW_IN_RUNS = 128,
-        SHORT = 16,
-        VECTOR = 16,
-        FEW_TERMS = 16,
-        SOME_TERMS = 24
-    };
+    enum { SMALL = 16 * 16 * 16, FEW = 128, FEW_IN_PLACE = 48, SHORT = 16, VECTOR = 16 };
+    enum { FEW_TERMS = 16, SOME_TERMS = 24 };
     if ((double)own * (double)other.each * (double)terms < SMALL) return true;
     if (own < VECTOR) return terms >= FEW_TERMS;
-    return terms >= (own < 2 * VECTOR ? FEW_TERMS : SOME_TERMS) && own < (goes_on ? FEW_IN_RUNS : FEW) &&
+    return terms >= (own < 2 * VECTOR ? FEW_TERMS : SOME_TERMS) && own < (is_in_place ? FEW_IN_PLACE : FEW) &&
            other.most >= SHORT;
 }
 
 /* Around those of C that are adjacent, which stay so. */
-static bool join(weft_gemm_axes *operand, weft_gemm_axes *c, int64_t extent, const int64_t *strides,
-                 weft_gemm_line_count other, int64_t terms)
+static bool join(weft_gemm_axes *operand, const weft_gemm_axes *terms, weft_gemm_axes *c, int64_t extent,
+                 const int64_t *strides, weft_gemm_line_count other, bool ahead)
 {
     bool is_free = continues(operand, strides[0]) && continues(c, strides[1]);
-    bool is_outer = llabs(strides[1]) >= llabs(c->stride), goes_on = continues(operand, strides[0]);
-    if (!is_free && !(is_outer && is_worth_joining(c->each, other, terms, goes_on))) return false;
+    bool is_outer = llabs(strides[1]) >= llabs(c->stride);
+    bool is_in_place = ahead && operand->rank + terms->rank == 0 && !continues(operand, strides[0]);
+    if (!is_free && !(is_outer && is_worth_joining(c->each, other, terms->count, is_in_place))) return false;
     weft_gemm_axes_add(operand, extent, strides[0]);
     weft_gemm_axes_add(c, extent, strides[1]);
     return true;
@@ -74,9 +68,12 @@ static void add_axis(weft_gemm_matrices *m, const weft_gemm_call *call, size_t a
         weft_gemm_axes_add(&m->b_terms, extent, b);
         return;
     }
-    const int64_t terms = m->a_terms.count;
-    if (b == 0 && a != 0 && join(&m->a_rows, &m->c_rows, extent, (const int64_t[]){a, c}, m->columns, terms)) return;
-    if (a == 0 && b != 0 && join(&m->b_columns, &m->c_columns, extent, (const int64_t[]){b, c}, m->rows, terms)) return;
+    if (b == 0 && a != 0 &&
+        join(&m->a_rows, &m->a_terms, &m->c_rows, extent, (const int64_t[]){a, c}, m->columns, m->ahead))
+        return;
+    if (a == 0 && b != 0 &&
+        join(&m->b_columns, &m->b_terms, &m->c_columns, extent, (const int64_t[]){b, c}, m->rows, m->ahead))
+        return;
     m->batch *= extent;
     m->extents[m->batch_rank] = extent;
     m->a_strides[m->batch_rank] = a;
@@ -106,9 +103,10 @@ static void sort_axes(const weft_gemm_call *call, size_t *out_axes)
     }
 }
 
-void weft_gemm_matrices_find(weft_gemm_matrices *m, const weft_gemm_call *call)
+void weft_gemm_matrices_find(weft_gemm_matrices *m, const weft_gemm_call *call, bool ahead)
 {
     m->batch = 1;
+    m->ahead = ahead;
     m->batch_rank = 0;
     start_axes(&m->a_rows, call->m, call->a_row);
     start_axes(&m->a_terms, call->k, call->a_column);

@@ -14,11 +14,12 @@ typedef struct weft_gemm_line_count {
 typedef struct weft_gemm_matrices {
     weft_gemm_axes a_rows, a_terms, b_columns, b_terms, c_rows, c_columns;
     weft_gemm_line_count rows, columns;
+    bool ahead;    /* kernels ask for operands that they read in place */
     int64_t batch; /* products */
     size_t batch_rank;
     int64_t extents[WEFT_MAX_RANK], a_strides[WEFT_MAX_RANK], b_strides[WEFT_MAX_RANK], c_strides[WEFT_MAX_RANK];
 } weft_gemm_matrices;
 
-/* Of a call that is not empty. */
-void weft_gemm_matrices_find(weft_gemm_matrices *m, const weft_gemm_call *call);
+/* Of a call that is not empty. `ahead`: kernels that read operands in place ask for them. */
+void weft_gemm_matrices_find(weft_gemm_matrices *m, const weft_gemm_call *call, bool ahead);
 #endif

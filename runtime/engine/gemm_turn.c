@@ -142,6 +142,7 @@ static void find_parts(weft_gemm_turn *turn, bool of_b, int64_t size, int64_t mo
 
 void weft_gemm_turn_find(weft_gemm_turn *turn, const weft_gemm_call *call, size_t cache_bytes)
 {
+    enum { LAST_CACHE = 32 }; /* times the second level: no larger C is in a cache */
     int64_t size = (int64_t)weft_dtype_size(call->dtype);
     turn->rank = 0;
     turn->call = call;
@@ -159,7 +160,7 @@ void weft_gemm_turn_find(weft_gemm_turn *turn, const weft_gemm_call *call, size_
         elements *= (double)turn->axes[i].extent;
     }
     find_parts(turn, of_b, size, (int64_t)cache_bytes / 2 / size);
-    turn->past = weft_gemm_turns_past(elements * (double)size, cache_bytes);
+    turn->past = elements * (double)size > LAST_CACHE * (double)cache_bytes;
     turn->parts = 1;
     for (size_t i = 0; i < turn->rank; i++) turn->parts *= parts_of(&turn->axes[i]);
 }

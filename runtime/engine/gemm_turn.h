@@ -31,14 +31,6 @@ typedef struct weft_gemm_turn {
     bool past;                                     /* C is written past the caches, which it is too large for */
 } weft_gemm_turn;
 
-/* Whether a C of so many bytes is in no cache, beside a second level of so many: it is written past them, in whole
- * lines.
- */
-static inline bool weft_gemm_turns_past(double bytes, size_t cache_bytes)
-{
-    return bytes > 32 * (double)cache_bytes;
-}
-
 /* How C is cut for a second level of so many bytes. `call` is not empty, and stays where it is. */
 void weft_gemm_turn_find(weft_gemm_turn *turn, const weft_gemm_call *call, size_t cache_bytes);
 

@@ -367,11 +367,11 @@ static void shapes_that_decide(void **state)
 /* The result ends with another axis of an operand than this does, which comes right before it. */
 static weft_tensor ends_elsewhere(weft_graph *graph, weft_dtype dtype)
 {
-    weft_tensor a = INPUT("a", 24, 30), b = INPUT("b", 20, 30, 3, 40);
+    weft_tensor a = INPUT("a", 24, 30), b = INPUT("b", 40, 30, 14, 80);
     return weft_permute(weft_tensordot(a, b, WEFT_INTS(1), WEFT_INTS(1)), WEFT_INTS(2, 0, 3, 1));
 }
 
-/* The library writes it as it is wanted, real numbers of whole registers; others are permuted by a kernel. */
+/* The library writes real numbers as they are wanted with the widest vectors; others are permuted by a kernel. */
 static void results_are_turned(void **state)
 {
     (void)state;
@@ -384,7 +384,7 @@ static void results_are_turned(void **state)
         weft_program *program = compile(ends_elsewhere, cases[i].dtype,
                                         &(weft_policy){.size = sizeof(weft_policy), .products = WEFT_PRODUCTS_LIBRARY});
         weft_test_ok(weft_program_view_create(program, &view));
-        assert_int_equal(view->step_count, cases[i].steps);
+        assert_int_equal(view->step_count, weft_machine_host()->vector_bytes >= 64 ? cases[i].steps : 2);
         weft_program_view_destroy(view);
         weft_program_release(program);
         check(&(subject){"ends elsewhere", ends_elsewhere, 1, true}, cases[i].dtype, 1);
