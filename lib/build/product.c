@@ -163,10 +163,11 @@ static int64_t short_extent(weft_expr_context *x, const product_axis *axis)
     return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < LEAST_PRODUCT ? extent : LEAST_PRODUCT;
 }
 
-static bool is_known_as_long(weft_expr_context *x, const product_axis *axis)
+/* Whether the extent of an axis is known, and fills parts of so many elements but for a quarter. */
+static bool fills(weft_expr_context *x, const product_axis *axis, int64_t part)
 {
     int64_t extent;
-    return weft_expr_is_constant(x, axis->extents[0], &extent) && extent >= SHORT_AXIS;
+    return weft_expr_is_constant(x, axis->extents[0], &extent) && 4 * extent >= 3 * ((extent + part - 1) / part * part);
 }
 
 static bool is_dense(weft_expr_context *x, const product_axis *axis, size_t operand)
@@ -235,6 +236,7 @@ static uint32_t copied_node(const variant_builder *builder, uint32_t operand)
  */
 static bool is_turned(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
+    enum { LINE = 64 };
     weft_expr_context *x = builder->exprs;
     const axis_list *list = side == 0 ? &p->m : &p->n;
     weft_dtype dtype = dot_of(builder, step)->types[0].dtype;
@@ -242,7 +244,8 @@ static bool is_turned(variant_builder *builder, const planned_step *step, const 
         return false;
     if (list->count < 2 || !ends_densely(x, list, 2) || ends_densely(x, &p->k, side)) return false;
     const product_axis *last = &list->items[list->count - 1], *own = last - 1;
-    return is_dense(x, own, side) && is_known_as_long(x, own) && is_known_as_long(x, last);
+    const int64_t line = LINE / (int64_t)weft_dtype_size(dtype);
+    return is_dense(x, own, side) && fills(x, own, SHORT_AXIS) && fills(x, last, line);
 }
 
 /* Whether elements of an operand that are adjacent follow each other neither along the last of its contracted axes nor

@@ -22,9 +22,10 @@ static bool continues(const weft_gemm_axes *axes, int64_t stride)
  * more the fewer terms there are. An axis that does not fill a vector is joined whatever the other side is: 32 groups
  * of 4 x 3136 x 36 take 1.2 ms instead of 5.1. What the other side joins may make it long enough: cbagh,fegdh->fadbec
  * of 6, 25, 5, 15, 33, 25, 19, 5 takes half the time. ae,cbde->badc of 56, 31, 20, 17, 44, whose 20 columns would be
- * the product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3. One that would be read in place,
- * and asked for, is not joined if it fills three vectors: ec,abed->abcd of 96, 84, 84, 84, 96 would take 1.5 times as
- * long, ecbfa,fd->abcde of 48, 36, 36, 24, 48, 48 1.2 (Zen 5; 0.9 of the time with AVX2, whose kernels do not ask).
+ * the product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3. One along which C is adjacent,
+ * and that would be read in place and asked for, is not joined if it fills three vectors: ec,abed->abcd of 96, 84, 84,
+ * 84, 96 would take 1.5 times as long, ecbfa,fd->abcde of 48, 36, 36, 24, 48, 48 1.2 (Zen 5; 0.9 of the time with AVX2,
+ * whose kernels do not ask).
  */
 static bool is_worth_joining(int64_t own, weft_gemm_line_count other, int64_t terms, bool is_in_place)
 {
@@ -42,7 +43,7 @@ static bool join(weft_gemm_axes *operand, const weft_gemm_axes *terms, weft_gemm
 {
     bool is_free = continues(operand, strides[0]) && continues(c, strides[1]);
     bool is_outer = llabs(strides[1]) >= llabs(c->stride);
-    bool is_in_place = ahead && operand->rank + terms->rank == 0 && !continues(operand, strides[0]);
+    bool is_in_place = ahead && c->stride == 1 && operand->rank + terms->rank == 0 && !continues(operand, strides[0]);
     if (!is_free && !(is_outer && is_worth_joining(c->each, other, terms->count, is_in_place))) return false;
     weft_gemm_axes_add(operand, extent, strides[0]);
     weft_gemm_axes_add(c, extent, strides[1]);
@@ -91,15 +92,23 @@ static int64_t free_stride(const weft_gemm_call *call, size_t axis)
 }
 
 /* The axes of a batch from the innermost outwards; those of rows and of columns in the order of their operand, which is
- * then read in long runs. */
+ * then read in long runs, after those that make runs of C longer. */
 static void sort_axes(const weft_gemm_call *call, size_t *out_axes)
 {
+    int64_t strides[2 * WEFT_MAX_RANK], runs[] = {call->m * call->c_row, call->n * call->c_column};
     for (size_t i = 0; i < call->batch_rank; i++) {
         size_t axis = call->batch_rank - 1 - i, at = i;
-        int64_t stride = free_stride(call, axis);
-        for (; stride != 0 && at > 0 && free_stride(call, out_axes[at - 1]) > stride; at--)
+        int64_t stride = free_stride(call, axis), *run = &runs[call->a_batch[axis] == 0];
+        if (stride != 0 && call->c_batch[axis] == *run) {
+            *run *= call->batch[axis];
+            stride = 1;
+        }
+        for (; stride != 0 && at > 0 && strides[at - 1] > stride; at--) {
             out_axes[at] = out_axes[at - 1];
+            strides[at] = strides[at - 1];
+        }
         out_axes[at] = axis;
+        strides[at] = stride;
     }
 }
 
