@@ -236,7 +236,7 @@ static uint32_t copied_node(const variant_builder *builder, uint32_t operand)
  */
 static bool is_turned(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
-    enum { LINE = 64 };
+    enum { LINE = 64, LONG = 32 };
     weft_expr_context *x = builder->exprs;
     const axis_list *list = side == 0 ? &p->m : &p->n;
     weft_dtype dtype = dot_of(builder, step)->types[0].dtype;
@@ -245,7 +245,7 @@ static bool is_turned(variant_builder *builder, const planned_step *step, const 
     if (list->count < 2 || !ends_densely(x, list, 2) || ends_densely(x, &p->k, side)) return false;
     const product_axis *last = &list->items[list->count - 1], *own = last - 1;
     const int64_t line = LINE / (int64_t)weft_dtype_size(dtype);
-    return is_dense(x, own, side) && fills(x, own, SHORT_AXIS) && fills(x, last, line);
+    return is_dense(x, own, side) && short_extent(x, own) >= LONG && fills(x, own, SHORT_AXIS) && fills(x, last, line);
 }
 
 /* Whether elements of an operand that are adjacent follow each other neither along the last of its contracted axes nor
