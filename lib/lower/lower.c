@@ -170,8 +170,10 @@ static void lower_partial(lowerer *low, const weft_point *point, uint32_t target
         uint32_t width = weft_reduction_components(low->graph, each->node, dtypes);
         for (uint32_t i = 0; i < width; i++) weft_lowerer_buffer(low, partial_memory(low, each, target) + i, true);
     }
-    weft_kernel_builder_range(low->builder, weft_lowerer_range(low, chunk));
+    bool is_along_memory = plan->reduction.lanes > 1; /* then the chunks of a row follow each other */
+    if (!is_along_memory) weft_kernel_builder_range(low->builder, weft_lowerer_range(low, chunk));
     weft_lowerer_make_ranges(low, low->outer);
+    if (is_along_memory) weft_kernel_builder_range(low->builder, weft_lowerer_range(low, chunk));
     weft_lowerer_begin_stage(low);
     weft_lowerer_accumulate(low, plan);
     weft_lowerer_begin_stage(low);

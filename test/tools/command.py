@@ -642,6 +642,7 @@ graph {{
                                         (100, 60, "softmax", False), (32, 4096, "softmax", False),
                                         (512, 4096, "softmax", True), (100, 1024, "sum", False),
                                         (512, 1024, "sum", True), (1 << 24, 1024, "sum", True),
+                                        (8, 100000, "sum", True), (8, 1000000, "sum", True),
                                         (320, 1024, "sqrt", True), (1 << 24, 1024, "neg", False),
                                         (1 << 24, 1024, "tanh", True)]:
             reduced = f"""%m = reduce_max(%x) {{axes = [1]}}
