@@ -218,6 +218,13 @@ bool weft_mask_leaves(const weft_emitter *e, const weft_stage *stage, const weft
 /* Whether `inst` is e->hidden, or chooses by it: then fills value->parts. */
 bool weft_mask_emit(weft_emitter *e, const weft_inst *inst, weft_emitted *value);
 
+/* ---- emit_copy.c ---- */
+
+/* Copies elements [begin, end) of the last range around `stage`, where that is long and all that the stage does; false:
+ * it is not. */
+bool weft_copy_emit(weft_emitter *e, const weft_stage *stage, const weft_range *range, LLVMValueRef begin,
+                    LLVMValueRef end);
+
 /* ---- emit_nontemporal.c ---- */
 /* Whether what is stored is to go past the caches. */
 bool weft_nontemporal_fits(const weft_emitter *e, const weft_store *store);

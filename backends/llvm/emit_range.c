@@ -320,6 +320,9 @@ static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s
 {
     const weft_range *range = &n->ranges[i];
     int64_t round = (int64_t)range->width * range->unroll;
+    const weft_stage *stage = n->stage != NULL ? n->stage : e->kernel->stages;
+    bool is_alone = i + 1 == n->count && (n->stage != NULL || (e->kernel->stage_count == 1 && stage->range_count == 0));
+    if (is_alone && weft_copy_emit(e, stage, range, s->begin, s->end)) return;
     bool needs_main = !is_at_most(e, range->extent, round - 1) && !is_at_most(e, range->extent, range->width);
     LLVMValueRef limit = s->begin;
     if (needs_main) {

@@ -84,11 +84,12 @@ static bool has_header(linker *l)
 
 /* ---- functions outside of the object ---- */
 
-/* What LLVM calls where a processor has no fused multiplication. The C library's are exact: they round once. */
+/* What kernels copy long runs with, and what LLVM calls where a processor has no fused multiplication. The C library's
+ * are exact: they round once. */
 static const struct {
     const char *name;
     void (*function)(void);
-} outside[] = {{"fma", (void (*)(void))fma}, {"fmaf", (void (*)(void))fmaf}};
+} outside[] = {{"fma", (void (*)(void))fma}, {"fmaf", (void (*)(void))fmaf}, {"memcpy", (void (*)(void))memcpy}};
 
 enum { OUTSIDE = sizeof outside / sizeof *outside, STUB = 16, STUB_ADDRESS = 8 };
 

@@ -14,9 +14,9 @@
 
 /*
  * One ORC session for the process. Each image has a library of its own, so that symbols of different objects never meet
- * and nothing is searched but the object itself and the two functions that LLVM calls where a processor has no fused
- * multiplication: any other symbol that it does not define fails to load. Libraries cannot be removed from a session,
- * so those of unloaded images are used again.
+ * and nothing is searched but the object itself, memcpy, and the two functions that LLVM calls where a processor has no
+ * fused multiplication: any other symbol that it does not define fails to load. Libraries cannot be removed from a
+ * session, so those of unloaded images are used again.
  */
 
 /* Memory of one object, whose sections lie one after another: code refers to data relative to itself. */
@@ -169,7 +169,8 @@ static LLVMOrcCSymbolMapPair symbol_at(const char *name, uintptr_t address)
 /* The C library's functions are exact: they round once. */
 static weft_status *define_functions(LLVMOrcJITDylibRef library)
 {
-    LLVMOrcCSymbolMapPair symbols[] = {symbol_at("fma", (uintptr_t)fma), symbol_at("fmaf", (uintptr_t)fmaf)};
+    LLVMOrcCSymbolMapPair symbols[] = {symbol_at("fma", (uintptr_t)fma), symbol_at("fmaf", (uintptr_t)fmaf),
+                                       symbol_at("memcpy", (uintptr_t)memcpy)};
     LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(symbols, sizeof symbols / sizeof *symbols);
     LLVMErrorRef error = LLVMOrcJITDylibDefine(library, unit);
     if (error != LLVMErrorSuccess) LLVMOrcDisposeMaterializationUnit(unit);

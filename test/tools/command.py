@@ -685,6 +685,22 @@ graph {
         else:
             self.assertIn("x86-64-v4", error)
 
+    def test_long_copies(self):
+        """Runs of 16 KB and more that are only copied are the C library's."""
+        for dtype, columns, op, copies in [("f32", 4096, "%x", True), ("f32", 4095, "%x", False),
+                                           ("i64", 2048, "%x", True), ("bool", 16384, "%x", False),
+                                           ("f32", 4096, "neg(%x)", False)]:
+            (self.folder / "c.weft").write_text(f"""weft 0.1
+graph {{
+  %x = input() {{name = "x", dtype = {dtype}, shape = [64, {columns}]}}
+  {"%v = neg(%x)" if op != "%x" else ""}
+  %y = flip({"%v" if op != "%x" else "%x"}) {{axes = [0]}}
+  return y = %y
+}}
+""")
+            with self.subTest(dtype=dtype, columns=columns, op=op):
+                self.assertEqual("llvm.memcpy" in self.weft("opt", "c.weft", "--emit", "llvm")[1], copies)
+
     def test_constants_in_memory(self):
         """With AVX2 the constants of a math function's polynomials are operands in memory; a few stay in registers."""
         for op, stored in [("sin", True), ("rsqrt", False)]:
