@@ -115,18 +115,29 @@ static uint32_t offset_bits_of(const weft_emitter *e, weft_inst_id number)
     return bits;
 }
 
+/* To where the value is made, if that is in another block than what uses it. */
+static void position_after(weft_emitter *e, LLVMValueRef value)
+{
+    if (LLVMIsAInstruction(value) == NULL) return;
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(value);
+    if (block == LLVMGetInsertBlock(e->builder)) return;
+    LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(block));
+}
+
 /* Offsets of lanes go through memory, which takes a store of each vector and a load of each word of several lanes:
  * taking a vector register apart takes up to three instructions for each. All are stored before the first one is
- * loaded. */
+ * loaded, each in the block where it was checked: LLVM compares all loads of a block with all stores before them. */
 static void store_offsets(weft_emitter *e, weft_access *access)
 {
     uint32_t width = e->lane.width, bits = access->offset_bits;
     LLVMTypeRef type = LLVMIntTypeInContext(e->context, bits), vector = weft_vector_type(type, width);
     access->offsets = weft_local_create(e, e->i64, ((uint64_t)width * e->lane.parts * bits + 63) / 64);
-    weft_scope_move(e, access->level);
     for (uint32_t part = 0; part < e->lane.parts; part++) {
+        LLVMValueRef lanes = access->offset->parts[part];
+        weft_scope_move(e, access->level);
+        position_after(e, lanes);
         LLVMValueRef to = offset_pointer(e, type, access->offsets, weft_int(e, (int64_t)part * width));
-        LLVMValueRef lanes = LLVMBuildTruncOrBitCast(e->builder, access->offset->parts[part], vector, "");
+        lanes = LLVMBuildTruncOrBitCast(e->builder, lanes, vector, "");
         LLVMSetAlignment(LLVMBuildStore(e->builder, lanes, to), bits / 8);
     }
 }
