@@ -226,3 +226,29 @@ weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel
     weft_kernel_destroy(special.kernel);
     return status;
 }
+
+/* One vector to a round, except where virtual lanes are more. */
+static void shorten_rounds(uint32_t count, weft_range *ranges)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (ranges[i].bind == WEFT_BIND_LANE && ranges[i].virtual_lanes <= 1) ranges[i].unroll = 1;
+}
+
+/* Around reductions rounds are what is read of each row at once, and stay. */
+static void shorten_kernel(weft_kernel *kernel)
+{
+    if (kernel->accumulator_count == 0) shorten_rounds(kernel->range_count, kernel->ranges);
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        shorten_rounds(kernel->stages[s].range_count, kernel->stages[s].ranges);
+}
+
+weft_status *weft_kernel_emit_briefly(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                                      const weft_processor *processor, LLVMModuleRef module)
+{
+    weft_kernel *brief;
+    WEFT_TRY(weft_kernel_clone(kernel, &brief));
+    shorten_kernel(brief);
+    weft_status *status = emit_kernel(allocator, brief, symbol, processor, module, NULL, NULL, false);
+    weft_kernel_destroy(brief);
+    return status;
+}

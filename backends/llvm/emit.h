@@ -400,6 +400,9 @@ void weft_ranges_emit(weft_emitter *e);
 /* Adds a function `symbol` to the module. */
 weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                               const weft_processor *processor, LLVMModuleRef module) WEFT_MUST_USE;
+/* The same in as little code as that takes, which runs more slowly. */
+weft_status *weft_kernel_emit_briefly(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                                      const weft_processor *processor, LLVMModuleRef module) WEFT_MUST_USE;
 /* The function beside it that it leaves special scalars to; NULL: there is none. */
 LLVMValueRef weft_kernel_find_special_function(const char *symbol, LLVMModuleRef module);
 

@@ -156,9 +156,12 @@ enum { NAME_SIZE = 256 };
 static weft_status *add_group(const compilation *c, const weft_code_group *group)
 {
     char name[NAME_SIZE];
+    const weft_processor *processor = weft_processor_find(c->target);
+    bool brief = c->target == WEFT_TARGET_HOST_QUICK;
     for (size_t i = 0; i < group->count; i++) {
         name_function(group, i, sizeof name, name);
-        WEFT_TRY(weft_kernel_emit(c->allocator, group->kernels[i], name, weft_processor_find(c->target), c->module));
+        WEFT_TRY((brief ? weft_kernel_emit_briefly : weft_kernel_emit)(c->allocator, group->kernels[i], name, processor,
+                                                                       c->module));
     }
     return NULL;
 }

@@ -36,9 +36,9 @@ typedef struct weft_schedules weft_schedules; /* <weft/schedules.h> */
  * and payload of NaNs. */
 typedef enum weft_code_policy {
     WEFT_CODE_OPTIMIZED, /* all of it, before a kernel runs for the first time */
-    /* A new kernel is compiled without optimisation, in 0.4 of the time, and runs several times as slow; after the run
-     * has been built, a thread of the executor's own optimises its kernels one after another, and runs switch over as
-     * they become ready. A kernel for which there is no memory then stays as it is. */
+    /* A new kernel is compiled without optimisation, in 0.25 to 0.5 of the time, and runs up to several times as slow;
+     * after the run has been built, a thread of the executor's own optimises its kernels one after another, and runs
+     * switch over as they become ready. A kernel for which there is no memory then stays as it is. */
     WEFT_CODE_TIERED,
     WEFT_CODE_QUICK /* without optimisation: for programs that run once and work little */
 } weft_code_policy;
