@@ -74,6 +74,7 @@ static weft_status *jam_stores(jam *j, weft_stage *stage)
         stores[i] = stage->stores[i % count];
         stores[i].index = translate(j, row, stores[i].index);
         stores[i].value = new_id(j, row, stores[i].value);
+        if (stores[i].is_indirect) stores[i].offset = new_id(j, row, stores[i].offset);
         WEFT_TRY(translate_all(j, row, stores[i].predicate_count, &stores[i].predicates));
     }
     stage->stores = stores;
