@@ -170,21 +170,23 @@ static double run_bytes(const weft_emitter *e, weft_expr index, size_t size, boo
  * Whether the stage does little but move arrays that are together half of the last cache or more. Part of them comes
  * from memory, which the processor asks for in a better order by itself; but not where a load is under a mask, which it
  * may become by a choice. A last cache that is so small that it is near needs less: half as much stored as loaded, and
- * no divisions or roots, which take as long as a dozen instructions. Biases of channels, 6 MB, take 0.91 of the time
- * then, and to tell numbers that are finite, which stores a quarter, would take 1.1 (Zen 5).
+ * no divisions, roots or gathers, which take as long as a dozen instructions. Biases of channels, 6 MB, take 0.91 of
+ * the time then, and to tell numbers that are finite, which stores a quarter, would take 1.1 (Zen 5).
  */
 static bool streams(const weft_emitter *e)
 {
     enum { NEAR = 64 << 20, PART_OF_NEAR = 16 };
     const weft_stage *stage = e->stage;
     double loaded = 0, stored = 0, last = (double)e->processor->last_cache;
-    bool divides = false;
+    bool is_light = true;
     if (stage->inst_count >= MUCH || stage->accumulator_count != 0 || last == 0) return false;
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
         const weft_inst *inst = &e->kernel->insts[i];
         if (inst->predicate_count != 0 || weft_scalar_is_choice(inst->op)) return false;
-        divides |= inst->op == WEFT_SCALAR_div || inst->op == WEFT_SCALAR_sqrt;
-        if (inst->op != WEFT_SCALAR_load || inst->arg_count != 0) continue;
+        is_light &= inst->op != WEFT_SCALAR_div && inst->op != WEFT_SCALAR_sqrt;
+        if (inst->op != WEFT_SCALAR_load) continue;
+        is_light &= inst->arg_count == 0;
+        if (inst->arg_count != 0) continue;
         loaded += run_bytes(e, inst->index, weft_dtype_size(inst->dtype), true);
     }
     for (uint32_t i = 0; i < stage->store_count; i++) {
@@ -192,7 +194,7 @@ static bool streams(const weft_emitter *e)
         stored += run_bytes(e, store->index, weft_dtype_size(e->kernel->buffers[store->buffer].dtype), true);
     }
     if (loaded + stored >= last / 2) return true;
-    return last <= NEAR && loaded + stored >= last / PART_OF_NEAR && 2 * stored >= loaded && !divides;
+    return last <= NEAR && loaded + stored >= last / PART_OF_NEAR && 2 * stored >= loaded && is_light;
 }
 
 /* Whether memory to store in is worth asking for: kernels of several stages over short rows are up to a tenth slower
