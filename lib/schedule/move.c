@@ -149,10 +149,23 @@ static const char *refuse_inner_lanes(const weft_kernel *kernel, const moves *be
     return move->width * move->unroll == range->virtual_lanes ? NULL : "it has another number of virtual lanes";
 }
 
+/* Whether a stage stores to local memory, which lanes across what it stores would do at once. */
+static bool shares_local_memory(const weft_kernel *kernel, weft_expr lanes)
+{
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) {
+            const weft_store *store = &kernel->stages[s].stores[i];
+            if (kernel->buffers[store->buffer].local != 0 && !weft_expr_uses(kernel->exprs, store->index, lanes))
+                return true;
+        }
+    return false;
+}
+
 static const char *refuse_outer_lanes(const weft_kernel *kernel, const place *at)
 {
     for (uint32_t s = 0; s < kernel->stage_count; s++)
         if (has_lanes(kernel->stages[s].ranges, kernel->stages[s].range_count)) return "lanes of a stage are bound";
+    if (shares_local_memory(kernel, at->ranges[at->at].variable)) return "its points share local memory";
     return weft_kernel_bounds_inner(kernel, at->ranges[at->at].variable) ? "an inner extent depends on it" : NULL;
 }
 

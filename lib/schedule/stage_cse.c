@@ -70,12 +70,13 @@ static uint32_t result_of(const stage_pair *p)
     return p->late->stores[p->late->store_count - 1].buffer;
 }
 
-/* Elements of a row whose values may be left in memory of the thread's own; 0: they may not. */
+/* Elements of a row whose values may be left in memory of the thread's own; 0: they may not. That has room for one row:
+ * where the reduction has no virtual lanes, lanes go across rows. */
 static uint32_t local_row(const stage_pair *p, weft_dtype dtype)
 {
     enum { LEAST = 64 }; /* shorter rows may have lanes across them */
     int64_t least, most;
-    if (!p->may_keep || p->late->range_count != 1) return 0;
+    if (!p->may_keep || p->late->range_count != 1 || p->early->ranges[0].virtual_lanes == 1) return 0;
     weft_expr_range(p->kernel->exprs, p->late->ranges[0].extent, &least, &most);
     return most >= LEAST && most <= WEFT_LOCAL_BYTES / (int64_t)weft_dtype_size(dtype) ? (uint32_t)most : 0;
 }
@@ -120,8 +121,8 @@ static weft_status *share(weft_kernel *kernel, uint32_t late, weft_inst_id id, b
         stage_pair p = {kernel, &kernel->stages[s], &kernel->stages[late], may_keep};
         weft_inst_id twin;
         weft_dtype dtype = kernel->insts[id].dtype;
-        bool has_place = dtype == kernel->buffers[result_of(&p)].dtype || local_row(&p, dtype) != 0;
-        if (!has_place || !same_points(&p) || !find_twin(&p, id, &twin)) continue;
+        if (!same_points(&p) || (dtype != kernel->buffers[result_of(&p)].dtype && local_row(&p, dtype) == 0)) continue;
+        if (!find_twin(&p, id, &twin)) continue;
         *out_early = s;
         WEFT_TRY(store_early(&p, id, twin));
         return weft_kernel_dce(kernel);
