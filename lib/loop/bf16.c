@@ -31,6 +31,26 @@ static unsigned of_bits(const weft_kernel *kernel, const weft_inst *inst)
     return count->op == WEFT_SCALAR_const && count->bits >= FRACTION ? ALL : 0;
 }
 
+/* Whether an operand may be a constant zero or one, with either sign: extents are where they are known. */
+static bool may_be_neutral(const weft_kernel *kernel, const weft_inst *inst)
+{
+    enum { ONE = 0x3f800000 };
+    while (inst->op == WEFT_SCALAR_cast || inst->op == WEFT_SCALAR_neg || inst->op == WEFT_SCALAR_abs)
+        inst = &kernel->insts[inst->args[0]];
+    if (inst->op != WEFT_SCALAR_const) return inst->op == WEFT_SCALAR_index;
+    if (inst->dtype != WEFT_F32 && inst->dtype != WEFT_BF16) return true;
+    uint64_t magnitude = (inst->dtype == WEFT_BF16 ? inst->bits << 16 : inst->bits) & 0x7fffffff;
+    return magnitude == 0 || magnitude == ONE;
+}
+
+/* LLVM leaves out arithmetic that changes no number, and makes x * -1 a change of sign: then a NaN stays what it is. */
+static bool may_be_left_out(const weft_kernel *kernel, const weft_inst *inst)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < inst->arg_count; i++) found |= may_be_neutral(kernel, &kernel->insts[inst->args[i]]);
+    return found;
+}
+
 static unsigned known_of(const weft_kernel *kernel, const weft_inst *inst, const uint8_t *known)
 {
     unsigned all = ALL;
@@ -52,7 +72,8 @@ static unsigned known_of(const weft_kernel *kernel, const weft_inst *inst, const
     case WEFT_SCALAR_mul:
     case WEFT_SCALAR_div:
     case WEFT_SCALAR_sqrt:
-    case WEFT_SCALAR_fma: return WEFT_BF16_QUIET | (all & WEFT_BF16_NAN);
+    case WEFT_SCALAR_fma:
+        return (may_be_left_out(kernel, inst) ? all & WEFT_BF16_QUIET : WEFT_BF16_QUIET) | (all & WEFT_BF16_NAN);
     default: return 0;
     }
 }

@@ -944,6 +944,14 @@ static void test_rounding(void **state)
         {"    %4 = bitcast %1 : i32\n    %5 = const 65535 : i32\n    %6 = or %4, %5 : i32\n"
          "    %7 = bitcast %6 : f32\n    %8 = mul %7, %3 : f32\n    %9 = cast %8 : bf16\n",
          9, true},
+        {"    %4 = const -1.0 : f32\n    %5 = mul %1, %4 : f32\n    %6 = cast %5 : bf16\n", 6, true},
+        {"    %4 = const 1.0 : f32\n    %5 = div %1, %4 : f32\n    %6 = cast %5 : bf16\n", 6, true},
+        {"    %4 = const 0.0 : f32\n    %5 = sub %1, %4 : f32\n    %6 = cast %5 : bf16\n", 6, true},
+        {"    %4 = const -0.0 : f32\n    %5 = add %1, %4 : f32\n    %6 = neg %5 : f32\n    %7 = cast %6 : bf16\n", 7,
+         true},
+        {"    %4 = const 1.0 : f32\n    %5 = const -0.0 : f32\n    %6 = fma %1, %4, %5 : f32\n    %7 = cast %6 : "
+         "bf16\n",
+         7, true},
         {"    %4 = load b3[i0] : i32\n    %5 = bitcast %4 : f32\n    %6 = mul %5, %1 : f32\n    %7 = cast %6 : bf16\n",
          7, true},
         {"    %4 = load b4[i1] : u8\n    %5 = cast %4 : bool\n    %6 = select %5, %1, %3 : f32\n    %7 = cast %6 : "
