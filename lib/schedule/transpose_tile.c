@@ -196,7 +196,7 @@ weft_tile_sides weft_kernel_long_tile(const weft_kernel *kernel, uint32_t across
     weft_expr_range(kernel->exprs, kernel->ranges[kernel->range_count - 1].extent, &least, &rows);
     weft_expr_range(kernel->exprs, kernel->ranges[across].extent, &least, &columns);
     /* Short rows are read whole, one after another, by vectors that are no longer. */
-    while (columns <= sides.across / 2) sides.across /= 2;
+    while (sides.across > 1 && columns <= sides.across / 2) sides.across /= 2;
     if (columns <= MOST_TILE && !evicts_lines(kernel, across)) grow(&sides.across, &sides, bytes, columns);
     grow(&sides.along, &sides, bytes, rows < LONGEST_RUN ? rows : LONGEST_RUN);
     grow(&sides.across, &sides, bytes, columns < MOST_TILE ? columns : MOST_TILE);
