@@ -102,7 +102,11 @@ static weft_status *parse_descr(struct reader *reader, struct header *header)
     header->dtype = WEFT_BF16;
     if (strcmp(text, "bfloat16") == 0) return NULL;
     size_t order = strspn(text, "<>|=") > 0;
-    if (!find_npy_dtype(text + order, &header->dtype)) return bad_file(reader, "dtype '%s' is not supported", text);
+    if (!find_npy_dtype(text + order, &header->dtype)) {
+        return bad_file(
+            reader, "dtype '%s' is not supported; there are bool, u8, i32, u32, i64, bf16, f16, f32, f64, c64 and c128",
+            text);
+    }
     if (weft_dtype_size(header->dtype) == 1) return NULL;
     header->big_endian = text[0] == '>';
     if (header->big_endian && text[1] == 'V') return bad_file(reader, "descr '%s' is bf16 in big endian", text);
