@@ -16,11 +16,19 @@ weft_status *weft_binding_name_source(weft_status *status, const char *source)
     return weft_binding_name_source(named, source);
 }
 
+/* `length` bytes are as the name of a symbol may be. */
+static bool is_name(const char *text, size_t length)
+{
+    static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    return strspn(text, all) >= length && (text[0] < '0' || text[0] > '9');
+}
+
 weft_status *weft_binding_parse(const char *text, weft_binding *out_binding)
 {
     int64_t value;
-    const char *equals = strrchr(text, '='), *at = equals == NULL ? NULL : equals + 1;
-    if (at == NULL || equals == text || !weft_option_read_integer(&at, true, &value) || *at != 0)
+    const char *equals = strchr(text, '='), *at = equals == NULL ? NULL : equals + 1;
+    if (at == NULL || equals == text || !is_name(text, (size_t)(equals - text)) ||
+        !weft_option_read_integer(&at, true, &value) || *at != 0)
         return weft_misuse("--set takes SYMBOL=INTEGER such as n=5, not '%s'", text);
     char *name = strndup(text, (size_t)(equals - text));
     *out_binding = (weft_binding){name, value};
@@ -32,12 +40,6 @@ bool weft_binding_is_needed(const weft_program *program, const char *name)
     for (size_t i = 0; i < weft_program_symbol_count(program); i++)
         if (strcmp(weft_program_symbol_at(program, i)->name, name) == 0) return true;
     return false;
-}
-
-static bool is_name(const char *text)
-{
-    static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-    return text[strspn(text, all)] == 0 && (text[0] < '0' || text[0] > '9');
 }
 
 /* Names the symbols that the outputs need. */
@@ -57,7 +59,7 @@ weft_status *weft_binding_check_unneeded(const weft_program *program, weft_graph
     weft_extent symbol;
     if (graph == NULL) return NULL;
     weft_status *status = weft_extent_parse(graph, extent->name, &symbol);
-    bool unknown = status != NULL || !is_name(extent->name);
+    bool unknown = status != NULL;
     if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
     weft_status_destroy(status);
     if (unknown) return refuse(program, extent->name);

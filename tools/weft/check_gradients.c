@@ -9,6 +9,7 @@
 #include "command.h"
 #include "element.h"
 #include "file.h"
+#include "module.h"
 #include "plugins.h"
 #include "slope.h"
 #include "vector.h"
@@ -54,6 +55,7 @@ static weft_status *load(const weft_arguments *arguments, const weft_plugins *pl
     char *text;
     size_t length;
     const char *path = arguments->operands[0];
+    WEFT_TRY(weft_source_check_name(path));
     WEFT_TRY(weft_file_read(path, &text, &length));
     weft_status *status = NULL;
     if (weft_program_is_saved(text, length))

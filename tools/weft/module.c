@@ -54,11 +54,18 @@ static weft_status *parse_graph(const weft_arguments *arguments, const weft_plug
                             &out_source->module);
 }
 
+weft_status *weft_source_check_name(const char *path)
+{
+    if (!weft_file_ends_with(path, ".npy") && !weft_file_ends_with(path, ".npz")) return NULL;
+    return weft_misuse("the graph comes first, such as graph.weft; '%s' names arrays", weft_file_name(path));
+}
+
 weft_status *weft_source_load(const weft_arguments *arguments, const weft_plugins *plugins, weft_source *out_source)
 {
     char *text;
     size_t length;
     *out_source = (weft_source){NULL, NULL};
+    WEFT_TRY(weft_source_check_name(arguments->operands[0]));
     WEFT_TRY(weft_file_read(arguments->operands[0], &text, &length));
     weft_status *status = (weft_program_is_saved(text, length) ? parse_program : parse_graph)(
         arguments, plugins, (content){weft_file_name(arguments->operands[0]), text, length}, out_source);

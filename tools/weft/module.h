@@ -18,6 +18,9 @@
             "exp, exp2, sigmoid, tanh of f32: within 1 unit of the last place, or 4 (accurate)"                        \
     }
 
+/* Refuses, as a misuse, arrays in place of a graph or a saved program. */
+weft_status *weft_source_check_name(const char *path) WEFT_MUST_USE;
+
 /* That of --products and --functions. */
 weft_policy weft_policy_of(const weft_arguments *arguments);
 
