@@ -62,6 +62,10 @@ weft_status *weft_infer_same_dtypes(const weft_infer_context *context, size_t fi
 weft_status *weft_infer_axis(const weft_infer_context *context, const char *name, int64_t axis, size_t rank)
 {
     if (axis >= 0 && (size_t)axis < rank) return NULL;
+    if (axis < 0 && axis + (int64_t)rank >= 0) {
+        return weft_infer_error(context, WEFT_OUT_OF_RANGE,
+                                "%s %" PRId64 " is negative, but axes of an op count from 0", name, axis);
+    }
     return weft_infer_error(context, WEFT_OUT_OF_RANGE, "%s %" PRId64 " is out of range for rank %zu", name, axis,
                             rank);
 }
