@@ -137,8 +137,17 @@ weft_status *weft_executor_no_runtime(const weft_executor *executor, const char 
     if (name == NULL)
         return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, where,
                                   "no runtime is registered with this executor");
-    return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, where,
-                              "runtime \"%s\" is not registered with this executor", name);
+    weft_bytes text;
+    weft_bytes_init(&text, &executor->allocator);
+    weft_bytes_print(&text, "runtime \"%s\" is not registered with this executor, which has", name);
+    const weft_registration *at = weft_registry_first(&executor->runtimes);
+    if (at == NULL) weft_bytes_print(&text, " none");
+    for (const char *before = " "; at != NULL; at = weft_registry_next(at), before = ", ")
+        weft_bytes_print(&text, "%s%s", before, ((const weft_runtime *)at->table)->name);
+    weft_status *status = weft_bytes_status(&text);
+    if (status == NULL) status = weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, where, "%s", text.data);
+    weft_bytes_finish(&text);
+    return status;
 }
 
 const weft_runtime *weft_executor_find_host_runtime(const weft_executor *executor, const weft_runtime *runtime)

@@ -248,15 +248,18 @@ static void test_registering(void **state)
     weft_test_fails(weft_executor_register_runtime(executor, &other.runtime), WEFT_INVALID_ARGUMENT,
                     "a runtime \"fake\" is registered already");
     weft_test_fails(run(p, ARRAY(2, 4), ARRAY(7, 2), NULL, (weft_run){.runtime = "cuda"}), WEFT_NOT_REGISTERED,
-                    "runtime \"cuda\" is not registered");
+                    "runtime \"cuda\" is not registered with this executor, which has fake");
     other.runtime.name = "bare";
     other.runtime.compiler = NULL;
     weft_test_ok(weft_executor_register_runtime(executor, &other.runtime));
+    weft_test_fails(run(p, ARRAY(2, 4), ARRAY(7, 2), NULL, (weft_run){.runtime = "cuda"}), WEFT_NOT_REGISTERED,
+                    "which has fake, bare");
     weft_test_fails(run(p, ARRAY(2, 4), ARRAY(7, 2), NULL, (weft_run){.runtime = "bare"}), WEFT_NO_COMPILER,
                     "runtime \"bare\" has no compiler");
     weft_test_ok(run(p, ARRAY(2, 4), ARRAY(7, 2), NULL, (weft_run){.runtime = "fake"}));
     weft_test_ok(weft_executor_create(NULL, &empty));
     weft_test_fails(weft_executor_run(empty, p, &(weft_run){0}), WEFT_NOT_REGISTERED, "no runtime");
+    weft_test_fails(weft_executor_run(empty, p, &(weft_run){.runtime = "cuda"}), WEFT_NOT_REGISTERED, "which has none");
     weft_executor_destroy(empty);
     weft_program_release(p);
 }
