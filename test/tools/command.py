@@ -42,6 +42,8 @@ class General(Command):
         self.refuses(MISUSED, "info: usage is 'weft info [NAME.o|SAVED]', not with 2 operands", "info", "x", "y")
         self.refuses(MISUSED, "info: --measure says nothing about an object or a saved program", "info", "x.o", "--measure")
         self.refuses(MISUSED, "info: unknown option '--stats'", "info", "--stats")
+        self.refuses(FAILED, "info: g.weft: it has no program that 'weft compile' made, and is no saved one; 'weft opt' prints "
+                     "a graph", "info", "g.weft")
         for typed, meant in [("--optimise", "--optimize"), ("--memory-limits", "--memory-limit"), ("--ordr", "--order"),
                              ("--objectve=flops", "--objective")]:
             self.refuses(MISUSED, f"einsum: unknown option '{typed.partition('=')[0]}'; did you mean '{meant}'?",

@@ -78,7 +78,7 @@ weft_status *weft_artifact_print(const char *name, const char *data, size_t size
     if (!find_text((bytes){data, size}, &text))
         return weft_status_create(NULL, WEFT_BAD_FILE, "weft",
                                   "%s: it has no program that 'weft compile' made, and is "
-                                  "no saved one",
+                                  "no saved one; 'weft opt' prints a graph",
                                   name);
     for (size_t at = 0; at < text.size; at += strlen(text.data + at) + 1) {
         if (at > 0) puts("");
