@@ -214,7 +214,7 @@ class Gradients(Command):
     def test_misuse(self):
         for sentence, *words in [
                 ("'x.npy' does not begin with the name of an input and '=', as in x=x.npy", "relu.weft", "x.npy"),
-                ("'w=x.npy' does not begin with the name of an input and '=', as in x=x.npy", "relu.weft", "w=x.npy"),
+                ("the graph has no input 'w'; its inputs: x", "relu.weft", "w=x.npy"),
                 ("--set names 'k', but the graph has no such symbol; its outputs need: n, m", "smooth.weft", "--set", "k=2"),
                 ("--order takes one of 1|2|3|4, not '5'", "smooth.weft", "--order", "5"),
                 ("--order takes one of 1|2|3|4, not '0'", "smooth.weft", "--order", "0"),

@@ -148,6 +148,17 @@ static weft_status *convert(weft_array *given, weft_dtype dtype, weft_array **ou
     return status;
 }
 
+/* Names the inputs that there are. */
+static weft_status *refuse_input(const weft_module *module, const char *name, size_t length)
+{
+    char names[512] = "none";
+    size_t used = 0;
+    for (size_t i = 0; i < module->inputs.count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ",
+                                 weft_tensor_name(module->inputs.items[i]));
+    return weft_misuse("the graph has no input '%.*s'; its inputs: %s", (int)length, name, names);
+}
+
 /* The input that "NAME=FILE" is for. */
 static weft_status *find_input(const weft_module *module, const char *text, size_t *out_input)
 {
@@ -158,9 +169,9 @@ static weft_status *find_input(const weft_module *module, const char *text, size
         *out_input = i;
         return NULL;
     }
+    if (equals != NULL) return refuse_input(module, text, (size_t)(equals - text));
     return weft_misuse("'%s' does not begin with the name of an input and '=', as in %s=%s", text,
-                       module->inputs.count == 0 ? "x" : weft_tensor_name(module->inputs.items[0]),
-                       equals == NULL ? text : equals + 1);
+                       module->inputs.count == 0 ? "x" : weft_tensor_name(module->inputs.items[0]), text);
 }
 
 static weft_status *load_inputs(const weft_arguments *arguments, const weft_module *module, const weft_program *shapes,
