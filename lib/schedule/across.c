@@ -60,7 +60,7 @@ bool weft_kernel_reduces_across(weft_kernel *kernel, uint32_t width)
 {
     int64_t least, most;
     bool walks = false;
-    if (kernel->range_count == 0) return false;
+    if (kernel->range_count == 0 || weft_kernel_argument_count(kernel) < kernel->buffer_count) return false;
     const weft_range *columns = &kernel->ranges[kernel->range_count - 1];
     weft_expr_range(kernel->exprs, columns->extent, &least, &most);
     if (most < width || weft_kernel_bounds_inner(kernel, columns->variable)) return false;
