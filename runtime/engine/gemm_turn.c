@@ -83,6 +83,13 @@ static void extend(weft_gemm_turn *turn, weft_gemm_turn_axis *axis, int64_t most
     axis->part = (axis->extent + parts - 1) / parts;
 }
 
+/* The stride of an axis in its operand; the one that is adjacent there comes before others that may be too, in windows.
+ */
+static int64_t place_of(const weft_gemm_turn *turn, size_t axis, bool of_b)
+{
+    return axis == turn->own ? 0 : stride_of(&turn->axes[axis], of_b);
+}
+
 /* The axes of C that only the operand has, but the last one, and those that only the other one has, in the order of
  * each; how many the first are, and all. */
 static void find_order(const weft_gemm_turn *turn, bool of_b, size_t *out_order, size_t *out_counts)
@@ -94,8 +101,8 @@ static void find_order(const weft_gemm_turn *turn, bool of_b, size_t *out_order,
         for (size_t i = 0; i < turn->rank; i++) {
             if (!is_of(&turn->axes[i], side) || i == turn->last) continue;
             size_t at = count++;
-            int64_t stride = stride_of(&turn->axes[i], side);
-            for (; at > first && stride_of(&turn->axes[out_order[at - 1]], side) > stride; at--)
+            int64_t stride = place_of(turn, i, side);
+            for (; at > first && place_of(turn, out_order[at - 1], side) > stride; at--)
                 out_order[at] = out_order[at - 1];
             out_order[at] = i;
         }

@@ -1001,6 +1001,39 @@ static void test_turned_axes(void **state)
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
 }
 
+/* Rows of A over two axes that are both adjacent in it, as those of windows are; C has a third one last. */
+static void test_turned_windows(void **state)
+{
+    (void)state;
+    enum { EACH = 12, TERMS_ = 5, LINE = 2 * EACH, PLANE = EACH * LINE };
+    static const int64_t batch[] = {EACH, EACH}, b[] = {0, 0};
+    for (int reversed = 0; reversed < 2; reversed++)
+        for (int outer = 0; outer < 2; outer++) {
+            const int64_t a[] = {reversed ? -1 : 1, LINE}, c[] = {(outer ? EACH : 1) * EACH * 7, 1};
+            struct product product = row_major(WEFT_F32, EACH, 7, TERMS_);
+            weft_gemm_call *call = &product.call;
+            call->a_row = 1;
+            call->a_column = PLANE;
+            call->a_offset = reversed ? EACH - 1 : 0;
+            call->c_row = (outer ? 1 : EACH) * EACH * 7;
+            call->c_column = EACH;
+            call->batch_rank = 2;
+            call->batch = batch;
+            call->a_batch = a;
+            call->b_batch = b;
+            call->c_batch = c;
+            product.count[0] = TERMS_ * PLANE;
+            product.count[2] = EACH * EACH * EACH * 7;
+            weft_gemm_turn turn;
+            weft_gemm_turn_find(&turn, call, weft_machine_reference()->cache_bytes[1]);
+            assert_true(turn.rank > 0);
+            product_fill(&product);
+            product_run(&product, 2);
+            check_product(&product);
+            product_finish(&product);
+        }
+}
+
 /* ---- runs ---- */
 
 /* Where number `i` of a row is, in bytes after its term: in runs of `each`, which go backwards. */
@@ -1434,6 +1467,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_small_sizes),
         cmocka_unit_test(test_joined_axes),
         cmocka_unit_test(test_turned_axes),
+        cmocka_unit_test(test_turned_windows),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_panels_packed_on_the_way),
         cmocka_unit_test(test_same_bits_with_panels),
