@@ -190,9 +190,9 @@ static struct series series_at(const weft_gemm_block *block, const weft_gemm_par
 static int64_t fetch_at(const weft_gemm_block *block, const weft_gemm_part *left, int64_t column)
 {
     const weft_gemm_side *side = left->side;
-    const int64_t size = (int64_t)side->size, line = column % block->kernel->vectors * weft_gemm_lanes(block->kernel);
     bool is_one = weft_gemm_is_one_tile(block, false), is_last = left->first + left->count >= side->first + side->count;
     if (!left->wide || left->packs) return 0;
+    const int64_t size = (int64_t)side->size, line = column % block->kernel->vectors * weft_gemm_lanes(block->kernel);
     if (!is_last || is_one) return ((is_one ? left->width : left->count) * side->lines->stride + line) * size;
     return block->next_left == 0 ? 0 : block->next_left + line * size;
 }
