@@ -463,7 +463,7 @@ static weft_gemm_part part_of(const weft_gemm_block *block, const weft_gemm_part
     part.first = side->first + first;
     part.count = weft_gemm_least(whole->count, side->count - first);
     part.term = term;
-    if (whole->blocks > 1)
+    if (whole->blocks > 1 && part.memory != NULL)
         part.memory += term / weft_gemm_block_terms(block) % whole->blocks * weft_gemm_part_block_bytes(whole);
     if (side->panels != NULL) {
         const weft_gemm_panels panels =

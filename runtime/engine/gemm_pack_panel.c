@@ -124,7 +124,7 @@ INLINE void gather_lines(const struct lines *l, size_t size, int64_t first, int6
         const char *from = l->data + l->offsets[i];
         char *to = l->out + (size_t)i * size;
         for (int64_t t = begin; t < l->terms; t++)
-            memcpy(to + (size_t)(t * l->width) * size, from + (size_t)t * size, size);
+            memcpy(to + t * l->width * (int64_t)size, from + (size_t)t * size, size);
     }
 }
 
@@ -136,12 +136,12 @@ static int64_t transpose_pair_f32(const struct lines *l, int64_t line, int64_t t
     for (int64_t t = 0; t < terms; t += STEP) {
         four x[LINES];
         const char *from = l->data + t * (int64_t)sizeof(float);
-        char *to = l->out + (size_t)(t * l->width + line) * sizeof(float);
+        char *to = l->out + (t * l->width + line) * (int64_t)sizeof(float);
         for (int r = 0; r < LINES; r++) memcpy(&x[r], from + l->offsets[line + r], sizeof x[r]);
         const four pairs[] = {__builtin_shufflevector(x[0], x[1], 0, 4, 1, 5),
                               __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7)};
         for (int r = 0; r < STEP; r++)
-            memcpy(to + (size_t)(r * l->width) * sizeof(float), (const char *)&pairs[r / 2] + r % 2 * 8, 8);
+            memcpy(to + r * l->width * (int64_t)sizeof(float), (const char *)&pairs[r / 2] + r % 2 * 8, 8);
     }
     return line + LINES;
 }
@@ -172,7 +172,7 @@ static void transpose_f32(const struct lines *l)
                 __builtin_shufflevector(low, low2, 0, 1, 4, 5), __builtin_shufflevector(low, low2, 2, 3, 6, 7),
                 __builtin_shufflevector(high, high2, 0, 1, 4, 5), __builtin_shufflevector(high, high2, 2, 3, 6, 7)};
             for (int r = 0; r < STEP; r++)
-                memcpy(l->out + (size_t)((t + r) * l->width + i) * sizeof(float), &column[r], sizeof column[r]);
+                memcpy(l->out + ((t + r) * l->width + i) * (int64_t)sizeof(float), &column[r], sizeof column[r]);
         }
     lines = transpose_pair_f32(l, lines, terms);
     gather_lines(l, sizeof(float), lines, 0);
@@ -191,7 +191,7 @@ static void transpose_f64(const struct lines *l)
             const two column[STEP] = {__builtin_shufflevector(x[0], x[1], 0, 2),
                                       __builtin_shufflevector(x[0], x[1], 1, 3)};
             for (int r = 0; r < STEP; r++)
-                memcpy(l->out + (size_t)((t + r) * l->width + i) * sizeof(double), &column[r], sizeof column[r]);
+                memcpy(l->out + ((t + r) * l->width + i) * (int64_t)sizeof(double), &column[r], sizeof column[r]);
         }
     gather_lines(l, sizeof(double), lines, 0);
     gather_rest(l, sizeof(double), lines, terms);
