@@ -113,6 +113,8 @@ LLVMValueRef weft_intrinsic_call(weft_emitter *e, const char *name, size_t overl
 LLVMValueRef weft_multiply_add(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 
 /* ---- emit_index.c: integer expressions ---- */
+/* Whether an extent is unknown only because the last one of an outer range may be less: it is of a chunk. */
+bool weft_extent_is_cut(const weft_emitter *e, weft_expr extent);
 /* The outermost scope where it is available. */
 uint32_t weft_index_level(weft_emitter *e, weft_expr expr);
 /* Its i64 value at the first lane of part `part`. */

@@ -12,11 +12,8 @@ enum { LEAST_RUN = 1 << 14 }; /* bytes: of shorter ones the call takes as much a
 static bool is_long(const weft_emitter *e, const weft_range *range, size_t size)
 {
     int64_t least, most;
-    bool cut = false;
     weft_expr_range(e->exprs, range->extent, &least, &most);
-    for (uint32_t i = 0; i < e->kernel->range_count; i++)
-        cut |= weft_expr_uses(e->exprs, range->extent, e->kernel->ranges[i].variable);
-    return (cut ? most : least) >= LEAST_RUN / (int64_t)size;
+    return (weft_extent_is_cut(e, range->extent) ? most : least) >= LEAST_RUN / (int64_t)size;
 }
 
 /* Whether an index goes from element to element along a range. */

@@ -556,3 +556,11 @@ LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part)
     LLVMValueRef b = weft_index_lanes(e, weft_expr_operand(e->exprs, expr, 1), part);
     return build_binary(e, expr, a, b);
 }
+
+bool weft_extent_is_cut(const weft_emitter *e, weft_expr extent)
+{
+    bool cut = false;
+    for (uint32_t i = 0; i < e->kernel->range_count; i++)
+        cut |= weft_expr_uses(e->exprs, extent, e->kernel->ranges[i].variable);
+    return cut;
+}

@@ -4,7 +4,7 @@
  * of even and of odd elements, where vectors of elements side by side take a shuffle and a shift each, and a load; and
  * two vectors of f32 are one of pairs by a shift and a choice of halves. Whole rounds, in which nothing but such loads
  * and stores asks which element a lane has, run so: lanes of two parts change places. Accumulators of a reduction along
- * lanes change theirs with them, and go back behind the loop.
+ * lanes change theirs with them, and go back after the loop.
  */
 #include "backends/llvm/emit.h"
 #include "lib/loop/inst.h"

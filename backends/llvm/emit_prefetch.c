@@ -129,15 +129,6 @@ static bool may_be_long(const weft_emitter *e, weft_expr index, int64_t run, siz
     return asks && !is_reread(e, index);
 }
 
-/* Whether an extent is unknown only because the last one of an outer range may be less: it is of a chunk. */
-static bool is_cut(const weft_emitter *e, weft_expr extent)
-{
-    bool cut = false;
-    for (uint32_t i = 0; i < e->kernel->range_count; i++)
-        cut |= weft_expr_uses(e->exprs, extent, e->kernel->ranges[i].variable);
-    return cut;
-}
-
 /* Extends a run of elements, the lanes' first, by a range, if its points follow each other, or overlap by less than
  * half, as rows with a pad do; false: the run ends. `known`: it ends at a range of unknown extent. */
 static bool extend(const weft_emitter *e, weft_expr index, const weft_range *range, size_t size, bool known,
@@ -146,7 +137,8 @@ static bool extend(const weft_emitter *e, weft_expr index, const weft_range *ran
     weft_expr step, rest;
     int64_t least, most, distance;
     weft_expr_range(e->exprs, range->extent, &least, &most);
-    if (least != most && !is_cut(e, range->extent) && (known || !may_be_long(e, index, *run, size))) return false;
+    if (least != most && !weft_extent_is_cut(e, range->extent) && (known || !may_be_long(e, index, *run, size)))
+        return false;
     if (most == 1) return true;
     if (!weft_expr_affine(e->exprs, index, range->variable, &step, &rest)) return false;
     if (!weft_expr_is_constant(e->exprs, step, &distance) || distance > *run || 2 * distance <= *run) return false;

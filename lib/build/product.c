@@ -163,7 +163,7 @@ static int64_t short_extent(weft_expr_context *x, const product_axis *axis)
     return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < LEAST_PRODUCT ? extent : LEAST_PRODUCT;
 }
 
-/* Whether the extent of an axis is known, and fills parts of so many elements but for a quarter. */
+/* Whether the extent of an axis is known, and fills parts of so many elements, except a quarter. */
 static bool fills(weft_expr_context *x, const product_axis *axis, int64_t part)
 {
     int64_t extent;
