@@ -5,6 +5,7 @@
 #include "lib/build/build.h"
 #include "lib/schedule/candidates.h"
 #include "lib/text/text.h"
+#include "runtime/base/machine.h"
 #include "runtime/base/status.h"
 
 weft_status *weft_emit_target(const char **out_target)
@@ -30,6 +31,7 @@ static const format_info formats[] = {
 typedef struct emission {
     const weft_allocator *allocator;
     weft_emit_format format;
+    weft_machine machine;
     const weft_llvm_interface *llvm;
     size_t count;
     weft_bytes text;
@@ -57,7 +59,7 @@ static void append_candidate(emission *e, const weft_candidate *candidate)
 static weft_status *append_candidates(emission *e, const weft_kernel *expanded)
 {
     weft_candidates candidates;
-    WEFT_TRY(weft_candidates_init(e->allocator, expanded, weft_machine_host(), &candidates));
+    WEFT_TRY(weft_candidates_init(e->allocator, expanded, &e->machine, &candidates));
     for (uint32_t i = 0; i < candidates.count; i++) {
         if (i == 0) weft_bytes_print(&e->text, "# by the rules: %s\n", candidates.reason);
         if (i == 1) weft_bytes_print(&e->text, "# others, the fastest first as estimated\n");
@@ -90,14 +92,13 @@ static weft_status *append_kernel(void *context, const weft_kernel_view *kernel)
 
 static weft_status *emit(emission *e, const weft_program *program, const weft_schedules *schedules)
 {
-    weft_machine machine = *weft_machine_host();
     if (e->format != WEFT_EMIT_LOOPS) WEFT_TRY(weft_llvm_load(&e->llvm));
-    if (e->format == WEFT_EMIT_PTX) machine.device = WEFT_DEVICE_CUDA;
-    return weft_program_visit_kernels(program, &machine, schedules, append_kernel, e);
+    if (e->format == WEFT_EMIT_PTX) e->machine.device = WEFT_DEVICE_CUDA;
+    return weft_program_visit_kernels(program, &e->machine, schedules, append_kernel, e);
 }
 
-weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, const weft_schedules *schedules,
-                               char **out_text)
+weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, const weft_machine *machine,
+                               const weft_schedules *schedules, char **out_text)
 {
     WEFT_REQUIRE(program);
     WEFT_REQUIRE(out_text);
@@ -105,7 +106,10 @@ weft_status *weft_program_emit(const weft_program *program, weft_emit_format for
         return weft_status_create(program->allocator, WEFT_INVALID_ARGUMENT, "weft_program_emit",
                                   "format %u is none of the %zu formats", (unsigned)format,
                                   sizeof formats / sizeof *formats);
-    emission e = {.allocator = program->allocator, .format = format};
+    if (machine != NULL) WEFT_TRY(weft_machine_check_cpu(program->allocator, machine, "weft_program_emit"));
+    emission e = {.allocator = program->allocator,
+                  .format = format,
+                  .machine = machine == NULL ? *weft_machine_host() : *machine};
     weft_bytes_init(&e.text, e.allocator);
     weft_status *status = emit(&e, program, schedules);
     if (status == NULL)

@@ -12,11 +12,11 @@ extern "C" {
 
 typedef enum weft_emit_format {
     WEFT_EMIT_LOOPS,     /* kernels of the loop IR as lowered from the graph */
-    WEFT_EMIT_SCHEDULED, /* the same with their ranges bound for this machine */
+    WEFT_EMIT_SCHEDULED, /* the same with their ranges bound for the machine */
     WEFT_EMIT_LLVM,      /* LLVM IR */
     WEFT_EMIT_ASM,       /* assembler for this machine */
     WEFT_EMIT_PTX,       /* PTX, scheduled for a GPU */
-    WEFT_EMIT_SCHEDULE   /* schedules of each kernel for this machine, and what they are estimated to take */
+    WEFT_EMIT_SCHEDULE   /* schedules of each kernel for the machine, and what they are estimated to take */
 } weft_emit_format;
 
 /* Identifies everything that kernels for this machine depend on: "llvm 19.1.7 x86_64-pc-linux-gnu znver3 +avx2,...".
@@ -26,13 +26,14 @@ weft_status *weft_emit_target(const char **out_target) WEFT_MUST_USE;
 
 /*
  * The kernels of `program` as text, in the order in which they run, with row-major arrays and no specialisation; each
- * after a comment with its number and name. Work done by a library or an extension is not included. `schedules` (may be
- * NULL) is as for an executor; not for PTX. `*out_text` is freed with weft_text_destroy. UNSUPPORTED names an op that
- * no kernel computes. For all formats except LOOPS also the errors of weft_emit_target, and for LLVM and ASM
- * UNSUPPORTED below level x86-64-v2.
+ * after a comment with its number and name. Work done by a library or an extension is not included. `machine` (NULL:
+ * weft_machine_host) and `schedules` (may be NULL) are as for an executor; not for PTX. `*out_text` is freed with
+ * weft_text_destroy. UNSUPPORTED names an op that no kernel computes; INVALID_ARGUMENT is as for an executor's machine.
+ * For all formats except LOOPS also the errors of weft_emit_target, and for LLVM and ASM UNSUPPORTED below level
+ * x86-64-v2.
  */
-weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, const weft_schedules *schedules,
-                               char **out_text) WEFT_MUST_USE;
+weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, const weft_machine *machine,
+                               const weft_schedules *schedules, char **out_text) WEFT_MUST_USE;
 
 /* ---- what is computed where ---- */
 

@@ -87,6 +87,14 @@ weft_status *weft_machine_check(const weft_machine *machine)
     return check_number("fork_join_seconds", machine->fork_join_seconds, 0, 1);
 }
 
+weft_status *weft_machine_check_cpu(const weft_allocator *allocator, const weft_machine *machine, const char *where)
+{
+    WEFT_TRY(weft_machine_check(machine));
+    if (machine->device == WEFT_DEVICE_CPU) return NULL;
+    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
+                              "the machine is device %d, not the CPU that code is made for", (int)machine->device);
+}
+
 /* ---- estimates ---- */
 
 double weft_machine_kernel_ns(const weft_machine *machine, double operations, double bytes)

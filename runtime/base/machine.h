@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_BASE_MACHINE_H
 #define WEFT_RUNTIME_BASE_MACHINE_H
-/* Estimates from the machine model. They affect only how long a run takes. Times are in nanoseconds. */
+/* Checks of the machine model, and estimates from it, which affect only how long a run takes. Times are in
+ * nanoseconds. */
 #include <weft/machine.h>
 
 /* Bytes that caches and their lines may have. */
@@ -11,6 +12,10 @@ enum {
     WEFT_LEAST_LINE = 16,
     WEFT_MOST_LINE = 1024,
 };
+
+/* weft_machine_check, and that it is a CPU: INVALID_ARGUMENT of `where`. */
+weft_status *weft_machine_check_cpu(const weft_allocator *allocator, const weft_machine *machine,
+                                    const char *where) WEFT_MUST_USE;
 
 /* Time of that many scalar operations of generated code while it moves that many bytes. */
 double weft_machine_kernel_ns(const weft_machine *machine, double operations, double bytes);

@@ -4,6 +4,7 @@
 #include "runtime/data/device.h"
 #include "runtime/program/extension.h"
 #include "runtime/base/isa.h"
+#include "runtime/base/machine.h"
 #include "runtime/base/memory.h"
 #include "runtime/run/idle_frames.h"
 #include "runtime/run/variant_entry.h"
@@ -61,11 +62,7 @@ weft_status *weft_executor_create(const weft_executor_options *options, weft_exe
     if (options == NULL) options = &defaults;
     const weft_allocator *allocator = weft_allocator_or_default(options->allocator);
     WEFT_TRY(weft_isa_check(allocator));
-    if (options->machine != NULL) WEFT_TRY(weft_machine_check(options->machine));
-    if (options->machine != NULL && options->machine->device != WEFT_DEVICE_CPU)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_executor_create",
-                                  "the machine is device %d, not the CPU that an executor runs on",
-                                  (int)options->machine->device);
+    if (options->machine != NULL) WEFT_TRY(weft_machine_check_cpu(allocator, options->machine, "weft_executor_create"));
     if ((unsigned)options->code > WEFT_CODE_QUICK)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_executor_create",
                                   "there is no policy %d of code", (int)options->code);

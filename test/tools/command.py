@@ -599,9 +599,22 @@ graph {
                      "--schedules", "none")
         self.refuses(MISUSED, "opt: --schedules changes what --emit scheduled, llvm, asm and ptx print, not graph", "opt",
                      "g.weft", "--schedules", "none")
+        self.refuses(MISUSED, "opt: --machine changes what --emit schedule, scheduled, llvm and asm print, not ptx", "opt",
+                     "g.weft", "--machine", "none", "--emit", "ptx")
         (self.folder / "bad").write_text("schedules 0.1 target kernel")
         self.refuses(FAILED, "opt: bad:1:22: expected the target, found 'kernel'", "opt", "g.weft", "--emit", "asm",
                      "--schedules", "bad")
+
+    def test_estimates_for_a_machine(self):
+        """Operations that take a second each."""
+        machine = {"version": 3, "threads": 1, "product_rates": [1e9] * 4, "operations": 1, "cache_bandwidth": 1e9,
+                   "sort_rate": 1e9, "bandwidth": 1e9, "dispatch_seconds": 0, "fork_join_seconds": 0}
+        (self.folder / "slow.json").write_text(json.dumps(machine))
+        host, slow = (float(re.search("^# ([0-9.e+]+) us: computing",
+                                      self.weft("opt", "g.weft", "--emit", "schedule", *more)[1], re.MULTILINE)[1])
+                      for more in [(), ("--machine", "slow.json")])
+        self.assertLess(host, 1e6)
+        self.assertGreater(slow, 1e6)
 
     def test_emit_at_levels(self):
         """What makes code, or tells of it, follows WEFT_ISA or refuses it; what makes none does not ask."""

@@ -207,7 +207,7 @@ static void find_program(size_t number, outcome *out_found)
     if (status != NULL) keep(out_found, weft_status_message(status));
     else {
         weft_test_ok(weft_graph_print(WEFT_TENSORS(y), &text));
-        weft_test_ok(weft_program_emit(program, WEFT_EMIT_LOOPS, NULL, &loops));
+        weft_test_ok(weft_program_emit(program, WEFT_EMIT_LOOPS, NULL, NULL, &loops));
         snprintf(out_found->text, sizeof out_found->text, "%s\n%s\n%s", text, weft_program_text(program), loops);
         weft_text_destroy(loops);
         weft_text_destroy(text);

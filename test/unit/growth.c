@@ -598,7 +598,7 @@ static void test_tiles_of_long_axes(void **state)
         x = weft_reshape(weft_matmul(x, w), shape);
     }
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(x), NULL, &program));
-    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, &text));
+    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, NULL, &text));
     weft_text_destroy(text);
     weft_program_release(program);
     weft_graph_destroy(graph);

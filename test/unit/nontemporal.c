@@ -76,7 +76,7 @@ static void test_text(void **state)
     for (int64_t rows = 100; rows <= 4000; rows += 3900) {
         weft_program *program = trace(rows, NOBODY);
         char *text;
-        weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, &text));
+        weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, NULL, &text));
         assert_true((strstr(text, "out unread") != NULL) == (rows == 4000));
         weft_text_destroy(text);
         weft_program_release(program);

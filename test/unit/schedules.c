@@ -244,12 +244,12 @@ static void test_a_given_schedule_is_used(void **state)
     char *text;
     uint64_t key = 0, none = 1;
     weft_test_ok(weft_schedules_create(NULL, &schedules));
-    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, &text));
+    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, NULL, &text));
     assert_null(strstr(text, "for i0 < 13 thread"));
     weft_text_destroy(text);
     weft_test_ok(weft_schedules_set(schedules, program, 0, columns));
     assert_int_equal(weft_schedules_count(schedules), 1);
-    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, schedules, &text));
+    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, schedules, &text));
     assert_non_null(strstr(text, "for i0 < 13 thread\n"));
     assert_non_null(strstr(text, "lane 8 x 2\n"));
     weft_text_destroy(text);
@@ -265,6 +265,28 @@ static void test_a_given_schedule_is_used(void **state)
     weft_executor_destroy(plain);
     weft_schedules_destroy(schedules);
     release(&inputs);
+    weft_program_release(program);
+}
+
+static void test_schedules_are_printed_for_a_machine(void **state)
+{
+    (void)state;
+    weft_program *program = compile(trace_columns);
+    weft_machine machine = *weft_machine_reference();
+    char *text;
+    machine.vector_bytes = 16;
+    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, &machine, NULL, &text));
+    assert_non_null(strstr(text, "lane 4 x "));
+    weft_text_destroy(text);
+    machine.registers = 1;
+    weft_test_fails(weft_program_emit(program, WEFT_EMIT_SCHEDULED, &machine, NULL, &text), WEFT_INVALID_ARGUMENT,
+                    "registers of the machine is 1, not an integer from 8 to 1024");
+    weft_test_fails(weft_program_emit(program, WEFT_EMIT_ASM, &(weft_machine){0}, NULL, &text), WEFT_INVALID_ARGUMENT,
+                    "of the machine is");
+    machine = *weft_machine_reference();
+    machine.device = WEFT_DEVICE_CUDA;
+    weft_test_fails(weft_program_emit(program, WEFT_EMIT_SCHEDULED, &machine, NULL, &text), WEFT_INVALID_ARGUMENT,
+                    "the machine is device 2, not the CPU");
     weft_program_release(program);
 }
 
@@ -590,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_every_schedule_gives_the_same_bits),
         cmocka_unit_test(test_nans_are_equal),
         cmocka_unit_test(test_a_given_schedule_is_used),
+        cmocka_unit_test(test_schedules_are_printed_for_a_machine),
         cmocka_unit_test(test_a_local_buffer_is_read_after_it_is_filled),
         cmocka_unit_test(test_the_longest_vectors),
         cmocka_unit_test(test_what_is_no_schedule_is_refused),

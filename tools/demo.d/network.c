@@ -85,7 +85,7 @@ static weft_status *prepare(network *demo)
 static weft_status *print_program(const network *demo)
 {
     char *kernels;
-    WEFT_TRY(weft_program_emit(demo->program, WEFT_EMIT_LOOPS, NULL, &kernels));
+    WEFT_TRY(weft_program_emit(demo->program, WEFT_EMIT_LOOPS, NULL, NULL, &kernels));
     printf("\nThe program:\n\n%s\nIts kernels:\n\n%s\n", weft_program_text(demo->program), kernels);
     weft_text_destroy(kernels);
     return NULL;

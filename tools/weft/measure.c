@@ -368,3 +368,10 @@ weft_status *weft_measure_load(const char *path, weft_machine *out_machine)
     cJSON_Delete(root);
     return status;
 }
+
+weft_status *weft_measure_given(const weft_arguments *arguments, weft_machine *memory, const weft_machine **out_machine)
+{
+    const char *path = weft_arguments_text(arguments, "--machine", NULL);
+    *out_machine = path == NULL ? NULL : memory;
+    return path == NULL ? NULL : weft_measure_load(path, memory);
+}

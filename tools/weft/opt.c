@@ -5,6 +5,7 @@
 #include "command.h"
 #include "file.h"
 #include "forest.h"
+#include "measure.h"
 #include "module.h"
 #include "schedule.h"
 
@@ -14,11 +15,13 @@ static const char *const formats[] = {
     [WEFT_EMIT_PTX] = "ptx",     [WEFT_EMIT_SCHEDULE] = "schedule",
 };
 
-static weft_status *emit(const weft_program *program, const char *format, const weft_schedules *schedules)
+static weft_status *emit(const weft_program *program, const weft_arguments *arguments, const weft_schedules *schedules)
 {
+    const char *format = weft_arguments_text(arguments, "--emit", "graph"), *graph;
     size_t i = 0;
     char *text;
-    const char *graph;
+    weft_machine memory;
+    const weft_machine *machine;
     while (i < sizeof formats / sizeof *formats && strcmp(formats[i], format) != 0) i++;
     if (i == sizeof formats / sizeof *formats) {
         if ((graph = weft_program_text(program)) == NULL)
@@ -26,7 +29,8 @@ static weft_status *emit(const weft_program *program, const char *format, const 
         fputs(graph, stdout);
         return NULL;
     }
-    WEFT_TRY(weft_program_emit(program, (weft_emit_format)i, schedules, &text));
+    WEFT_TRY(weft_measure_given(arguments, &memory, &machine));
+    WEFT_TRY(weft_program_emit(program, (weft_emit_format)i, machine, schedules, &text));
     fputs(text, stdout);
     weft_text_destroy(text);
     return NULL;
@@ -92,31 +96,39 @@ static weft_status *run_source(const weft_arguments *arguments, const weft_sourc
     weft_schedules *schedules = NULL;
     weft_status *status = weft_schedule_load(arguments, false, &schedules);
     if (status == NULL) status = weft_schedule_add_given(arguments, program, schedules);
-    if (status == NULL && is_printed(arguments)) status = emit(program, format, schedules);
+    if (status == NULL && is_printed(arguments)) status = emit(program, arguments, schedules);
     if (status == NULL && path != NULL) status = weft_program_save(program, path);
     weft_schedules_destroy(schedules);
     weft_program_release(program);
     return status;
 }
 
-/* Schedules change code alone. */
-static weft_status *check_schedules(const weft_arguments *arguments)
+/* An option that changes some formats of --emit alone. */
+typedef struct scope {
+    const char *option, *formats[4];
+} scope;
+
+static const scope scopes[] = {
+    {"--schedule", {"scheduled", "llvm", "asm", "ptx"}},
+    {"--schedules", {"scheduled", "llvm", "asm", "ptx"}},
+    {"--machine", {"schedule", "scheduled", "llvm", "asm"}},
+};
+
+static weft_status *check_scope(const weft_arguments *arguments, const scope *s)
 {
-    static const char *const code[] = {"scheduled", "llvm", "asm", "ptx"};
     const char *format = weft_arguments_text(arguments, "--emit", "graph");
-    bool given = weft_arguments_find(arguments, "--schedule") != NULL;
-    if (!given && weft_arguments_find(arguments, "--schedules") == NULL) return NULL;
-    for (size_t i = 0; i < sizeof code / sizeof *code; i++)
-        if (strcmp(code[i], format) == 0) return NULL;
-    return weft_misuse("%s changes what --emit scheduled, llvm, asm and ptx print, not %s",
-                       given ? "--schedule" : "--schedules", format);
+    if (weft_arguments_find(arguments, s->option) == NULL) return NULL;
+    for (size_t i = 0; i < sizeof s->formats / sizeof *s->formats; i++)
+        if (strcmp(s->formats[i], format) == 0) return NULL;
+    return weft_misuse("%s changes what --emit %s, %s, %s and %s print, not %s", s->option, s->formats[0],
+                       s->formats[1], s->formats[2], s->formats[3], format);
 }
 
 static weft_status *run(const weft_arguments *arguments)
 {
     WEFT_TRY(weft_file_check_results(arguments, 1, arguments->operands, 0, NULL));
     WEFT_TRY(check_saving(arguments));
-    WEFT_TRY(check_schedules(arguments));
+    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) WEFT_TRY(check_scope(arguments, &scopes[i]));
     return weft_source_visit(arguments, run_source);
 }
 
@@ -128,6 +140,7 @@ static const weft_option options[] = {
     {"--save", WEFT_OPTION_FILE, "FILE", "write the program there, which other commands take in place of the graph"},
     WEFT_SCHEDULE_OPTION,
     WEFT_SCHEDULES_OPTION,
+    WEFT_MACHINE_OPTION,
     WEFT_PLUGIN_OPTION,
 };
 

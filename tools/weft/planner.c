@@ -31,7 +31,6 @@ weft_ms_text weft_planner_print_ms(const weft_einsum_plan *plan, int digits)
 
 weft_status *weft_planner_init(weft_planner *planner, const weft_arguments *arguments)
 {
-    const char *machine = weft_arguments_text(arguments, "--machine", NULL);
     *planner = (weft_planner){.options = {
                                   .size = sizeof planner->options,
                                   .minimize = find_objective(weft_arguments_text(arguments, "--objective", "time")),
@@ -44,7 +43,5 @@ weft_status *weft_planner_init(weft_planner *planner, const weft_arguments *argu
                               }};
     if (planner->options.time_budget > 0 && planner->options.moves > 0)
         return weft_misuse("--time-budget and --moves both say how long to search");
-    if (machine == NULL) return NULL;
-    planner->options.machine = &planner->machine;
-    return weft_measure_load(machine, &planner->machine);
+    return weft_measure_given(arguments, &planner->machine, &planner->options.machine);
 }

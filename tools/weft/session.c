@@ -75,12 +75,8 @@ weft_status *weft_session_init(weft_session *session, const weft_arguments *argu
     weft_executor_options options = {.threads = (unsigned)weft_arguments_count(arguments, "--threads", 0),
                                      .code = code_policy(arguments),
                                      .cache_directory = weft_arguments_text(arguments, "--cache", NULL)};
-    const char *path = weft_arguments_text(arguments, "--machine", NULL);
     *session = (weft_session){.policy = weft_policy_of(arguments)};
-    if (path != NULL) {
-        WEFT_TRY(weft_measure_load(path, &machine));
-        options.machine = &machine;
-    }
+    WEFT_TRY(weft_measure_given(arguments, &machine, &options.machine));
     WEFT_TRY(check_schedules(arguments));
     WEFT_TRY(check_tuning(arguments));
     WEFT_TRY(weft_schedule_load(arguments, weft_arguments_find(arguments, "--tune") != NULL, &session->schedules));
@@ -170,7 +166,6 @@ static weft_status *tune(weft_session *session, const weft_arguments *arguments)
 {
     weft_machine machine;
     weft_tune_report report;
-    const char *path = weft_arguments_text(arguments, "--machine", NULL);
     weft_tune_options options = {.executor = {.threads = weft_executor_threads(session->executor)},
                                  .seconds = weft_arguments_number(arguments, "--tune", 0)};
     const weft_run run = {.input_count = session->input_count,
@@ -178,10 +173,7 @@ static weft_status *tune(weft_session *session, const weft_arguments *arguments)
                           .extent_count = session->extent_count,
                           .extents = session->extents,
                           .cancelled = weft_interrupt_flag()};
-    if (path != NULL) {
-        WEFT_TRY(weft_measure_load(path, &machine));
-        options.executor.machine = &machine;
-    }
+    WEFT_TRY(weft_measure_given(arguments, &machine, &options.executor.machine));
     WEFT_TRY(weft_tune(session->program, &run, &options, session->schedules, &report));
     fprintf(stderr, "schedules tried: %zu, kernels: %zu, faster now: %zu; all take %.4g us, %.4g before\n",
             report.tried, report.kernels, report.improved, report.best_ns * 1e-3, report.ruled_ns * 1e-3);

@@ -4,6 +4,7 @@
 /* What `einsum` and `run` share: a program with its arrays, run some times and measured. */
 #include <cjson/cJSON.h>
 #include <weft/executor.h>
+#include "measure.h"
 #include "module.h"
 #include "options.h"
 #include "plugins.h"
@@ -14,9 +15,7 @@
 #define WEFT_SESSION_OPTIONS                                                                                           \
     {"--backend", WEFT_OPTION_CHOICE, "llvm|ref|ref-ordered", "what runs it (llvm)"},                                  \
         {"--threads", WEFT_OPTION_THREADS, "N", "threads, at most 1024 (0: as many as processors)"},                   \
-        {"--machine", WEFT_OPTION_FILE, "FILE.json",                                                                   \
-         "the machine to schedule and plan for, as info --measure writes it"},                                         \
-        WEFT_SCHEDULES_OPTION,                                                                                         \
+        WEFT_MACHINE_OPTION, WEFT_SCHEDULES_OPTION,                                                                    \
         {"--code", WEFT_OPTION_CHOICE, "optimized|tiered|quick",                                                       \
          "whether code is optimised: before it runs, in the background, or not (optimized)"},                          \
         {"--cache", WEFT_OPTION_FILE, "DIR", "keep compiled kernels in this directory, for runs to come"},             \
