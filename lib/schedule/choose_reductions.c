@@ -148,16 +148,25 @@ weft_status *weft_choose_scans(const weft_chooser *c, uint32_t width)
     return NULL;
 }
 
+/* Whether the sums of sixteen vectors fit in registers: one for each, and one for its block. */
+static bool takes_one(const weft_kernel *kernel)
+{
+    return kernel->accumulator_count == 1 && kernel->accumulators[0].width == 1;
+}
+
 /* With AVX-512 the last one may be masked, which takes no longer, and four take in more of each row than what they lack
- * of registers costs; eight where two more stages walk the rows. */
+ * of registers costs; eight where two more stages walk the rows. Where little is computed, up to 256 columns: the
+ * longer the runs of rows that may be far apart the better. */
 uint32_t weft_choose_reduction_unroll(const weft_chooser *c, uint32_t body, weft_expr extent, uint32_t width)
 {
+    enum { COLUMNS = 256 };
     int64_t least, most;
     if (c->machine->vector_bytes < 64) return weft_unroll_for(c->kernel, body, extent, width);
     weft_expr_range(c->kernel->exprs, extent, &least, &most);
     uint32_t unroll = weft_unroll_of(body);
     if (unroll > 1) unroll = c->kernel->stage_count > 2 ? 8 : larger(unroll, 4);
-    while (unroll > 1 && (int64_t)width * unroll / 2 >= most) unroll /= 2;
+    if (unroll == 8 && takes_one(c->kernel)) unroll = COLUMNS / width;
+    while (unroll > WEFT_MAX_UNROLL || (unroll > 1 && (int64_t)width * unroll / 2 >= most)) unroll /= 2;
     return unroll;
 }
 
