@@ -415,4 +415,7 @@ void weft_entry_emit_gpu(weft_emitter *e, const char *symbol);
 /* ---- target.c ---- */
 /* Attributes that every function needs. */
 void weft_function_decorate(weft_emitter *e, LLVMValueRef function);
+
+/* Has the function align its stack as what it keeps there, which takes it a register. */
+void weft_function_align_stack(weft_emitter *e, LLVMValueRef function);
 #endif

@@ -120,12 +120,14 @@ static bool chooses_by_position(const weft_emitter *e)
 }
 
 /* Whether a run of elements that a range of unknown extent goes on with counts as long: where it is more than L1 holds
- * as it is, or much is computed, beside which asking in vain is little, or nothing else is asked for. */
+ * as it is, or much is computed, beside which asking in vain is little, or nothing else is asked for, as where rows are
+ * reduced. */
 static bool may_be_long(const weft_emitter *e, weft_expr index, int64_t run, size_t size)
 {
     enum { NEAR = 1 << 15, ROW = 1 << 11 };
     int64_t least = walks_alone(e) ? ROW : NEAR;
-    bool asks = e->stage->inst_count >= MUCH || run >= least / (int64_t)size || chooses_by_position(e);
+    bool is_row = run == 1 && e->stage->accumulator_count != 0;
+    bool asks = is_row || e->stage->inst_count >= MUCH || run >= least / (int64_t)size || chooses_by_position(e);
     return asks && !is_reread(e, index);
 }
 

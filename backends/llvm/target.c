@@ -207,3 +207,8 @@ void weft_function_decorate(weft_emitter *e, LLVMValueRef function)
     add_text(e, function, "target-cpu", e->processor->cpu);
     add_text(e, function, "target-features", e->processor->features);
 }
+
+void weft_function_align_stack(weft_emitter *e, LLVMValueRef function)
+{
+    add_text(e, function, "stackrealign", "");
+}

@@ -1300,6 +1300,49 @@ static void test_missing_symbol(void **state)
     weft_kernel_destroy(kernel);
 }
 
+/* ---- what code asks for ---- */
+
+static bool emits(const char *text, const char *wanted)
+{
+    weft_bytes code;
+    weft_kernel *kernel = parse(&(example){.name = "text", .text = text});
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+    bool found = strstr(code.data, wanted) != NULL;
+    weft_bytes_finish(&code);
+    weft_kernel_destroy(kernel);
+    return found;
+}
+
+/* Rows of unknown length that are reduced may be long: they are asked for early. */
+static void test_unknown_rows(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel scheduled {\n  symbol n in [1, 1000000]\n  symbol m in [1, 1000000]\n"
+                               "  buffer b0 : f32 out\n  buffer b1 : f32\n  for i0 < n thread\n  stage {\n"
+                               "    for i1 < m reduce lanes 32 lane 16 x 2\n    %0 = load b1[i0*m + i1] : f32\n"
+                               "    accumulate a0 (%0) init (0x0p+0) : f32 {\n      %0 = param 0 : f32\n"
+                               "      %1 = param 1 : f32\n      %2 = add %0, %1 : f32\n      yield %2\n    }\n  }\n"
+                               "  stage {\n    %1 = result a0.0 : f32\n    store b0[i0] = %1\n  }\n}\n";
+    assert_int_equal(emits(text, "@llvm.prefetch"), weft_isa_includes(weft_isa_level(), WEFT_ISA_V4));
+}
+
+/* The stack lies as vectors do where a round may have more of them than registers hold, and nothing loops inside. */
+static void test_stack(void **state)
+{
+    (void)state;
+    bool has_vectors = weft_isa_includes(weft_isa_level(), WEFT_ISA_V3);
+    for (int length = 8; length <= 32; length += 24) {
+        char text[2048];
+        int at = snprintf(text, sizeof text,
+                          "kernel scheduled {\n  buffer b0 : f32 out\n  buffer b1 : f32\n"
+                          "  for i0 < 1000 lane 8 x 8\n  stage {\n    %%0 = load b1[i0] : f32\n");
+        for (int i = 1; i <= length; i++)
+            at += snprintf(text + at, sizeof text - (size_t)at, "    %%%d = mul %%%d, %%%d : f32\n", i, i - 1, i / 2);
+        snprintf(text + at, sizeof text - (size_t)at, "    store b0[i0] = %%%d\n  }\n}\n", length);
+        assert_int_equal(emits(text, "stackrealign"), has_vectors && length == 32);
+    }
+}
+
 /* Products and sums stay apart on the GPU, too. */
 static void test_no_contraction(void **state)
 {
@@ -1477,6 +1520,8 @@ int main(void)
         cmocka_unit_test(test_offset_bits),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_missing_symbol),
+        cmocka_unit_test(test_unknown_rows),
+        cmocka_unit_test(test_stack),
         cmocka_unit_test(test_no_contraction),
         cmocka_unit_test(test_short_floats),
         cmocka_unit_test(test_out_of_memory),
