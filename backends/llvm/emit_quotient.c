@@ -12,12 +12,13 @@ static bool is_worth_inverting(LLVMValueRef divisor)
     return !LLVMIsConstant(divisor) || fabs(frexp(LLVMConstRealGetDouble(divisor, &inexact), &exponent)) != 0.5;
 }
 
-/* Where vectors of 512 bits would be divided in a loop by what is known outside of it. */
+/* Where vectors of 512 bits would be divided in a loop by what is known outside of it, and a processor takes long. */
 bool weft_quotients_share(const weft_emitter *e, const weft_inst *inst, const weft_emitted *value)
 {
     enum { LANES = 16 };
     if (inst->op != WEFT_SCALAR_div || inst->dtype != WEFT_F32 || e->gpu || !value->varying || e->lane.width < LANES)
         return false;
+    if (!e->processor->slow_quotients) return false;
     const weft_emitted *divisor = &e->values[inst->args[1]];
     return !divisor->varying && divisor->level < value->level && is_worth_inverting(divisor->parts[0]);
 }

@@ -86,6 +86,7 @@ static void find_host(void)
     /* As measured on Sapphire Rapids; on processors of AMD it was not. A level alone does not say. */
     host.gathers = strstr(host.features, "+avx512f") != NULL && strncmp(host.cpu, "znver", 5) != 0;
     host.slow_roots = host.gathers;
+    host.slow_quotients = strcmp(host.cpu, "znver5") != 0; /* it divides sixteen floats in 2.5 cycles */
     host.last_cache = find_last_cache();
     host.name = create_name();
     host_found = host.name != NULL;
@@ -116,7 +117,12 @@ const weft_processor *weft_processor_find(weft_target target)
 }
 
 #define LEVEL(isa, bytes, number)                                                                                      \
-    [isa] = {.cpu = "x86-64-v" number, .features = "", .level = isa, .vector_bytes = bytes, .suffix = "_v" number}
+    [isa] = {.cpu = "x86-64-v" number,                                                                                 \
+             .features = "",                                                                                           \
+             .level = isa,                                                                                             \
+             .vector_bytes = bytes,                                                                                    \
+             .slow_quotients = true,                                                                                   \
+             .suffix = "_v" number}
 
 const weft_processor *weft_processor_of_level(weft_isa level)
 {

@@ -11,11 +11,12 @@ typedef struct weft_processor {
     const char *name; /* for people; of the host */
     weft_isa level;
     uint32_t vector_bytes;
-    bool gathers;       /* faster than it loads lane by lane */
-    bool slow_roots;    /* of vectors of eight doubles: slower than twenty products */
-    size_t last_cache;  /* bytes of data in the last cache before memory; 0: unknown */
-    bool gpu;           /* the others do not matter then */
-    const char *suffix; /* of names of functions that kernels for one processor share in a module */
+    bool gathers;        /* faster than it loads lane by lane */
+    bool slow_roots;     /* of vectors of eight doubles: slower than twenty products */
+    bool slow_quotients; /* of vectors of sixteen floats: slower than ten instructions */
+    size_t last_cache;   /* bytes of data in the last cache before memory; 0: unknown */
+    bool gpu;            /* the others do not matter then */
+    const char *suffix;  /* of names of functions that kernels for one processor share in a module */
 } weft_processor;
 
 typedef enum weft_target {
