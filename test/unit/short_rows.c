@@ -7,7 +7,7 @@
 #include <weft/weft.h>
 #include "test/support.h"
 
-enum { ROWS = 53, MOST_ROW = 33, LONGEST = 100, LONG_COLUMN = 20000, FEW = 19, FORMS = 5, REFERENCE = FORMS };
+enum { ROWS = 53, MOST_ROW = 33, LONGEST = 100, LONG_COLUMN = 20000, FEW = 19, FORMS = 5, REFERENCE = FORMS, IN_PLACE };
 
 static weft_executor *wide, *narrow; /* for vectors of 64 bytes and of 32 */
 static int64_t numbers[LONG_COLUMN * FEW];
@@ -209,7 +209,8 @@ static void fill(const sample *s)
     }
 }
 
-/* Form 0 has lanes along rows, 1 across; 2 knows the columns alone, 3 no extent; 4 is 3, specialised. */
+/* Form 0 has lanes along rows, 1 across; 2 knows the columns alone, 3 no extent; 4 is 3, specialised; IN_PLACE is 2,
+ * with a result that is written over the operand where it can be. */
 static weft_array *run(const sample *s, int form)
 {
     weft_graph *graph;
@@ -217,7 +218,8 @@ static weft_array *run(const sample *s, int form)
     weft_array *x, *y = NULL;
     weft_test_ok(weft_graph_create(NULL, &graph));
     weft_extent rows = form < 2 ? weft_extent_of(rows_of(s)) : weft_symbol(graph, "rows", 0, 100000);
-    weft_extent columns = form < 3 ? weft_extent_of(s->columns) : weft_symbol(graph, "columns", 1, 100000);
+    weft_extent columns =
+        form < 3 || form == IN_PLACE ? weft_extent_of(s->columns) : weft_symbol(graph, "columns", 1, 100000);
     weft_shape shape = s->turned ? WEFT_SHAPE(columns, rows) : WEFT_SHAPE(rows, columns);
     weft_tensor input = weft_input(graph, "x", s->dtype, shape);
     weft_tensor result = s->trace(s->turned ? weft_transpose(input, 0, 1) : input);
@@ -227,6 +229,7 @@ static weft_array *run(const sample *s, int form)
     weft_test_ok(weft_array_wrap(NULL, s->dtype, 2, extents, NULL, numbers, NULL, NULL, &x));
     weft_run run = {.input_count = 1, .inputs = &x, .output_count = 1, .outputs = &y, .specialize = form == 4};
     if (form == REFERENCE) run.runtime = "ref";
+    if (form == IN_PLACE) run.donated = &(const bool){true};
     weft_test_ok(weft_executor_run(form == 0 ? narrow : wide, program, &run));
     weft_array_release(x);
     weft_program_release(program);
@@ -430,6 +433,33 @@ static void test_side_by_side(void **state)
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) check(&samples[i]);
 }
 
+/* Any number of rows, which run side by side: the last ones may be one. */
+static void test_any_number(void **state)
+{
+    (void)state;
+    static const sample samples[] = {
+        {"softmax", softmax, WEFT_F32, 33, true},
+        {"softmax", softmax, WEFT_F32, 197, false},
+        {"log_softmax", log_softmax, WEFT_F32, 70, false},
+        {"norm", norm, WEFT_F32, 256, false},
+        {"norm", norm, WEFT_F64, 100, false},
+        {"variance", variance, WEFT_F32, 130, false},
+    };
+    static const int64_t rows[] = {1, 3, 66};
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+            sample s = samples[i];
+            s.rows = rows[k];
+            fill(&s);
+            weft_array *wanted = run(&s, 0), *apart = run(&s, 2), *found = run(&s, IN_PLACE);
+            assert_true(is_same(wanted, apart) && is_same(wanted, found));
+            assert_true((weft_array_data(found) == numbers) == (s.trace != variance));
+            weft_array_release(wanted);
+            weft_array_release(apart);
+            weft_array_release(found);
+        }
+}
+
 /* Lanes along rows of any length: shorter than a vector, or so long that some are left after a round. */
 static void test_along(void **state)
 {
@@ -460,9 +490,9 @@ static void test_along(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths),  cmocka_unit_test(test_operations),
-                                       cmocka_unit_test(test_few_rows), cmocka_unit_test(test_long_columns),
-                                       cmocka_unit_test(test_turned),   cmocka_unit_test(test_side_by_side),
-                                       cmocka_unit_test(test_along)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths),    cmocka_unit_test(test_operations),
+                                       cmocka_unit_test(test_few_rows),   cmocka_unit_test(test_long_columns),
+                                       cmocka_unit_test(test_turned),     cmocka_unit_test(test_side_by_side),
+                                       cmocka_unit_test(test_any_number), cmocka_unit_test(test_along)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
