@@ -56,17 +56,36 @@ static bool stage_lies_across(weft_kernel *kernel, const weft_stage *stage, weft
     return true;
 }
 
-bool weft_kernel_reduces_across(weft_kernel *kernel, uint32_t width)
+static bool reduces_across(weft_kernel *kernel, const weft_range *columns, uint32_t width)
 {
     int64_t least, most;
     bool walks = false;
-    if (kernel->range_count == 0 || weft_kernel_argument_count(kernel) < kernel->buffer_count) return false;
-    const weft_range *columns = &kernel->ranges[kernel->range_count - 1];
     weft_expr_range(kernel->exprs, columns->extent, &least, &most);
     if (most < width || weft_kernel_bounds_inner(kernel, columns->variable)) return false;
     for (uint32_t s = 0; s < kernel->stage_count; s++)
         if (!stage_lies_across(kernel, &kernel->stages[s], columns->variable, &walks)) return false;
     return walks;
+}
+
+/* Whether all that is read walks along the columns: what stays is a factor of a product, which shares it along others.
+ */
+static bool all_walk(weft_kernel *kernel, const weft_range *columns)
+{
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (inst->op == WEFT_SCALAR_load && gait_of(kernel, inst->index, columns->variable) != WALKS) return false;
+    }
+    return true;
+}
+
+uint32_t weft_kernel_find_columns_across(weft_kernel *kernel, uint32_t width)
+{
+    uint32_t none = kernel->range_count, last = none - 1;
+    if (none == 0 || weft_kernel_argument_count(kernel) < kernel->buffer_count) return none;
+    if (reduces_across(kernel, &kernel->ranges[last], width)) return last;
+    for (uint32_t i = last; i-- > 0;)
+        if (all_walk(kernel, &kernel->ranges[i]) && reduces_across(kernel, &kernel->ranges[i], width)) return i;
+    return none;
 }
 
 /* Bytes of a column that the stages read, if several do; 0: none reads what another one has read. */

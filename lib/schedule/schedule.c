@@ -340,6 +340,15 @@ static weft_status *bind_outer(const weft_chooser *c, uint32_t width, int64_t ti
     return bind_lanes(c, kernel->range_count - 1, width, unroll);
 }
 
+/* The same for another outer range, which becomes the last one. */
+static weft_status *bind_columns(const weft_chooser *c, uint32_t columns, uint32_t width, int64_t tile)
+{
+    explain(c, "what is reduced lies side by side along this range");
+    for (uint32_t i = columns + 1; i < c->kernel->range_count; i++)
+        WEFT_TRY(move(c, (weft_move){.kind = WEFT_MOVE_REORDER, .range = i, .to = i - 1}));
+    return bind_outer(c, width, tile);
+}
+
 /* Records a move that was made. */
 static weft_status *record(const weft_chooser *c, bool made, weft_move move)
 {
@@ -451,10 +460,11 @@ weft_status *weft_schedule_choose(weft_kernel *kernel, const weft_machine *machi
     if (along_rows && wanted->form == WEFT_FORM_ANY && !walks) WEFT_TRY(jam_columns(&c, width, &jammed));
     bool flat = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&
                 weft_kernel_wants_flattening(kernel, width, &row);
-    bool across = along_rows && wanted->form == WEFT_FORM_ANY && machine->vector_bytes >= 64 &&
-                  weft_kernel_reduces_across(kernel, width);
+    uint32_t columns = kernel->range_count;
+    if (!gpu && !is_cut && wanted->form == WEFT_FORM_ANY && kernel->accumulator_count > 0)
+        columns = weft_kernel_find_columns_across(kernel, width);
     if (flat) WEFT_TRY(weft_choose_flat(&c, width, row));
-    else if (across) WEFT_TRY(bind_outer(&c, width, tile));
+    else if (columns < kernel->range_count) WEFT_TRY(bind_columns(&c, columns, width, tile));
     else if (jammed) WEFT_TRY(bind_inner(&c, width));
     else if (!gpu && !is_cut && along_reduction(kernel)) WEFT_TRY(bind_reduced_rows(&c, rows, width));
     else if (!gpu && (is_cut || kernel->range_count == 0)) WEFT_TRY(bind_inner(&c, width));

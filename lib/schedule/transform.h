@@ -84,10 +84,11 @@ uint32_t weft_kernel_find_block(const weft_kernel *kernel, const weft_machine *m
 bool weft_kernel_rereads_far(const weft_kernel *kernel, const weft_machine *machine, uint32_t jammed, uint32_t inner);
 
 /*
- * Reductions in virtual lanes of what lies across memory (across.c): for lanes along the last outer range, which is at
- * least a vector, and along which all that is read and stored lies.
+ * Reductions of what lies across memory (across.c): for lanes along an outer range that is at least a
+ * vector, and along which all that is read lies, and what is stored of rows. The number of that range, the last one
+ * before others; the number of outer ranges: there is none.
  */
-bool weft_kernel_reduces_across(weft_kernel *kernel, uint32_t width);
+uint32_t weft_kernel_find_columns_across(weft_kernel *kernel, uint32_t width);
 /* As many vectors, up to `unroll`, as have room for the accumulators of all virtual lanes: in half of it, where columns
  * that several stages read would not stay in L2. */
 uint32_t weft_kernel_across_unroll(const weft_kernel *kernel, const weft_machine *machine, uint32_t unroll,

@@ -290,6 +290,24 @@ static void test_schedules_are_printed_for_a_machine(void **state)
     weft_program_release(program);
 }
 
+static weft_tensor trace_turned_matrices(weft_graph *graph)
+{
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(64, 40, 16));
+    return weft_permute(weft_reduce_max(x, WEFT_INTS(1), false), WEFT_INTS(1, 0));
+}
+
+/* Where results lie in another order than what is reduced, lanes go along the latter. */
+static void test_lanes_go_along_what_is_reduced(void **state)
+{
+    (void)state;
+    weft_program *program = compile(trace_turned_matrices);
+    char *text;
+    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, NULL, &text));
+    assert_non_null(strstr(text, "for i1 < 16 lane"));
+    weft_text_destroy(text);
+    weft_program_release(program);
+}
+
 /* A program with a schedule for one of its kernels, and with those of the rules. */
 static void check_given(trace make, const int64_t (*shapes)[8], size_t kernel, const char *moves)
 {
@@ -612,6 +630,7 @@ int main(void)
         cmocka_unit_test(test_every_schedule_gives_the_same_bits),
         cmocka_unit_test(test_nans_are_equal),
         cmocka_unit_test(test_a_given_schedule_is_used),
+        cmocka_unit_test(test_lanes_go_along_what_is_reduced),
         cmocka_unit_test(test_schedules_are_printed_for_a_machine),
         cmocka_unit_test(test_a_local_buffer_is_read_after_it_is_filled),
         cmocka_unit_test(test_the_longest_vectors),
