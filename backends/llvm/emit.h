@@ -266,6 +266,7 @@ LLVMValueRef weft_bitcast_emit(weft_emitter *e, weft_dtype from, weft_dtype to, 
 LLVMValueRef weft_extremum_emit(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b);
 /* The same where `a` is no NaN. */
 LLVMValueRef weft_extremum_of_numbers(weft_emitter *e, bool greatest, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef weft_extremum_of_integers(weft_emitter *e, bool is_signed, bool greatest, LLVMValueRef a, LLVMValueRef b);
 
 /* ---- emit_scalar.c ---- */
 /* One operation on registers, scalar or vector; `from` is the dtype of the last operand. */

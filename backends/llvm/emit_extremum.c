@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The greater or lesser of two floats. */
+/* The greater or lesser of two numbers. */
 #include <math.h>
 #include "backends/llvm/emit.h"
 
@@ -64,4 +64,40 @@ LLVMValueRef weft_extremum_emit(weft_emitter *e, bool greatest, LLVMValueRef a, 
     /* The other way round, is_nan around better, LLVM 19 makes x > 0 ? |x| : 0 of the maximum of |x| and 0. */
     LLVMValueRef rest = LLVMBuildSelect(e->builder, is_nan, a, b, "");
     return LLVMBuildSelect(e->builder, better, a, rest, "");
+}
+
+static LLVMValueRef integer_extremum(weft_emitter *e, bool is_signed, bool greatest, LLVMValueRef a, LLVMValueRef b)
+{
+    static const LLVMIntPredicate orders[2][2] = {{LLVMIntULT, LLVMIntUGT}, {LLVMIntSLT, LLVMIntSGT}};
+    LLVMValueRef better = LLVMBuildICmp(e->builder, orders[is_signed][greatest], a, b, "");
+    return LLVMBuildSelect(e->builder, better, a, b, "");
+}
+
+/* What is loaded, as a lane of `type` where it is loaded: no register of integers is in between, in no block. */
+static LLVMValueRef loaded_lane(weft_emitter *e, LLVMTypeRef type, LLVMValueRef load)
+{
+    LLVMBasicBlockRef block = LLVMGetInsertBlock(e->builder);
+    LLVMPositionBuilder(e->builder, LLVMGetInstructionParent(load), LLVMGetNextInstruction(load));
+    LLVMValueRef lane = weft_element_insert(e, LLVMGetPoison(type), load, 0);
+    LLVMPositionBuilderAtEnd(e->builder, block);
+    return lane;
+}
+
+/* Of two single numbers from memory, where x86 has an instruction for lanes of vectors like these. */
+static LLVMValueRef extremum_in_lane(weft_emitter *e, bool is_signed, bool greatest, LLVMValueRef a, LLVMValueRef b)
+{
+    static const char *const names[2][2] = {{"llvm.umin", "llvm.umax"}, {"llvm.smin", "llvm.smax"}};
+    LLVMTypeRef type = weft_vector_type(LLVMTypeOf(a), LLVMTypeOf(a) == e->i32 ? 4 : 2);
+    LLVMValueRef lanes[2] = {loaded_lane(e, type, a), loaded_lane(e, type, b)};
+    LLVMValueRef picked = weft_intrinsic_call(e, names[is_signed][greatest], 1, &type, 2, lanes);
+    return weft_element(e, picked, LLVMGetVectorSize(type), 0);
+}
+
+LLVMValueRef weft_extremum_of_integers(weft_emitter *e, bool is_signed, bool greatest, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    bool has_vectors =
+        (type == e->i32 && weft_emitter_has(e, WEFT_ISA_V2)) || (type == e->i64 && weft_emitter_has(e, WEFT_ISA_V4));
+    bool are_loads = LLVMIsALoadInst(a) != NULL && LLVMIsALoadInst(b) != NULL;
+    return (has_vectors && are_loads ? extremum_in_lane : integer_extremum)(e, is_signed, greatest, a, b);
 }

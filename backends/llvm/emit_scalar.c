@@ -41,9 +41,7 @@ static LLVMValueRef emit_abs(weft_emitter *e, weft_dtype dtype, LLVMValueRef val
 static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greatest, LLVMValueRef a, LLVMValueRef b)
 {
     if (is_float(dtype)) return weft_extremum_emit(e, greatest, a, b);
-    LLVMIntPredicate order =
-        is_signed(dtype) ? (greatest ? LLVMIntSGT : LLVMIntSLT) : (greatest ? LLVMIntUGT : LLVMIntULT);
-    return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, order, a, b, ""), a, b, "");
+    return weft_extremum_of_integers(e, is_signed(dtype), greatest, a, b);
 }
 
 static LLVMValueRef emit_compare(weft_emitter *e, weft_scalar_op op, weft_dtype from, LLVMValueRef a, LLVMValueRef b)
