@@ -28,6 +28,7 @@ static weft_gemm_rows rows_of(const weft_gemm_block *block)
     const weft_gemm_side *rows = left ? &block->left : &block->right, *matrix = left ? &block->right : &block->left;
     const weft_gemm_axes *c_row = left ? block->c_left : block->c_right,
                          *c_column = left ? block->c_right : block->c_left;
+    int64_t bytes = matrix->count * block->terms * weft_gemm_side_element(matrix);
     return (weft_gemm_rows){.rows = weft_gemm_side_at(rows, rows->first, 0),
                             .matrix = weft_gemm_side_at(matrix, matrix->first, 0),
                             .c = weft_gemm_block_element(block, block->left.first, block->right.first),
@@ -36,6 +37,7 @@ static weft_gemm_rows rows_of(const weft_gemm_block *block)
                             .terms = block->terms,
                             .block = block->kernel->terms / weft_gemm_parts(block),
                             .is_complex = rows->complex,
+                            .far = !rows->complex && rows->count > 1 && weft_gemm_is_in_memory(block, bytes),
                             .row_stride = rows->lines->stride,
                             .row_term_stride = rows->terms->stride,
                             .matrix_term_stride = matrix->terms->stride,
@@ -151,7 +153,7 @@ static struct panel panel_at(const weft_gemm_part *part, int64_t index, int64_t 
  * into L2 beside it. */
 struct series {
     int64_t count, wide_step, narrow_step, c_step, fetch;
-    bool near;
+    bool near, far;
     const weft_gemm_source *source; /* of a tile that packs its wide operand */
 };
 
@@ -197,12 +199,26 @@ static int64_t fetch_at(const weft_gemm_block *block, const weft_gemm_part *left
     return block->next_left == 0 ? 0 : block->next_left + line * size;
 }
 
+/* Whether the next part of the left operand, which is read in place, is asked for as a whole beside each of a few
+ * columns of tiles, and nothing of the terms ahead: these would come too late from memory, and where their distance is
+ * a multiple of 4 KB they share a set of L1 with the ones before. */
+static bool is_far(const weft_gemm_block *block, const weft_gemm_part *left, const weft_gemm_part *right)
+{
+    enum { PAGE = 4096, MOST_COLUMNS = 2 };
+    const weft_gemm_side *side = left->side;
+    const int64_t element = weft_gemm_side_element(side);
+    if (right->count > MOST_COLUMNS * weft_gemm_panel_lines(right->side, right->width)) return false;
+    return side->terms->stride * element % PAGE == 0 ||
+           weft_gemm_is_in_memory(block, side->count * block->terms * element);
+}
+
 /* Whether the wide operand is in L2 after the first of many columns of tiles, in lines so close to each other that
  * the processor finds the next ones by itself: asking for them would take as many instructions as they save time.
- * 256^3 takes 0.96 of the time (Sapphire Rapids). */
-static bool is_near(const weft_gemm_part *wide, const weft_gemm_part *narrow)
+ * 256^3 takes 0.96 of the time (Sapphire Rapids). Panels of two packed operands are not asked for either. */
+static bool is_near(const weft_gemm_block *block, const weft_gemm_part *wide, const weft_gemm_part *narrow)
 {
     enum { NEAR = 2048, FEWEST_COLUMNS = 3 };
+    if (block->kernel->packs) return true;
     int64_t distance = wide->packs ? 0 : llabs(wide->side->terms->stride) * weft_gemm_side_element(wide->side);
     return distance <= NEAR && narrow->count >= FEWEST_COLUMNS * weft_gemm_panel_lines(narrow->side, narrow->width);
 }
@@ -250,6 +266,7 @@ static int64_t run_strided(const weft_gemm_block *block, const weft_gemm_block_t
                                       .narrow_step = series->narrow_step / size,
                                       .c_step = series->c_step / size,
                                       .fetch = series->fetch / size,
+                                      .far = series->far,
                                       .source = series->source,
                                       .add = add && direct,
                                       .near = series->near,
@@ -397,10 +414,10 @@ static void run_columns(const struct tiles *t)
     const weft_gemm_block *block = t->block;
     const weft_gemm_part *left = t->left, *right = t->right;
     int64_t rows = weft_gemm_panel_lines(left->side, left->width);
-    bool near = is_near(left->wide ? left : right, left->wide ? right : left);
+    bool near = is_near(block, left->wide ? left : right, left->wide ? right : left), far = is_far(block, left, right);
     struct place at = {0};
     for (int64_t y = 0; at.j < right->count; at.j += at.columns, y++) {
-        int64_t end = left->count, fetch = fetch_at(block, left, y);
+        int64_t end = left->count, fetch = fetch_at(block, left, far ? 0 : y);
         at.columns = tile_extent(block, right, at.j);
         at.b = panel_at(right, at.j, y);
         if (block->symmetric) end = weft_gemm_least(end, right->first + at.j + at.columns - left->first);
@@ -409,6 +426,7 @@ static void run_columns(const struct tiles *t)
             struct series series =
                 y == 0 && left->pending ? first_series(t, at.i, x) : series_at(block, left, block->c_left, at.i, end);
             series.fetch = fetch;
+            series.far = fetch != 0 && far;
             series.near = fetch == 0 && near;
             at.rows = tile_extent(block, left, at.i);
             at.a = panel_at(left, at.i, x);
@@ -423,7 +441,7 @@ static void run_across(const struct tiles *t)
     const weft_gemm_block *block = t->block;
     const weft_gemm_part *left = t->left, *right = t->right;
     int64_t columns = weft_gemm_panel_lines(right->side, right->width);
-    bool near = is_near(left->wide ? left : right, left->wide ? right : left);
+    bool near = is_near(block, left->wide ? left : right, left->wide ? right : left);
     struct place at = {0};
     for (int64_t x = 0; at.i < left->count; at.i += at.rows, x++) {
         at.rows = tile_extent(block, left, at.i);

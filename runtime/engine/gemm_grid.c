@@ -93,6 +93,20 @@ static bool has_row_vectors(const weft_gemm_grid *grid)
     return cycles(grid, &operands, true) <= cycles(grid, &operands, false);
 }
 
+/* Whether one tile of more rows reads a matrix along the vectors, in place and from beyond L2, that others would read
+ * twice. Copying the rows takes little of that. */
+static bool is_tall(const weft_gemm_grid *grid, bool by_rows)
+{
+    enum { LEAST_SHARE = 16 };
+    const struct operands operands = operands_of(grid);
+    const weft_gemm_side *wide = by_rows ? &operands.b : &operands.a, *narrow = by_rows ? &operands.a : &operands.b;
+    int64_t element = weft_gemm_side_element(wide), l2 = (int64_t)grid->machine->cache_bytes[1];
+    if (grid->few != WEFT_FEW_NONE || grid->call->panels != WEFT_PANELS_NONE) return false;
+    if (narrow->count <= grid->kernel->columns || narrow->count > grid->kernel->tall->columns) return false;
+    return wide->count / narrow->count >= LEAST_SHARE && wide->count * wide->terms->count * element > l2 &&
+           !packs(grid, wide, narrow, true);
+}
+
 static void find_units(weft_gemm_grid *grid)
 {
     const weft_gemm_call *call = grid->call;
@@ -100,20 +114,18 @@ static void find_units(weft_gemm_grid *grid)
     bool by_rows = call->panels == WEFT_PANELS_NONE ? has_row_vectors(grid) : call->panels == WEFT_PANELS_B;
     bool is_large = grid->few == WEFT_FEW_NONE && call->panels == WEFT_PANELS_NONE && packs_both(grid, by_rows);
     if (kernel->large != NULL && is_large) grid->kernel = kernel = kernel->large;
+    if (kernel->tall != NULL && !is_large && is_tall(grid, by_rows)) grid->kernel = kernel = kernel->tall;
     grid->transposed = by_rows == kernel->by_columns;
     grid->units[grid->transposed] = kernel->rows;
     grid->units[!grid->transposed] = kernel->columns;
     if (weft_gemm_is_complex(call->dtype)) grid->units[by_rows] /= 2;
 }
 
-/* Whether the part of a matrix that a thread reads comes from the last cache, of which a core has so many times L2. */
+/* Whether the part of a matrix that a thread reads comes from beyond L2. */
 static bool is_beyond_l2(const weft_gemm_grid *grid, const weft_gemm_axes *lines, const weft_gemm_axes *terms)
 {
-    enum { MOST_SHARE = 8 };
     int64_t line = terms->count * (int64_t)weft_gemm_real_size(grid->call->dtype);
-    double share =
-        (double)lines->count * (double)line / (double)(int64_t)grid->machine->cache_bytes[1] / (double)grid->threads;
-    return share >= 1 && share <= MOST_SHARE;
+    return (double)lines->count * (double)line >= (double)grid->machine->cache_bytes[1] * (double)grid->threads;
 }
 
 /* Whether the matrix beside so many rows or columns, which lies like this, is read in place: of more than a few where

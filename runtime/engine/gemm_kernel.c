@@ -63,17 +63,26 @@ static const weft_gemm_kernel packed[] = {
 #define MEASURED_V4 .far = 12, .few = 3, .masked = true, .runs = weft_gemm_runs_v4
 
 /* What operands that are both packed are multiplied with. */
+#define HIGH_V4(number, rows_)                                                                                         \
+    .rows = rows_, .columns = 14, .vectors = 2, .by_columns = true, .terms = WEFT_GEMM_TERMS, .sources = true,         \
+    .tile_is_faster = true, BESIDE(v4, number), MEASURED_V4
 #define LARGE_V4(number, rows_)                                                                                        \
     {                                                                                                                  \
-        .rows = rows_, .columns = 14, .vectors = 2, .by_columns = true, .terms = WEFT_GEMM_TERMS, .parts = 4,          \
-        .packs = true, .blocks = 4, .sources = true, .tile_is_faster = true, BESIDE(v4, number), MEASURED_V4           \
+        HIGH_V4(number, rows_), .parts = 4, .packs = true, .blocks = 4                                                 \
     }
 static const weft_gemm_kernel large[] = {LARGE_V4(f32, 32), LARGE_V4(f64, 16)};
+
+/* The same for a matrix that is read in place beside more rows than others have. */
+#define TALL_V4(number, rows_)                                                                                         \
+    {                                                                                                                  \
+        HIGH_V4(number, rows_), .ahead = true, .packs_across = true                                                    \
+    }
+static const weft_gemm_kernel tall[] = {TALL_V4(f32, 32), TALL_V4(f64, 16)};
 
 /* Our own alone, beside those of number `index`. */
 #define IN_PLACE_V4(number, rows_, index)                                                                              \
     .rows = rows_, .columns = 9, .vectors = 3, .by_columns = true, .terms = WEFT_GEMM_TERMS, .tile_is_faster = true,   \
-    .ahead = true, .sources = true, BESIDE(v4, number), MEASURED_V4, .large = &large[index],                           \
+    .ahead = true, .sources = true, BESIDE(v4, number), MEASURED_V4, .large = &large[index], .tall = &tall[index],     \
     .packed = &packed[2 + index]
 
 /* Of c128 12 rows: a panel of more leaves L1 no room for the other one. */

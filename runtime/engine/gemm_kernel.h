@@ -28,19 +28,20 @@ typedef void weft_gemm_panels_function(const weft_gemm_kernel *kernel, int64_t t
 /* A tile is rows x columns real numbers, f32 or f64. */
 struct weft_gemm_kernel {
     int64_t rows, columns;
-    bool by_columns; /* the numbers of a column of the tile are adjacent in memory, otherwise those of a row */
-    int64_t vectors; /* registers that these are */
-    bool masked;     /* `tile` takes any number of them, otherwise whole registers */
-    bool ahead;      /* and asks for them ahead of time */
-    bool sources;    /* and packs them on the way, of real numbers */
-    bool packs;      /* both operands are packed, however many rows and columns there are */
-    int64_t terms;   /* as many are added up in registers before they are added to C */
-    int64_t step;    /* panels have a multiple of so many; 0: any number */
-    int64_t size;    /* bytes of a packed number, where it is not as large as those of its dtype; 0: it is */
-    int64_t far;     /* uses from which an operand beyond L2, in distant lines, is packed */
-    int64_t run;     /* if that copies so many bytes of a line at once */
-    int64_t blocks;  /* of terms of the right operand take so many times L2, where C is large; 0: it is one block */
-    int64_t parts;   /* of L2, one of which the left operand takes where both are long; 0: two */
+    bool by_columns;   /* the numbers of a column of the tile are adjacent in memory, otherwise those of a row */
+    int64_t vectors;   /* registers that these are */
+    bool masked;       /* `tile` takes any number of them, otherwise whole registers */
+    bool ahead;        /* and asks for them ahead of time */
+    bool sources;      /* and packs them on the way, of real numbers */
+    bool packs;        /* both operands are packed, however many rows and columns there are */
+    bool packs_across; /* the operand across the vectors is */
+    int64_t terms;     /* as many are added up in registers before they are added to C */
+    int64_t step;      /* panels have a multiple of so many; 0: any number */
+    int64_t size;      /* bytes of a packed number, where it is not as large as those of its dtype; 0: it is */
+    int64_t far;       /* uses from which an operand beyond L2, in distant lines, is packed */
+    int64_t run;       /* if that copies so many bytes of a line at once */
+    int64_t blocks;    /* of terms of the right operand take so many times L2, where C is large; 0: it is one block */
+    int64_t parts;     /* of L2, one of which the left operand takes where both are long; 0: two */
     int64_t few; /* rows or columns up to which the other operand may be read in place, by `rows_in_place`; 0: never */
     weft_gemm_panels_function *panels; /* of packed operands; NULL where `tile_is_faster` */
     void (*function)(void);            /* of BLIS, which `panels` calls */
@@ -55,6 +56,7 @@ struct weft_gemm_kernel {
     weft_gemm_transpose *transpose; /* packs lines of numbers that are adjacent; of complex ones, those of c64 */
     weft_gemm_runs_function *runs;  /* packs lines that come in runs; NULL: they are copied by 16 bytes */
     const weft_gemm_kernel *large;  /* for two packed operands; NULL: this one */
+    const weft_gemm_kernel *tall; /* for a few more rows than this one has beside a matrix beyond L2; NULL: this one */
     const weft_gemm_kernel *packed; /* with `panels` alone, for calls that ask for it; NULL: this one */
 };
 

@@ -34,7 +34,10 @@ const weft_gemm_kernel weft_gemm_kernel_portable_f64 = PORTABLE(f64);
 const weft_gemm_kernel weft_gemm_kernel_v3_f32 = V3(f32, 16), weft_gemm_kernel_v3_f64 = V3(f64, 8);
 static const weft_gemm_kernel large_f32 = {V4(f32, 32, 14, 2), .parts = 4, .blocks = 4, .packs = true},
                               large_f64 = {V4(f64, 16, 14, 2), .parts = 4, .blocks = 4, .packs = true};
-#define IN_PLACE_V4(number, rows_) V4(number, rows_, 9, 3), .ahead = true, .large = &large_##number
+static const weft_gemm_kernel tall_f32 = {V4(f32, 32, 14, 2), .ahead = true, .packs_across = true},
+                              tall_f64 = {V4(f64, 16, 14, 2), .ahead = true, .packs_across = true};
+#define IN_PLACE_V4(number, rows_)                                                                                     \
+    V4(number, rows_, 9, 3), .ahead = true, .large = &large_##number, .tall = &tall_##number
 const weft_gemm_kernel weft_gemm_kernel_v4_f32 = {IN_PLACE_V4(f32, 48), .lines_in_place = weft_gemm_lines_v4_f32};
 const weft_gemm_kernel weft_gemm_kernel_v4_f64 = {IN_PLACE_V4(f64, 24), .lines_in_place = weft_gemm_lines_v4_f64};
 const weft_gemm_kernel weft_gemm_kernel_v4_c64 = COMPLEX_V4(f32, 32, 14),

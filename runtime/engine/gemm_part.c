@@ -122,6 +122,7 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
     enum { LEAST = 32 }; /* fewer uses pay in no case, if the kernel asks ahead of time */
     int64_t size = weft_gemm_side_element(side), uses = other->count;
     if (kernel->tile == NULL || kernel->packs || side->panels != NULL || side->float16 != NULL) return true;
+    if (!wide && kernel->packs_across) return true;
     if (weft_gemm_side_is_joined(side) || (side->complex && !kernel->is_complex)) return true;
     bool beside = wide && kernel->large != NULL && uses >= LEAST &&
                   weft_gemm_packs(kernel, other, side, terms, false, cache_bytes);
@@ -146,16 +147,15 @@ static int64_t panel_width(const weft_gemm_block *block, bool left, bool wide)
 }
 
 /* Blocks of terms of the first operand that are packed at once, so that each piece of C is computed from these in turn:
- * as many as L2 holds where the other operand is read along its terms; more where C is beyond the last cache, of which
- * a core has so many times L2, so that it is read and written fewer times. */
+ * as many as L2 holds where the other operand is read along its terms; more where C is beyond the last cache, so that
+ * it is read and written fewer times. */
 static int64_t blocks_at_once(const weft_gemm_block *block, bool left, int64_t bytes)
 {
-    enum { LAST_CACHE = 20 };
     const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
     const int64_t cache = block->cache_bytes, most = weft_gemm_block_terms(block);
     bool is_short = weft_gemm_is_short(block, left), other_wide = left != block->kernel->by_columns;
     bool packs = weft_gemm_packs(block->kernel, other, side, block->terms, other_wide, cache);
-    bool is_beyond = block->left.count * block->right.count * block->c_element > LAST_CACHE * cache;
+    bool is_beyond = weft_gemm_is_in_memory(block, block->left.count * block->right.count * block->c_element);
     int64_t room = 0;
     if (is_short && is_read_along_terms(block, other, packs)) room = cache;
     if (!is_short && is_beyond) room = block->kernel->blocks * cache;

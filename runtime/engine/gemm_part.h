@@ -56,6 +56,13 @@ static inline bool weft_gemm_is_one_more(const weft_gemm_kernel *kernel, int64_t
 bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, const weft_gemm_side *other,
                      int64_t terms, bool wide, int64_t cache_bytes);
 
+/* Whether so many bytes come from memory: the last cache has about so many times L2 for a core. */
+static inline bool weft_gemm_is_in_memory(const weft_gemm_block *block, int64_t bytes)
+{
+    enum { LAST_CACHE = 20 };
+    return bytes > LAST_CACHE * block->cache_bytes;
+}
+
 /* Whether all of an operand fits with as much of the other one into L2. */
 bool weft_gemm_is_short(const weft_gemm_block *block, bool left);
 /* Whether an operand is no longer than a tile. */

@@ -17,6 +17,7 @@ typedef struct weft_gemm_rows {
     int64_t block;                          /* terms that are added up before they are added to C */
     int64_t row_stride, row_term_stride, matrix_term_stride, c_row, c_column;
     bool is_complex;
+    bool far; /* of real numbers: lines of the matrix are asked for, since they come from memory */
 } weft_gemm_rows;
 
 /* One for each ISA level with fused multiplications. `sums` has room for WEFT_GEMM_ROWS_SUMS real numbers, aligned to

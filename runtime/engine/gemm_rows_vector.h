@@ -16,11 +16,14 @@
 enum { NAME(PASS) = 4 }; /* terms of a pass */
 enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL) };
 
-/* Numbers of a row of sums that are kept in L1, of which columns of C have `parts` each: whole vectors. */
+/* Numbers of a row of sums that are kept in L1, of which columns of C have `parts` each: whole vectors. Lines that are
+ * asked for are there too, those of a pass and of the next one, so less of these is taken at once. */
 static int64_t NAME(pitch)(const weft_gemm_rows *p, int64_t parts)
 {
+    enum { FAR_BYTES = 4096 };
     int64_t fit = WEFT_GEMM_ROWS_SUMS / p->row_count / (2 * NAME(LANES)) * (2 * NAME(LANES));
     int64_t all = (p->column_count * parts + 2 * NAME(LANES) - 1) / (2 * NAME(LANES)) * (2 * NAME(LANES));
+    if (p->far && fit > FAR_BYTES / (int64_t)sizeof(REAL)) fit = FAR_BYTES / (int64_t)sizeof(REAL);
     return all < fit ? all : fit;
 }
 
@@ -46,6 +49,7 @@ typedef struct NAME(pass) {
     const ELEMENT *rows, *matrix; /* at the first term */
     REAL *sums;
     int64_t row_stride, row_term_stride, matrix_term_stride, pitch, columns;
+    bool far;
 } NAME(pass);
 
 /* Adds terms to a vector of sums, of `columns` columns. */
@@ -65,7 +69,8 @@ static inline __attribute__((always_inline)) void NAME(add_vector)(REAL *sums, i
     }
 }
 
-/* Inlined with constant `rows` and `terms`, so that all factors are registers. */
+/* Inlined with constant `rows` and `terms`, so that all factors are registers. Lines that are far are asked for while
+ * those before them are multiplied. */
 static inline __attribute__((always_inline)) void NAME(add)(const NAME(pass) * p, int rows, int terms)
 {
     VECTOR factors[TOGETHER][NAME(PASS)];
@@ -76,6 +81,7 @@ static inline __attribute__((always_inline)) void NAME(add)(const NAME(pass) * p
     REAL *sums = p->sums;
     const int64_t pitch = p->pitch, whole = p->columns / NAME(LANES), rest = p->columns % NAME(LANES);
     for (int64_t v = 0; v < whole; v++) {
+        if (p->far) UNROLL for (int t = 0; t < terms; t++) __builtin_prefetch(lines[t] + terms * p->matrix_term_stride);
         NAME(add_vector)(sums, pitch, lines, factors, rows, terms, NAME(LANES));
         UNROLL for (int t = 0; t < terms; t++) lines[t] += NAME(LANES);
         sums += NAME(LANES);
@@ -116,7 +122,8 @@ static void NAME(add_terms)(const weft_gemm_rows *p, int64_t first, int64_t last
                                      .row_term_stride = p->row_term_stride,
                                      .matrix_term_stride = p->matrix_term_stride,
                                      .pitch = pitch,
-                                     .columns = count};
+                                     .columns = count,
+                                     .far = p->far};
             NAME(add_pass)(&pass, together, terms);
         }
     }

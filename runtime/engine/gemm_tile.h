@@ -46,6 +46,7 @@ typedef struct weft_gemm_tile_call {
     const weft_gemm_source *source; /* NULL: the wide operand is at `wide`. Otherwise it is put there on the way: whole
                                      * registers, of rows that weft_gemm_takes_source has; `count` is 1 */
     bool near;                      /* the wide operand is in L2, and need not be asked for */
+    bool far;                       /* all of a term is asked for at `fetch`, and nothing of the terms ahead */
     bool wide_first;                /* of complex numbers: the wide operand is the first factor */
 } weft_gemm_tile_call;
 

@@ -76,15 +76,20 @@ static inline __attribute__((always_inline)) void NAME(tile)(const weft_gemm_til
     VECTOR sums[ROWS][VECTORS];
     NAME(start)(p, rows, vectors, sums);
     int64_t stride = p->narrow_stride, three = 3 * stride;
+    int far = p->far;
     const ELEMENT *wide = p->wide, *narrow = p->narrow, *second = narrow + NAME(GROUP) * stride,
                   *third = second + NAME(GROUP) * stride;
     _Pragma("GCC unroll 4") for (int64_t t = 0; t < p->terms; t++, wide += p->wide_term, narrow += step)
     {
         VECTOR across[VECTORS];
         const REAL *line = (const REAL *)wide;
-        if (asks)
+        if (asks && far) {
+            UNROLL for (int v = 0; v < vectors; v++) __builtin_prefetch(wide + p->fetch + v * NAME(LANES), 0, 2);
+        } else if (asks) {
             UNROLL for (int v = 0; v < vectors; v++) __builtin_prefetch(wide + AHEAD * p->wide_term + v * NAME(LANES));
-        if (asks) __builtin_prefetch(wide + p->fetch, 0, 2);
+            __builtin_prefetch(wide + p->fetch, 0, 2);
+        }
+        if (asks) __asm__("" : "+r"(far)); /* one loop for both */
         UNROLL for (int v = 0; v < vectors - 1; v++) across[v] = LOAD(line + v * NAME(LANES));
         across[vectors - 1] = known & NAME(WHOLE) ? LOAD(line + (vectors - 1) * NAME(LANES))
                                                   : LOAD_LAST(line + (vectors - 1) * NAME(LANES), last);
@@ -203,12 +208,13 @@ static void NAME(pack_on_the_way)(const weft_gemm_tile_call *p)
         else NAME(tiles)(p, rows, VECTORS, NAME(WHOLE));                                                               \
         break;
 
-/* More rows, of two registers at most, are those of two packed operands. */
+/* More rows, of two registers at most, are those of a packed narrow operand. */
 #define CASE_OF_PACKED(rows)                                                                                           \
     case rows:                                                                                                         \
         if (p->columns <= NAME(LANES)) NAME(tiles)(p, rows, 1, NAME(NEAR) | NAME(PACKED));                             \
         else if (p->columns < 2 * NAME(LANES)) NAME(tiles)(p, rows, 2, NAME(NEAR) | NAME(PACKED));                     \
-        else NAME(tiles)(p, rows, 2, NAME(WHOLE) | NAME(NEAR) | NAME(PACKED));                                         \
+        else if (p->near) NAME(tiles)(p, rows, 2, NAME(WHOLE) | NAME(NEAR) | NAME(PACKED));                            \
+        else NAME(tiles)(p, rows, 2, NAME(WHOLE) | NAME(PACKED));                                                      \
         break;
 
 void FUNCTION(const weft_gemm_tile_call *p)

@@ -464,6 +464,24 @@ static void test_rows_of_tiles(void **state)
         }
 }
 
+/* A few rows or columns beside a matrix that is in L2, beyond it, or in memory, of lines whose distance is a multiple
+ * of 4 KB or not: what is asked for ahead of time differs, and how many are a tile. */
+static void test_same_bits_beside_a_large_matrix(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {2, 3, 4, 5, 9, 10, 14, 18};
+    weft_machine machine = *weft_machine_reference();
+    machine.fork_join_seconds = 0;
+    for (size_t i = 0; i < 4 * sizeof rows / sizeof *rows; i += sparsity)
+        for (int way = 0; way < 8; way++) {
+            int64_t few = rows[i / 4], many = way & 4 ? 1024 : 531, terms = 259 + random_below(3);
+            bool is_b = way & 2;
+            struct product product = row_major(dtypes[i % 4], is_b ? few : many, is_b ? many : few, terms);
+            machine.cache_bytes[1] = way & 1 ? 4096 : 1 << 16;
+            check_bits(&machine, with_columns(product, !is_b, false));
+        }
+}
+
 /* ---- the borders of operands ---- */
 
 enum { BORDERED = 1 << 19 };
@@ -1334,18 +1352,35 @@ static void test_four_rows_beside_a_large_matrix(void **state)
     if (!engine->kernel->ahead) skip();
     const struct {
         size_t cache, bytes;
-    } cases[] = {
-        {matrix, 4 * 512 * sizeof(float)}, {matrix + 1, 0}, {matrix / 8, 4 * 512 * sizeof(float)}, {matrix / 8 - 1, 0}};
+    } cases[] = {{matrix, 4 * 512 * sizeof(float)}, {matrix + 1, 0}, {matrix / 32, 4 * 512 * sizeof(float)}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         machine.cache_bytes[1] = cases[i].cache;
         assert_int_equal(weft_gemm_bytes(engine, &machine, &p.call, 1), cases[i].bytes);
     }
-    /* What a thread reads of it counts. */
-    const struct product wide = row_major(WEFT_F32, 4, 1024, 784);
-    machine.cache_bytes[1] = matrix / 8;
-    machine.fork_join_seconds = 0;
-    assert_int_equal(weft_gemm_bytes(engine, &machine, &wide.call, 1), 0);
-    assert_true(weft_gemm_bytes(engine, &machine, &wide.call, 2) >= 4 * 512 * sizeof(float));
+}
+
+/* A matrix beyond L2 is read once beside 10 to 14 rows, which are packed. */
+static void test_more_rows_beside_a_large_matrix(void **state)
+{
+    (void)state;
+    const size_t matrix = 784 * 512 * sizeof(float);
+    const weft_gemm_engine *engine = weft_gemm_engine_find(weft_isa_level(), WEFT_F32);
+    weft_machine machine = *weft_machine_reference();
+    if (!engine->kernel->ahead) skip();
+    const struct {
+        size_t cache;
+        int64_t rows;
+        bool packs;
+    } cases[] = {{matrix, 10, false},
+                 {matrix - 1, 9, false},
+                 {matrix - 1, 10, true},
+                 {matrix - 1, 14, true},
+                 {matrix - 1, 15, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct product p = row_major(WEFT_F32, cases[i].rows, 512, 784);
+        machine.cache_bytes[1] = cases[i].cache;
+        assert_int_equal(weft_gemm_bytes(engine, &machine, &p.call, 1) > 0, cases[i].packs);
+    }
 }
 
 /* ---- products of WEFT_PRODUCTS_FAST ---- */
@@ -1459,6 +1494,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_any_cache),
         cmocka_unit_test(test_same_bits_for_any_blocks_of_terms),
         cmocka_unit_test(test_rows_of_tiles),
+        cmocka_unit_test(test_same_bits_beside_a_large_matrix),
         cmocka_unit_test(test_no_access_beyond_operands),
         cmocka_unit_test(test_writes_only_elements),
         cmocka_unit_test(test_out_of_memory),
@@ -1475,6 +1511,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest exact[] = {
         cmocka_unit_test(test_which_operand_is_packed),
         cmocka_unit_test(test_four_rows_beside_a_large_matrix),
+        cmocka_unit_test(test_more_rows_beside_a_large_matrix),
         cmocka_unit_test(test_conversions_of_float16),
         cmocka_unit_test(test_dtypes),
     };
