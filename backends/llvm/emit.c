@@ -118,6 +118,7 @@ static weft_status *allocate_state(weft_emitter *e)
     e->reduction.running = zeroed(e, values + 1, sizeof(LLVMValueRef));
     if (e->error != NULL) return e->error;
     weft_kernel_mark(kernel, false, e->common);
+    WEFT_TRY(weft_kernel_find_intervals(kernel, &e->arena, &e->intervals));
     if (!e->gpu) WEFT_TRY(weft_kernel_find_narrow(kernel, &e->arena, &e->narrow));
     if (!e->gpu) WEFT_TRY(weft_kernel_find_bf16(kernel, &e->arena, &e->bf16));
     for (size_t i = 0; i < scopes; i++) {

@@ -235,8 +235,22 @@ static void report_parts(weft_emitter *e, const weft_inst *inst, const weft_emit
     }
 }
 
+/* Whether what is known of the index says that it is inside: an extent that is a constant, or known to be no less. */
+static bool is_inside(weft_emitter *e, const weft_inst *check)
+{
+    const weft_interval *index = &e->intervals[check->args[0]];
+    int64_t least, most;
+    weft_expr_range(e->exprs, check->index, &least, &most);
+    return index->least >= 0 && index->most < least;
+}
+
 static void emit_check(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
 {
+    if (is_inside(e, inst)) {
+        for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++)
+            value->parts[part] = weft_value_part(e, &e->values[inst->args[0]], part, value->varying);
+        return;
+    }
     LLVMValueRef extent = weft_index_emit(e, inst->index, 0), bad[WEFT_MAX_PARTS], given[WEFT_MAX_PARTS];
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef o = given[part] = weft_value_part(e, &e->values[inst->args[0]], part, value->varying);

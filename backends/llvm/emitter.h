@@ -16,6 +16,7 @@
 #include <llvm-c/Core.h>
 #include "backends/llvm/target.h"
 #include "lib/loop/bf16.h"
+#include "lib/loop/interval.h"
 #include "lib/loop/narrow.h"
 #include "lib/loop/special.h"
 
@@ -118,6 +119,7 @@ typedef struct weft_emitter {
     uint32_t row_count;
     const weft_inst *hidden, *shown; /* comparisons: false in all lanes now, and true in the first; NULL: none */
     weft_emitted *values;            /* of instructions */
+    const weft_interval *intervals;  /* what integers may be */
     const weft_narrow_kind *narrow;  /* which are computed in 16 bits; NULL: none */
     const uint8_t *bf16;             /* as in lib/loop/bf16.h; NULL: nothing is known */
     uint32_t *common;                /* 0 for instructions that only the second operand of a `rarely` needs */

@@ -1246,6 +1246,38 @@ static void test_offset_bits(void **state)
     }
 }
 
+/* Nothing is asked of indices that are known to be inside. */
+static void test_known_indices(void **state)
+{
+    (void)state;
+    enum { COUNT = 100 };
+    static const struct {
+        const char *op;
+        int number, extent;
+        bool is_known;
+    } cases[] = {{"min", 99, 100, true}, {"min", 99, 99, false}, {"or", 64, 192, true}, {"sub", 65, 256, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        weft_bytes code;
+        snprintf(text, sizeof text,
+                 "kernel scheduled {\n  buffer b0 : f64 out\n  buffer b1 : f64\n  buffer b2 : u8\n  sites 1\n"
+                 "  for i0 < %d lane 8 x 4\n  stage {\n    %%0 = load b2[i0] : u8\n    %%1 = cast %%0 : i64\n"
+                 "    %%2 = const %d : i64\n    %%3 = %s %%1, %%2 : i64\n    %%4 = const %d : i64\n"
+                 "    %%5 = sub %%3, %%4 : i64\n    %%6 = check %%5 < %d site 0 at i0 : i64\n"
+                 "    %%7 = load b1[0, %%6] : f64\n    store b0[i0] = %%7\n  }\n}\n",
+                 COUNT, cases[i].number, cases[i].op, strcmp(cases[i].op, "or") == 0 ? 64 : 0, cases[i].extent);
+        example x = {.name = cases[i].op, .text = text};
+        x.buffers[0].after = x.buffers[2].after = COUNT;
+        x.buffers[1].after = cases[i].extent;
+        check(&x);
+        weft_kernel *kernel = parse(&x);
+        weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+        assert_int_equal(strstr(code.data, "report") == NULL, cases[i].is_known);
+        weft_bytes_finish(&code);
+        weft_kernel_destroy(kernel);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void test_refusals(void **state)
@@ -1518,6 +1550,7 @@ int main(void)
         cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_offset_bits),
+        cmocka_unit_test(test_known_indices),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_missing_symbol),
         cmocka_unit_test(test_unknown_rows),
