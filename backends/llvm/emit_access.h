@@ -51,6 +51,9 @@ LLVMValueRef weft_access_part_pointer(weft_emitter *e, weft_access *access, uint
 /* Adds the computed offset to `count` pointers. */
 void weft_access_add_offset(weft_emitter *e, weft_access *access, uint32_t part, uint32_t count,
                             LLVMValueRef *pointers);
+/* Where the computed offsets of a part are in memory, and the one of a lane, the first of them at `offsets`. */
+LLVMValueRef weft_access_offsets(weft_emitter *e, weft_access *access, uint32_t part);
+LLVMValueRef weft_access_load_offset(weft_emitter *e, const weft_access *access, LLVMValueRef offsets, uint32_t lane);
 /* The lanes of the last part, from the first on, that a mask known now leaves; 0: they are not known, or the mask is
  * another one. */
 uint32_t weft_access_known_lanes(const weft_emitter *e, const weft_access *access);
@@ -59,6 +62,12 @@ LLVMValueRef weft_access_load_lanes(weft_emitter *e, weft_access *access, LLVMVa
 /* The lanes that the mask leaves. */
 LLVMValueRef weft_access_load_masked(weft_emitter *e, const weft_access *access, LLVMValueRef pointer,
                                      LLVMValueRef mask);
+
+/* ---- emit_lanes.c ---- */
+
+/* Whether a function loads the lanes one by one; the elements of a part. */
+bool weft_lanes_are_called(const weft_emitter *e, const weft_access *access);
+LLVMValueRef weft_lanes_call(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part);
 
 /* ---- emit_near.c ---- */
 

@@ -142,14 +142,22 @@ static void store_offsets(weft_emitter *e, weft_access *access)
     }
 }
 
-static LLVMValueRef load_offset(weft_emitter *e, const weft_access *access, uint32_t part, uint32_t lane)
+LLVMValueRef weft_access_load_offset(weft_emitter *e, const weft_access *access, LLVMValueRef offsets, uint32_t lane)
 {
-    uint32_t bits = access->offset_bits, bit = (part * e->lane.width + lane) * bits;
-    LLVMValueRef from = offset_pointer(e, e->i64, access->offsets, weft_int(e, bit / 64));
+    uint32_t bits = access->offset_bits, bit = lane * bits;
+    LLVMValueRef from = offset_pointer(e, e->i64, offsets, weft_int(e, bit / 64));
     LLVMValueRef word = LLVMBuildLoad2(e->builder, e->i64, from, "");
     if (bits == 64) return word;
     word = LLVMBuildLShr(e->builder, word, weft_int(e, bit % 64), "");
     return LLVMBuildAnd(e->builder, word, weft_int(e, (INT64_C(1) << bits) - 1), "");
+}
+
+LLVMValueRef weft_access_offsets(weft_emitter *e, weft_access *access, uint32_t part)
+{
+    if (access->offsets == NULL) store_offsets(e, access);
+    weft_scope_move(e, access->level);
+    LLVMTypeRef type = LLVMIntTypeInContext(e->context, access->offset_bits);
+    return offset_pointer(e, type, access->offsets, weft_int(e, (int64_t)part * e->lane.width));
 }
 
 void weft_access_add_offset(weft_emitter *e, weft_access *access, uint32_t part, uint32_t count, LLVMValueRef *pointers)
@@ -159,8 +167,8 @@ void weft_access_add_offset(weft_emitter *e, weft_access *access, uint32_t part,
     if (apart && access->offsets == NULL) store_offsets(e, access);
     weft_scope_move(e, access->level);
     for (uint32_t i = 0; i < count; i++) {
-        LLVMValueRef value =
-            apart ? load_offset(e, access, part, i) : access->offset->parts[access->offset->varying ? part : 0];
+        LLVMValueRef value = apart ? weft_access_load_offset(e, access, access->offsets, part * e->lane.width + i)
+                                   : access->offset->parts[access->offset->varying ? part : 0];
         pointers[i] = offset_pointer(e, access->type, pointers[i], value);
     }
 }
@@ -471,13 +479,14 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef loaded = in_rows ? weft_rows_load(e, inst, level, part) : NULL;
         if (loaded == NULL)
-            loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
-                     : is_contiguous(e, &access) ? load_contiguous(e, &access, inst, part)
-                     : picks                     ? weft_near_load(e, &access, inst->buffer, part, &near)
-                     : wraps                     ? load_wrapped(e, &access, inst->buffer, part, &wrap)
-                     : is_strided(e, &access)    ? load_strided(e, &access, inst->buffer, part)
-                     : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
-                                                 : load_elements(e, &access, inst->buffer, part);
+            loaded = !value->varying                     ? load_uniform(e, &access, inst->buffer)
+                     : is_contiguous(e, &access)         ? load_contiguous(e, &access, inst, part)
+                     : picks                             ? weft_near_load(e, &access, inst->buffer, part, &near)
+                     : wraps                             ? load_wrapped(e, &access, inst->buffer, part, &wrap)
+                     : is_strided(e, &access)            ? load_strided(e, &access, inst->buffer, part)
+                     : is_gathered(e, &access)           ? load_gathered(e, &access, inst->buffer, part)
+                     : weft_lanes_are_called(e, &access) ? weft_lanes_call(e, &access, inst->buffer, part)
+                                                         : load_elements(e, &access, inst->buffer, part);
         value->parts[part] = weft_from_memory(e, inst->dtype, loaded);
     }
 }

@@ -1278,6 +1278,39 @@ static void test_known_indices(void **state)
     }
 }
 
+/* Many elements that data pick are loaded by a function, whose calls are few instructions; few where they stand. */
+static void test_called_lanes(void **state)
+{
+    (void)state;
+    for (int loads = 4; loads <= 8; loads += 4) {
+        char text[2048];
+        weft_bytes code;
+        int at =
+            snprintf(text, sizeof text,
+                     "kernel scheduled {\n  symbol n in [0, 100000]\n  buffer b0 : f64 out\n  buffer b1 : f64\n"
+                     "  buffer b2 : i64\n  sites 1\n  for i0 < n lane 8 x 4\n  stage {\n    %%0 = load b2[i0] : i64\n"
+                     "    %%1 = check %%0 < 300 site 0 at i0 : i64\n    %%2 = load b1[0, %%1] : f64\n");
+        for (int i = 1; i < loads; i++)
+            at += snprintf(text + at, sizeof text - (size_t)at,
+                           "    %%%d = load b1[%d, %%1] : f64\n    %%%d = sub %%%d, %%%d : f64\n", 2 * i + 1, 3 * i,
+                           2 * i + 2, 2 * i, 2 * i + 1);
+        snprintf(text + at, sizeof text - (size_t)at, "    store b0[i0] = %%%d\n  }\n}\n", 2 * loads);
+        example x = {.name = "called lanes", .text = text};
+        for (size_t i = 0; i < LENGTHS; i++) {
+            x.scalars[0] = lengths[i];
+            x.buffers[0].after = x.buffers[2].after = lengths[i];
+            x.buffers[1].after = 300 + 3 * loads;
+            x.small = i % 2 == 0;
+            check(&x);
+        }
+        weft_kernel *kernel = parse(&x);
+        weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+        assert_int_equal(strstr(code.data, "@weft_local_lanes_f64_8") != NULL, loads == 8);
+        weft_bytes_finish(&code);
+        weft_kernel_destroy(kernel);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void test_refusals(void **state)
@@ -1551,6 +1584,7 @@ int main(void)
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_offset_bits),
         cmocka_unit_test(test_known_indices),
+        cmocka_unit_test(test_called_lanes),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_missing_symbol),
         cmocka_unit_test(test_unknown_rows),
