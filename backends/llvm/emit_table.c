@@ -220,7 +220,7 @@ static LLVMValueRef look_up(weft_emitter *e, const weft_table *table, uint32_t c
     LLVMValueRef global = find_table(e, table);
     LLVMValueRef indices[2] = {LLVMBuildZExt(e->builder, rows, wide, ""), weft_int(e, column)};
     if (transposes(e, table, width)) return transpose_lanes(e, table, row_type, indices[0], column, width);
-    bool gathers = width > 1 && e->processor->gathers;
+    bool gathers = width > 1 && weft_emitter_has(e, WEFT_ISA_V4);
     return (gathers ? gather_rows : load_rows)(e, row_type, global, indices, width);
 }
 

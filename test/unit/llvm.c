@@ -699,6 +699,30 @@ static void test_operations(void **state)
     check_operation("lookup double_turns.3 %0", "i64", "f64", 1);
 }
 
+/* Columns of tables that no register holds are gathered with AVX-512. */
+static void test_lookups(void **state)
+{
+    (void)state;
+    for (int width = 2; width <= 8; width *= 2) {
+        char text[512];
+        weft_bytes code;
+        snprintf(text, sizeof text,
+                 "kernel scheduled {\n  buffer b0 : f64 out\n  buffer b1 : i64\n  for i0 < 333 lane %d x 2\n  stage {\n"
+                 "    %%0 = load b1[i0] : i64\n    %%1 = lookup single_turns.1 %%0 : f64\n    store b0[i0] = %%1\n  }\n"
+                 "}\n",
+                 width);
+        example x = {.name = "lookups", .text = text};
+        x.buffers[0].after = x.buffers[1].after = 333;
+        check(&x);
+        weft_kernel *kernel = parse(&x);
+        weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+        bool gathers = strstr(code.data, "masked.gather") != NULL;
+        assert_int_equal(gathers, weft_isa_includes(weft_isa_level(), WEFT_ISA_V4));
+        weft_bytes_finish(&code);
+        weft_kernel_destroy(kernel);
+    }
+}
+
 /* ---- reductions ---- */
 
 #define SUM_BLOCK                                                                                                      \
@@ -1569,6 +1593,7 @@ int main(void)
         cmocka_unit_test(test_transposed_registers),
         cmocka_unit_test(test_transposed_lines),
         cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_lookups),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_in_blocks),
         cmocka_unit_test(test_indices),
