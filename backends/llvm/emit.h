@@ -113,6 +113,8 @@ LLVMValueRef weft_intrinsic_call(weft_emitter *e, const char *name, size_t overl
 LLVMValueRef weft_multiply_add(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 
 /* ---- emit_index.c: integer expressions ---- */
+/* An index at the first or the last point of all ranges around it in the stage. */
+weft_expr weft_index_at(weft_emitter *e, const weft_stage *stage, weft_expr index, bool last);
 /* Whether an extent is unknown only because the last one of an outer range may be less: it is of a chunk. */
 bool weft_extent_is_cut(const weft_emitter *e, weft_expr extent);
 /* The outermost scope where it is available. */
@@ -188,6 +190,10 @@ void weft_prefetch_load(weft_emitter *e, const weft_inst *load, LLVMTypeRef type
                         uint32_t level);
 void weft_prefetch_store(weft_emitter *e, const weft_store *store, LLVMTypeRef type, LLVMValueRef pointer,
                          uint32_t part);
+
+/* ---- emit_prefetch_rows.c ---- */
+/* After a check of what is the same in all lanes: asks for rows at positions that come later, if they are rows. */
+void weft_prefetch_rows(weft_emitter *e, weft_inst_id check);
 
 /* ---- emit_condition.c ---- */
 /* Where predicates hold: a scalar condition and masks, NULL where they hold always. */

@@ -557,6 +557,19 @@ LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part)
     return build_binary(e, expr, a, b);
 }
 
+weft_expr weft_index_at(weft_emitter *e, const weft_stage *stage, weft_expr index, bool last)
+{
+    const weft_kernel *kernel = e->kernel;
+    weft_expr zero = weft_expr_constant(e->exprs, 0), one = weft_expr_constant(e->exprs, 1);
+    for (uint32_t i = stage->range_count + kernel->range_count; i-- > 0;) {
+        const weft_range *range =
+            i < kernel->range_count ? &kernel->ranges[i] : &stage->ranges[i - kernel->range_count];
+        weft_expr end = weft_expr_max(e->exprs, weft_expr_sub(e->exprs, range->extent, one), zero);
+        index = weft_expr_substitute(e->exprs, index, 1, &range->variable, last ? &end : &zero);
+    }
+    return index;
+}
+
 bool weft_extent_is_cut(const weft_emitter *e, weft_expr extent)
 {
     bool cut = false;

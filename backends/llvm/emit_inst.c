@@ -330,7 +330,10 @@ void weft_inst_emit_now(weft_emitter *e, weft_inst_id id)
     case WEFT_SCALAR_result: emit_result(e, inst, value); break;
     case WEFT_SCALAR_running: weft_reduce_running(e, inst->buffer, inst->number, value); break;
     case WEFT_SCALAR_check:
-    case WEFT_SCALAR_within: emit_check(e, inst, value); break;
+    case WEFT_SCALAR_within:
+        emit_check(e, inst, value);
+        if (!value->varying) weft_prefetch_rows(e, id);
+        break;
     default:
         margin = margin_of(e, inst, value);
         if (margin != WEFT_EXPR_NONE) emit_predicates(e, 1, &margin, value);

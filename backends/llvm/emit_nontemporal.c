@@ -34,20 +34,6 @@ static void emit_stores(weft_emitter *e, uint32_t alignment, bool nontemporal, u
     }
 }
 
-/* An index at the first or the last point of all ranges around it. */
-static weft_expr index_at(weft_emitter *e, const weft_stage *stage, weft_expr index, bool last)
-{
-    const weft_kernel *kernel = e->kernel;
-    weft_expr zero = weft_expr_constant(e->exprs, 0), one = weft_expr_constant(e->exprs, 1);
-    for (uint32_t i = stage->range_count + kernel->range_count; i-- > 0;) {
-        const weft_range *range =
-            i < kernel->range_count ? &kernel->ranges[i] : &stage->ranges[i - kernel->range_count];
-        weft_expr end = weft_expr_max(e->exprs, weft_expr_sub(e->exprs, range->extent, one), zero);
-        index = weft_expr_substitute(e->exprs, index, 1, &range->variable, last ? &end : &zero);
-    }
-    return index;
-}
-
 /* Elements of a buffer up to the greatest index of a stage, as far as its first access and its ends tell. */
 static weft_expr span_in(weft_emitter *e, const weft_stage *stage, uint32_t buffer)
 {
@@ -59,7 +45,8 @@ static weft_expr span_in(weft_emitter *e, const weft_stage *stage, uint32_t buff
         if (inst->op == WEFT_SCALAR_load && inst->buffer == buffer) index = inst->index;
     }
     if (index == WEFT_EXPR_NONE) return weft_expr_constant(e->exprs, 0);
-    weft_expr most = weft_expr_max(e->exprs, index_at(e, stage, index, false), index_at(e, stage, index, true));
+    weft_expr most =
+        weft_expr_max(e->exprs, weft_index_at(e, stage, index, false), weft_index_at(e, stage, index, true));
     return weft_expr_add(e->exprs, most, weft_expr_constant(e->exprs, 1));
 }
 

@@ -691,6 +691,30 @@ graph {{
                     else:
                         self.assertIn(level, error)
 
+    def test_rows_of_a_table_asked_for_early(self):
+        """With AVX-512, of a line or more, where L2 does not hold the table."""
+        for rows, columns, asks in [(50000, 32, True), (1000, 32, False), (300000, 8, False), (4000, 1000, True)]:
+            for op in ["%y = gather(%x, %i) {axes = [0], batch = []}",
+                       "%y = scatter(%x, %u, %i) {axes = [0], batch = [], mode = \"add\"}"]:
+                (self.folder / "p.weft").write_text(f"""weft 0.1
+graph {{
+  %x = input() {{name = "x", dtype = f32, shape = [{rows}, {columns}]}}
+  %i = input() {{name = "i", dtype = i64, shape = [20]}}
+  %u = input() {{name = "u", dtype = f32, shape = [20, {columns}]}}
+  {op}
+  return y = %y
+}}
+""")
+                for level in ["x86-64-v3", "x86-64-v4"]:
+                    status, out, error = self.weft("opt", "p.weft", "--emit", "llvm",
+                                                   env={**os.environ, "WEFT_ISA": level})
+                    with self.subTest(rows=rows, columns=columns, op=op, level=level):
+                        if status == OK:
+                            kernel = out[out.index("# kernel 1"):] if "# kernel 1" in out else out
+                            self.assertEqual("@llvm.prefetch" in kernel, asks and level == "x86-64-v4")
+                        else:
+                            self.assertIn(level, error)
+
     def test_rows_with_a_pad_asked_for_early(self):
         """With AVX-512 their loads are masked ones, which processors do not fetch ahead."""
         (self.folder / "p.weft").write_text("""weft 0.1
