@@ -106,7 +106,7 @@ weft_expr weft_expr_substitute(weft_expr_context *exprs, weft_expr e, size_t cou
                                const weft_expr *values);
 /* e of another context rebuilt here: symbols are matched by name, made with their range when absent. */
 weft_expr weft_expr_import(weft_expr_context *exprs, const weft_expr_context *source, weft_expr e);
-/* The same with instead[s], a symbol of the source that is no later, for each symbol s below `count`. */
+/* The same with instead[s], a constant of the source or a symbol that is no later, for each symbol s below `count`. */
 weft_expr weft_expr_import_as(weft_expr_context *exprs, const weft_expr_context *source, weft_expr e, size_t count,
                               const weft_expr *instead);
 

@@ -24,7 +24,7 @@ typedef struct rewriter {
     size_t count;
     const weft_expr *symbols, *values;
     size_t instead_count;
-    const weft_expr *instead; /* symbols of the source to import, by id */
+    const weft_expr *instead; /* symbols and constants of the source to import, by id */
     weft_expr *done;          /* by id of the source */
 } rewriter;
 
@@ -33,6 +33,7 @@ static weft_expr rewrite(rewriter *r, weft_expr e);
 static weft_expr import_symbol(rewriter *r, const weft_expr_node *node)
 {
     if (node->id < r->instead_count) node = weft_expr_node_of(r->source, r->instead[node->id]);
+    if (node->kind == WEFT_EXPR_CONSTANT) return weft_expr_constant(r->target, node->value);
     if (node->bound != WEFT_EXPR_NONE) return weft_expr_variable(r->target, node->name, rewrite(r, node->bound));
     return weft_expr_symbol(r->target, node->name, node->min, node->max);
 }

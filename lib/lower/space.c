@@ -6,19 +6,27 @@
 
 /* ---- symbols that have to be equal ---- */
 
-/* Whether every run has equal values for two symbols. */
+/* Whether every run has equal values for a symbol and another one, or a constant. */
 static bool equates_symbols(const weft_expr_context *exprs, const weft_guard *guard)
 {
-    return guard->kind == WEFT_GUARD_EQUAL && guard->when == WEFT_EXPR_NONE &&
-           weft_expr_kind_of(exprs, guard->a) == WEFT_EXPR_SYMBOL &&
-           weft_expr_kind_of(exprs, guard->b) == WEFT_EXPR_SYMBOL;
+    weft_expr_kind a = weft_expr_kind_of(exprs, guard->a), b = weft_expr_kind_of(exprs, guard->b);
+    bool fits = (a == WEFT_EXPR_SYMBOL && (b == WEFT_EXPR_SYMBOL || b == WEFT_EXPR_CONSTANT)) ||
+                (b == WEFT_EXPR_SYMBOL && a == WEFT_EXPR_CONSTANT);
+    return guard->kind == WEFT_GUARD_EQUAL && guard->when == WEFT_EXPR_NONE && fits;
 }
 
-/* The first symbol found so far that has to be equal. */
+/* What has been found so far that has to be equal: a constant, or the first symbol. */
 static weft_expr first_equal(weft_expr *first, weft_expr symbol)
 {
     while (first[symbol] != symbol) symbol = first[symbol] = first[first[symbol]];
     return symbol;
+}
+
+/* Whether of two that are equal `a` stands for both. */
+static bool comes_first(const weft_expr_context *exprs, weft_expr a, weft_expr b)
+{
+    bool is_known = weft_expr_kind_of(exprs, a) == WEFT_EXPR_CONSTANT;
+    return is_known != (weft_expr_kind_of(exprs, b) == WEFT_EXPR_CONSTANT) ? is_known : a < b;
 }
 
 bool weft_space_find_equal(weft_space *space)
@@ -39,9 +47,10 @@ bool weft_space_find_equal(weft_space *space)
         const weft_guard *guard = &root->guards[i];
         if (!equates_symbols(root->exprs, guard)) continue;
         weft_expr a = first_equal(first, guard->a), b = first_equal(first, guard->b);
-        first[a < b ? b : a] = a < b ? a : b;
+        bool is_a = comes_first(root->exprs, a, b);
+        first[is_a ? b : a] = is_a ? a : b;
     }
-    for (size_t i = 0; i < count; i++) first[i] = first[first[i]];
+    for (size_t i = 0; i < count; i++) first[i] = first_equal(first, (weft_expr)i);
     space->equal = (weft_equal_symbols){.count = count, .first = first};
     return true;
 }
@@ -76,7 +85,7 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent)
 
 void weft_space_range(weft_space *space, weft_extent extent, int64_t *out_least, int64_t *out_most)
 {
-    bool is_open = space->fixed.count > 0 && !weft_extent_is_static(extent, NULL);
+    bool is_open = (space->fixed.count > 0 || space->equal.count > 0) && !weft_extent_is_static(extent, NULL);
     weft_expr e = is_open ? weft_space_extent(space, extent) : WEFT_EXPR_NONE;
     if (e == WEFT_EXPR_NONE) weft_extent_range(extent, out_least, out_most);
     else weft_expr_range(space->exprs, e, out_least, out_most);

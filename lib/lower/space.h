@@ -14,8 +14,8 @@ typedef struct weft_fixed {
     const int64_t *values;
 } weft_fixed;
 
-/* Of each symbol of a graph whose id is below `count`, the first one that guards require it to equal, or itself: one
- * for all that have to be equal, so that what is walked as one looks so. */
+/* Of each symbol of a graph whose id is below `count`, the constant that guards require it to equal, or the first such
+ * symbol, or itself: one for all that have to be equal, so that what is walked as one looks so. */
 typedef struct weft_equal_symbols {
     size_t count;
     const weft_expr *first;
