@@ -316,6 +316,27 @@ static bool emit_short(weft_emitter *e, const nest *n, uint32_t i)
     return true;
 }
 
+/* Whether half of a round may be left, whose vectors two at a time would take as long as several rounds. */
+static bool halves(weft_emitter *e, const nest *n, const weft_range *range)
+{
+    enum { LEAST = 16 };
+    int64_t extent;
+    return range->unroll >= LEAST && is_around_loops(e, n, range) &&
+           !weft_expr_is_constant(e->exprs, range->extent, &extent);
+}
+
+/* Half of a round, if so much is left from `start` on; returns where it ends. */
+static LLVMValueRef emit_half(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, const span *s)
+{
+    const weft_range *range = &n->ranges[i];
+    weft_scope_move(e, weft_scope_top(e));
+    LLVMValueRef limit = end_of_rounds(e, n, s, (int64_t)range->width * range->unroll / 2);
+    weft_guard_open(e, is_less(e, start, limit), false);
+    emit_pass(e, n, i, &(pass){start, limit, range->unroll / 2, .once = true});
+    weft_guard_close(e);
+    return limit;
+}
+
 static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s)
 {
     const weft_range *range = &n->ranges[i];
@@ -334,6 +355,10 @@ static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s
         weft_guard_close(e);
     }
     bool needs_tail = !needs_main || divisor_of(e, n, range) % round != 0;
+    if (needs_tail && halves(e, n, range)) {
+        limit = emit_half(e, n, i, limit, s);
+        needs_tail = divisor_of(e, n, range) % (round / 2) != 0;
+    }
     if (needs_tail) emit_tail_pass(e, n, i, limit, s->end);
 }
 

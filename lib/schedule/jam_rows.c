@@ -182,7 +182,7 @@ static bool rereads_long(const weft_kernel *kernel, const weft_machine *machine)
  * two 1.1 to 1.2 (Zen 5). */
 static bool repeats_last(const weft_kernel *kernel, int64_t row)
 {
-    return count_reducing(kernel) > 1 && MOST_REDUCED_ROWS * row <= STORED;
+    return has_parts(kernel) || (count_reducing(kernel) > 1 && MOST_REDUCED_ROWS * row <= STORED);
 }
 
 weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, const weft_machine *machine, int64_t divisor)
@@ -197,7 +197,7 @@ weft_jam weft_kernel_find_reduced_rows(const weft_kernel *kernel, const weft_mac
     if (count < LEAST_ROWS || bytes > MOST_BYTES) return found;
     if (!parts && bytes >= LEAST_ALONE && is_fetched_ahead(kernel, machine, bytes)) return found;
     found.rows = MOST_REDUCED_ROWS;
-    bool may_repeat = least != count && !parts && repeats_last(kernel, bytes);
+    bool may_repeat = least != count && repeats_last(kernel, bytes);
     while (found.rows > 1 && ((divisor % found.rows != 0 && !may_repeat) || found.rows * bytes > most ||
                               weft_kernel_jam_refusal(kernel, found.range, found.rows) != NULL))
         found.rows /= 2;
