@@ -91,6 +91,37 @@ static void emit_counted(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRe
     weft_count_close(e, end, weft_int(e, step));
 }
 
+/* Whether points of the stage are single elements that are stored where data say. */
+static bool scatters(const weft_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->store_count; i++)
+        if (stage->stores[i].is_indirect) return true;
+    return false;
+}
+
+/* A few points in turn. A processor foretells by the address of a load's instruction which store it waits for: a point
+ * that finds what one shortly before it has stored would make all points wait for the one before. */
+static void emit_scatter(weft_emitter *e, const nest *n, uint32_t i, const span *s)
+{
+    enum { POINTS = 4 };
+    weft_scope_move(e, weft_scope_top(e));
+    LLVMValueRef limit = LLVMBuildAnd(e->builder, s->end, weft_int(e, -POINTS), "");
+    weft_guard_open(e, is_less(e, s->begin, limit), false);
+    LLVMValueRef at = weft_count_open(e, WEFT_EXPR_NONE, s->begin);
+    for (int64_t k = 0; k < POINTS; k++) {
+        weft_scope_move(e, weft_scope_top(e));
+        weft_once_open(e, n->ranges[i].variable, LLVMBuildAdd(e->builder, at, weft_int(e, k), ""));
+        emit_from(e, n, i + 1);
+        weft_once_close(e);
+    }
+    weft_count_close(e, limit, weft_int(e, POINTS));
+    weft_guard_close(e);
+    weft_scope_move(e, weft_scope_top(e));
+    weft_guard_open(e, is_less(e, limit, s->end), false);
+    emit_counted(e, n, i, limit, s->end, 1);
+    weft_guard_close(e);
+}
+
 static void emit_serial(weft_emitter *e, const nest *n, uint32_t i, const span *s)
 {
     const weft_range *range = &n->ranges[i];
@@ -104,6 +135,8 @@ static void emit_serial(weft_emitter *e, const nest *n, uint32_t i, const span *
         weft_once_open(e, range->variable, s->begin);
         emit_from(e, n, i + 1);
         weft_once_close(e);
+    } else if (n->stage != NULL && i + 1 == n->count && !e->gpu && scatters(n->stage)) {
+        emit_scatter(e, n, i, s);
     } else {
         emit_counted(e, n, i, s->begin, s->end, 1);
     }
