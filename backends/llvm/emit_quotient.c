@@ -12,13 +12,22 @@ static bool is_worth_inverting(LLVMValueRef divisor)
     return !LLVMIsConstant(divisor) || fabs(frexp(LLVMConstRealGetDouble(divisor, &inexact), &exponent)) != 0.5;
 }
 
+/* Whether the unit that divides is asked for roots of vectors by the same stage: those after the quotient, or known. */
+static bool takes_roots(const weft_emitter *e, const weft_inst *quotient)
+{
+    const weft_inst *insts = e->kernel->insts;
+    for (uint32_t i = e->stage->inst_first; i < e->stage->inst_first + e->stage->inst_count; i++)
+        if (insts[i].op == WEFT_SCALAR_sqrt && (&insts[i] > quotient || e->values[i].varying)) return true;
+    return false;
+}
+
 /* Where vectors of 512 bits would be divided in a loop by what is known outside of it, and a processor takes long. */
 bool weft_quotients_share(const weft_emitter *e, const weft_inst *inst, const weft_emitted *value)
 {
     enum { LANES = 16 };
     if (inst->op != WEFT_SCALAR_div || inst->dtype != WEFT_F32 || e->gpu || !value->varying || e->lane.width < LANES)
         return false;
-    if (!e->processor->slow_quotients) return false;
+    if (!e->processor->slow_quotients && !takes_roots(e, inst)) return false;
     const weft_emitted *divisor = &e->values[inst->args[1]];
     return !divisor->varying && divisor->level < value->level && is_worth_inverting(divisor->parts[0]);
 }
