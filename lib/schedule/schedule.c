@@ -42,7 +42,7 @@ static bool varies(const weft_kernel *kernel, const weft_inst *inst, weft_expr v
 
 /* Which instructions are computed in lanes along the last outer range, or stored; all, where stages have ranges of
  * their own. NULL: there is no memory. */
-static const bool *find_lanes(weft_kernel *kernel)
+static bool *find_lanes(weft_kernel *kernel)
 {
     bool *found = weft_arena_allocate(&kernel->arena, kernel->inst_count + 1), all = kernel->range_count == 0;
     for (uint32_t s = 0; s < kernel->stage_count; s++) all |= kernel->stages[s].range_count > 0;
@@ -53,6 +53,33 @@ static const bool *find_lanes(weft_kernel *kernel)
     return found;
 }
 
+/* Takes out of `lanes` what only comparisons of positions need: these are masks, made from where a lane lies. Users
+ * come after what they use. */
+static weft_status *leave_positions(weft_kernel *kernel, bool *lanes)
+{
+    bool *used = weft_arena_allocate(&kernel->arena, kernel->inst_count + 1);
+    if (used == NULL) return weft_status_out_of_memory();
+    memset(used, 0, kernel->inst_count + 1);
+    for (uint32_t a = 0; a < kernel->accumulator_count; a++)
+        for (uint32_t i = 0; i < kernel->accumulators[a].value_count; i++)
+            used[kernel->accumulators[a].values[i]] = true;
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) {
+            const weft_store *store = &kernel->stages[s].stores[i];
+            used[store->value] = true;
+            if (store->is_indirect) used[store->offset] = true;
+        }
+    for (uint32_t id = kernel->inst_count; id-- > 0;) {
+        const weft_inst *inst = &kernel->insts[id];
+        bool is_mask = inst->arg_count == 2 && weft_scalar_result_of(inst->op) == WEFT_RESULT_BOOL &&
+                       weft_inst_margin(kernel, inst) != WEFT_EXPR_NONE;
+        used[id] |= weft_inst_has_effect(inst);
+        for (uint32_t i = 0; i < inst->arg_count && used[id] && !is_mask; i++) used[inst->args[i]] = true;
+        lanes[id] &= used[id];
+    }
+    return NULL;
+}
+
 /* Lanes of a vector: by the narrowest element from four bytes up that is computed with in lanes; wider values then take
  * several registers. What has no such element, and only moves or compares bytes, or computes in 16 bits, fills
  * registers with elements of two bytes: before AVX-512 masked tails of bytes go one by one. */
@@ -61,7 +88,8 @@ static weft_status *find_width(weft_kernel *kernel, const weft_machine *machine,
     uint32_t narrowest = 8;
     bool small = true;
     const weft_narrow_kind *narrow;
-    const bool *in_lanes = find_lanes(kernel);
+    bool *in_lanes = find_lanes(kernel);
+    if (in_lanes != NULL && machine->vector_bytes >= 64) WEFT_TRY(leave_positions(kernel, in_lanes));
     WEFT_TRY(weft_kernel_find_narrow(kernel, &kernel->arena, &narrow));
     for (uint32_t i = 0; i < kernel->inst_count && in_lanes != NULL; i++) {
         uint32_t size = (uint32_t)weft_dtype_size(weft_dtype_component(kernel->insts[i].dtype));

@@ -308,6 +308,25 @@ static void test_lanes_go_along_what_is_reduced(void **state)
     weft_program_release(program);
 }
 
+static weft_tensor trace_triangle(weft_graph *graph)
+{
+    return weft_tril(weft_input(graph, "x", WEFT_U8, WEFT_SHAPE(100, 1000)), 0);
+}
+
+/* Positions that make a mask are in no lanes: those of bytes are as many as of elements of two. */
+static void test_masks_take_no_lanes(void **state)
+{
+    (void)state;
+    weft_program *program = compile(trace_triangle);
+    weft_machine machine = *weft_machine_host();
+    char *text;
+    machine.vector_bytes = 64;
+    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, &machine, NULL, &text));
+    assert_non_null(strstr(text, " lane 32 x"));
+    weft_text_destroy(text);
+    weft_program_release(program);
+}
+
 /* A program with a schedule for one of its kernels, and with those of the rules. */
 static void check_given(trace make, const int64_t (*shapes)[8], size_t kernel, const char *moves)
 {
@@ -631,6 +650,7 @@ int main(void)
         cmocka_unit_test(test_nans_are_equal),
         cmocka_unit_test(test_a_given_schedule_is_used),
         cmocka_unit_test(test_lanes_go_along_what_is_reduced),
+        cmocka_unit_test(test_masks_take_no_lanes),
         cmocka_unit_test(test_schedules_are_printed_for_a_machine),
         cmocka_unit_test(test_a_local_buffer_is_read_after_it_is_filled),
         cmocka_unit_test(test_the_longest_vectors),
