@@ -474,7 +474,8 @@ static void test_same_bits_beside_a_large_matrix(void **state)
     machine.fork_join_seconds = 0;
     for (size_t i = 0; i < 4 * sizeof rows / sizeof *rows; i += sparsity)
         for (int way = 0; way < 8; way++) {
-            int64_t few = rows[i / 4], many = way & 4 ? 1024 : 531, terms = 259 + random_below(3);
+            int64_t size = (int64_t)weft_dtype_size(dtypes[i % 4]), terms = 45 + random_below(3);
+            int64_t few = rows[i / 4], many = (way & 4 ? 4096 : 2100) / size;
             bool is_b = way & 2;
             struct product product = row_major(dtypes[i % 4], is_b ? few : many, is_b ? many : few, terms);
             machine.cache_bytes[1] = way & 1 ? 4096 : 1 << 16;
