@@ -146,10 +146,13 @@ static bool is_few(const weft_gemm_grid *grid, int64_t count, const weft_gemm_ax
 static bool is_few_of_lines(const weft_gemm_grid *grid, int64_t count, const weft_gemm_axes *lines,
                             const weft_gemm_axes *terms)
 {
-    enum { TERMS_OF_SINGLES = 8, TERMS_OF_DOUBLES = 32 };
-    int64_t each = weft_gemm_real_size(grid->call->dtype) > sizeof(float) ? TERMS_OF_DOUBLES : TERMS_OF_SINGLES;
-    return grid->kernel->lines_in_place != NULL && !weft_gemm_is_complex(grid->call->dtype) && terms->stride == 1 &&
-           terms->count >= each * count && count <= WEFT_GEMM_LINES_ROWS && lines->count >= WEFT_GEMM_LEAST_LINES;
+    enum { TERMS_OF_SINGLES = 3, TERMS_OF_DOUBLES = 12, TERMS_OF_MANY = 32 };
+    if (grid->kernel->lines_in_place == NULL || weft_gemm_is_complex(grid->call->dtype)) return false;
+    bool is_double = weft_gemm_real_size(grid->call->dtype) > sizeof(float);
+    bool is_many = 2 * count > weft_gemm_lanes(grid->kernel);
+    int64_t each = is_many ? TERMS_OF_MANY : is_double ? TERMS_OF_DOUBLES : TERMS_OF_SINGLES;
+    return terms->stride == 1 && terms->count >= each * count && count <= WEFT_GEMM_LINES_ROWS &&
+           lines->count >= WEFT_GEMM_LEAST_LINES;
 }
 
 static bool is_joined(const weft_gemm_matrices *m)

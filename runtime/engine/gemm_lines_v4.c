@@ -66,6 +66,45 @@ INLINE void square_double(const any_double *lines, int64_t stride, int64_t terms
     v[3] = _mm512_shuffle_f64x2(odd[0], odd[1], 0xdd);
 }
 
+/* Block `b` of 128 bits. */
+INLINE __m128 block_of(__m512 v, int b)
+{
+    switch (b) {
+    case 0: return _mm512_castps512_ps128(v);
+    case 1: return _mm512_extractf32x4_ps(v, 1);
+    case 2: return _mm512_extractf32x4_ps(v, 2);
+    default: return _mm512_extractf32x4_ps(v, 3);
+    }
+}
+
+/* Stores its first n numbers. What extracts a block under a mask faults on numbers that are not written: the
+ * compiler must not make that of the two instructions. */
+INLINE void store_block_float(float *p, int64_t n, __m512 v, int b)
+{
+    __m128 block = block_of(v, b);
+    if (n == 4) {
+        _mm_storeu_ps(p, block);
+        return;
+    }
+    __asm__("" : "+v"(block));
+    _mm_mask_storeu_ps(p, (__mmask8)((1U << n) - 1), block);
+}
+
+INLINE void store_block_double(double *p, int64_t n, __m512d v, int b)
+{
+    __m128d block = _mm_castps_pd(block_of(_mm512_castpd_ps(v), b));
+    if (n == 2) _mm_storeu_pd(p, block);
+    else memcpy(p, &block, sizeof *p);
+}
+
+/* Of two registers in each 128 bits. */
+INLINE void transpose_two(__m512d *v)
+{
+    __m512d low = _mm512_unpacklo_pd(v[0], v[1]);
+    v[1] = _mm512_unpackhi_pd(v[0], v[1]);
+    v[0] = low;
+}
+
 #define REAL float
 #define ELEMENT any_float
 #define NAME(x) x##_float
@@ -73,7 +112,10 @@ INLINE void square_double(const any_double *lines, int64_t stride, int64_t terms
 #define VECTOR __m512
 #define LOAD _mm512_loadu_ps
 #define STORE _mm512_storeu_ps
+#define STORE_FIRST(p, n, v) _mm512_mask_storeu_ps(p, (__mmask16)((1U << (n)) - 1), v)
 #define SQUARE square_float
+#define TRANSPOSE_BLOCKS transpose_four
+#define STORE_BLOCK store_block_float
 #define SPLAT _mm512_set1_ps
 #define ADD _mm512_add_ps
 #define FMA_VECTOR _mm512_fmadd_ps
@@ -86,7 +128,10 @@ INLINE void square_double(const any_double *lines, int64_t stride, int64_t terms
 #define VECTOR __m512d
 #define LOAD _mm512_loadu_pd
 #define STORE _mm512_storeu_pd
+#define STORE_FIRST(p, n, v) _mm512_mask_storeu_pd(p, (__mmask8)((1U << (n)) - 1), v)
 #define SQUARE square_double
+#define TRANSPOSE_BLOCKS transpose_two
+#define STORE_BLOCK store_block_double
 #define SPLAT _mm512_set1_pd
 #define ADD _mm512_add_pd
 #define FMA_VECTOR _mm512_fmadd_pd

@@ -7,10 +7,14 @@
  *     REAL, ELEMENT, NAME(x)   the dtype; the same where operands lie, which may be anywhere; the name of a function
  *     FUNCTION, VECTOR         what is defined; a register of numbers
  *     LOAD, STORE              from and to memory
+ *     STORE_FIRST(p, n, v)     the first n numbers of a register
  *     SQUARE(lines, stride, terms, v)   half as many terms of lines as there are lanes, or fewer, as one register for
- * each SPLAT, ADD, FMA_VECTOR   of one number; a + b; a * b + c, rounded once
+ *                              each
+ *     TRANSPOSE_BLOCKS(v)      as many registers as 128 bits have numbers, in each 128 bits
+ *     STORE_BLOCK(p, n, v, b)  the first n numbers of block b, of 128 bits, of a register
+ *     SPLAT, ADD, FMA_VECTOR   of one number; a + b; a * b + c, rounded once
  */
-enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL), NAME(TERMS) = NAME(LANES) / 2 };
+enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL), NAME(TERMS) = NAME(LANES) / 2, NAME(BLOCK) = 16 / sizeof(REAL) };
 
 /* Lines that are adjacent lanes, and the rows, packed: `width` numbers for each term, zeros among them. */
 typedef struct NAME(group) {
@@ -78,19 +82,45 @@ static inline __attribute__((always_inline)) void NAME(add_up)(const NAME(group)
     }
 }
 
-/* From C to sums, or back. */
-static inline __attribute__((always_inline)) void NAME(move)(const weft_gemm_lines *p, int64_t line, int64_t count,
-                                                             REAL *sums, int width, bool store)
+/* From C to sums. */
+static inline __attribute__((always_inline)) void NAME(get)(const weft_gemm_lines *p, int64_t line, int64_t count,
+                                                            REAL *sums)
 {
-    for (int64_t j = 0; j < count; j++) {
-        ELEMENT *c = (ELEMENT *)p->c + (line + j) * p->c_line;
-        UNROLL for (int i = 0; i < width; i++)
+    for (int64_t j = 0; j < count; j++)
+        for (int64_t i = 0; i < p->row_count; i++)
+            sums[i * NAME(LANES) + j] = ((const ELEMENT *)p->c)[(line + j) * p->c_line + i * p->c_row];
+}
+
+/* Back, where rows of C are adjacent: 128 bits of them at a time. */
+static inline __attribute__((always_inline)) void NAME(put_across)(const weft_gemm_lines *p, ELEMENT *c, int64_t count,
+                                                                   const REAL *sums, int width)
+{
+    UNROLL for (int first = 0; first < width; first += NAME(BLOCK))
+    {
+        const int64_t rows = p->row_count - first < NAME(BLOCK) ? p->row_count - first : NAME(BLOCK);
+        VECTOR v[NAME(BLOCK)];
+        UNROLL for (int i = 0; i < NAME(BLOCK); i++) v[i] = LOAD(sums + (first + i) * NAME(LANES));
+        TRANSPOSE_BLOCKS(v);
+        UNROLL for (int j = 0; j < NAME(LANES); j++)
         {
-            if (i == p->row_count) break;
-            REAL *sum = sums + i * NAME(LANES) + j;
-            if (store) c[i * p->c_row] = *sum;
-            else *sum = c[i * p->c_row];
+            if (j == count) break;
+            STORE_BLOCK((REAL *)(c + j * p->c_line + first), rows, v[j % NAME(BLOCK)], j / NAME(BLOCK));
         }
+    }
+}
+
+static inline __attribute__((always_inline)) void NAME(put)(const weft_gemm_lines *p, int64_t line, int64_t count,
+                                                            const REAL *sums, int width)
+{
+    ELEMENT *c = (ELEMENT *)p->c + line * p->c_line;
+    if (p->c_row == 1) {
+        NAME(put_across)(p, c, count, sums, width);
+        return;
+    }
+    for (int64_t i = 0; i < p->row_count; i++, c += p->c_row, sums += NAME(LANES)) {
+        if (p->c_line == 1) STORE_FIRST((REAL *)c, count, LOAD(sums));
+        else
+            for (int64_t j = 0; j < count; j++) c[j * p->c_line] = sums[j];
     }
 }
 
@@ -99,9 +129,9 @@ static inline __attribute__((always_inline)) void NAME(run_group)(const weft_gem
                                                                   int64_t line, bool add, int width)
 {
     REAL sums[WEFT_GEMM_LINES_ROWS * NAME(LANES)] = {0};
-    if (add) NAME(move)(p, line, g->count, sums, width, false);
+    if (add) NAME(get)(p, line, g->count, sums);
     NAME(add_up)(g, sums, add, width);
-    NAME(move)(p, line, g->count, sums, width, true);
+    NAME(put)(p, line, g->count, sums, width);
 }
 
 /* So many terms of the rows, `width` numbers for each. */
@@ -142,7 +172,10 @@ void FUNCTION(const weft_gemm_lines *p, void *packed)
 #undef VECTOR
 #undef LOAD
 #undef STORE
+#undef STORE_FIRST
 #undef SQUARE
+#undef TRANSPOSE_BLOCKS
+#undef STORE_BLOCK
 #undef SPLAT
 #undef ADD
 #undef FMA_VECTOR
