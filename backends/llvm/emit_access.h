@@ -65,8 +65,8 @@ LLVMValueRef weft_access_load_masked(weft_emitter *e, const weft_access *access,
 
 /* ---- emit_lanes.c ---- */
 
-/* Whether a function loads the lanes one by one; the elements of a part. */
-bool weft_lanes_are_called(const weft_emitter *e, const weft_access *access);
+/* Whether a function loads the lanes, whose places `offset` gives, one by one; the elements of a part. */
+bool weft_lanes_are_called(const weft_emitter *e, const weft_access *access, weft_inst_id offset);
 LLVMValueRef weft_lanes_call(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part);
 
 /* ---- emit_near.c ---- */

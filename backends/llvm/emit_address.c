@@ -476,17 +476,18 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
     bool picks = value->varying && !is_contiguous(e, &access) && weft_near_find(e, &access, &near);
     bool wraps = value->varying && !picks && is_wrapped(e, &access, &wrap);
     bool in_rows = value->varying && !picks && !wraps && !is_contiguous(e, &access);
+    bool in_function = inst->arg_count != 0 && weft_lanes_are_called(e, &access, inst->args[0]);
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef loaded = in_rows ? weft_rows_load(e, inst, level, part) : NULL;
         if (loaded == NULL)
-            loaded = !value->varying                     ? load_uniform(e, &access, inst->buffer)
-                     : is_contiguous(e, &access)         ? load_contiguous(e, &access, inst, part)
-                     : picks                             ? weft_near_load(e, &access, inst->buffer, part, &near)
-                     : wraps                             ? load_wrapped(e, &access, inst->buffer, part, &wrap)
-                     : is_strided(e, &access)            ? load_strided(e, &access, inst->buffer, part)
-                     : is_gathered(e, &access)           ? load_gathered(e, &access, inst->buffer, part)
-                     : weft_lanes_are_called(e, &access) ? weft_lanes_call(e, &access, inst->buffer, part)
-                                                         : load_elements(e, &access, inst->buffer, part);
+            loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
+                     : is_contiguous(e, &access) ? load_contiguous(e, &access, inst, part)
+                     : picks                     ? weft_near_load(e, &access, inst->buffer, part, &near)
+                     : wraps                     ? load_wrapped(e, &access, inst->buffer, part, &wrap)
+                     : is_strided(e, &access)    ? load_strided(e, &access, inst->buffer, part)
+                     : is_gathered(e, &access)   ? load_gathered(e, &access, inst->buffer, part)
+                     : in_function               ? weft_lanes_call(e, &access, inst->buffer, part)
+                                                 : load_elements(e, &access, inst->buffer, part);
         value->parts[part] = weft_from_memory(e, inst->dtype, loaded);
     }
 }

@@ -235,18 +235,9 @@ static void report_parts(weft_emitter *e, const weft_inst *inst, const weft_emit
     }
 }
 
-/* Whether what is known of the index says that it is inside: an extent that is a constant, or known to be no less. */
-static bool is_inside(weft_emitter *e, const weft_inst *check)
-{
-    const weft_interval *index = &e->intervals[check->args[0]];
-    int64_t least, most;
-    weft_expr_range(e->exprs, check->index, &least, &most);
-    return index->least >= 0 && index->most < least;
-}
-
 static void emit_check(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
 {
-    if (is_inside(e, inst)) {
+    if (weft_kernel_is_inside(e->kernel, e->intervals, inst->args[0], inst->index)) {
         for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++)
             value->parts[part] = weft_value_part(e, &e->values[inst->args[0]], part, value->varying);
         return;

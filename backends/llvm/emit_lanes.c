@@ -6,25 +6,34 @@
  */
 #include <stdio.h>
 #include "backends/llvm/emit_access.h"
+#include "lib/loop/inst.h"
 
-/* Lanes of a round that are loaded from places that data give. */
-static uint32_t count_lanes(const weft_emitter *e)
+/* Loads from places that data give. */
+static uint32_t count_loads(const weft_emitter *e)
 {
-    uint32_t loads = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < e->kernel->inst_count; i++)
-        loads += e->kernel->insts[i].op == WEFT_SCALAR_load && e->kernel->insts[i].arg_count != 0;
-    return loads * e->lane.parts * e->lane.width;
+        count += e->kernel->insts[i].op == WEFT_SCALAR_load && e->kernel->insts[i].arg_count != 0;
+    return count;
 }
 
-/* Where all lanes take part, each at its own distance from one pointer. Fewer of them are up to 1.12 times as fast
- * where they stand. */
-bool weft_lanes_are_called(const weft_emitter *e, const weft_access *access)
+/* Whether lanes that are masked off may be loaded as well. */
+static bool is_always_inside(const weft_emitter *e, weft_inst_id offset)
 {
-    enum { MANY = 256, WORD = 64 };
+    const weft_inst *inst = &e->kernel->insts[offset];
+    return weft_scalar_is_check(inst->op) && weft_kernel_is_inside(e->kernel, e->intervals, inst->args[0], inst->index);
+}
+
+/* Where all lanes take part, each at its own distance from one pointer. A few loads are up to 1.12 times as fast where
+ * they stand. */
+bool weft_lanes_are_called(const weft_emitter *e, const weft_access *access, weft_inst_id offset)
+{
+    enum { MANY = 4, WORD = 64 };
     bool is_still = access->step.kind == WEFT_LANE_STRIDE_CONSTANT && access->step.step == 0;
-    bool takes_all = e->lane.mask == NULL && !access->condition.varying && access->condition.scalar == NULL;
+    bool takes_all = !access->condition.varying && access->condition.scalar == NULL &&
+                     (e->lane.mask == NULL || is_always_inside(e, offset));
     bool fits = e->lane.width > 1 && e->lane.width * access->offset_bits % WORD == 0;
-    return offset_varies(access) && is_still && takes_all && fits && !e->gpu && count_lanes(e) >= MANY;
+    return offset_varies(access) && is_still && takes_all && fits && !e->gpu && count_loads(e) >= MANY;
 }
 
 /* (pointer, offsets) to a vector. */

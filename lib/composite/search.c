@@ -134,9 +134,10 @@ static weft_tensor search_rows(weft_tensor sorted, weft_tensor values, bool righ
     weft_extent extent = weft_tensor_extent(sorted, -1);
     weft_extent_range(extent, &least, &most);
     weft_dtype dtype = most <= INT32_MAX / 2 ? WEFT_I32 : WEFT_I64; /* of places: the narrower, the more in a vector */
-    weft_tensor count = weft_extent_like(weft_scalar(sorted.graph, dtype, 0), extent);
+    weft_tensor count = weft_extent_like(weft_scalar(sorted.graph, dtype, 0), extent), last = count;
     if (least == 0) sorted = pad_row(sorted);
-    weft_tensor one = weft_scalar_like(count, 1), last = weft_sub(count, one);
+    else last = weft_extent_like(count, weft_extent_plus(extent, -1));
+    weft_tensor one = weft_scalar_like(count, 1);
     weft_tensor place = weft_cast(weft_full_like(values, 0), dtype);
     for (int bit = 62; bit >= 0; bit--) {
         int64_t step = INT64_C(1) << bit;

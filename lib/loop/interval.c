@@ -142,6 +142,30 @@ static weft_interval computed(const weft_inst *inst, weft_interval a, weft_inter
     }
 }
 
+static bool uses_one(const weft_kernel *kernel, weft_expr expr, const weft_range *ranges, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (weft_expr_uses(kernel->exprs, expr, ranges[i].variable)) return true;
+    return false;
+}
+
+/* Whether the index is the same everywhere. Where lanes are masked off, variables are beyond their ranges. */
+static bool is_of_scalars(const weft_kernel *kernel, weft_expr expr)
+{
+    bool moves = uses_one(kernel, expr, kernel->ranges, kernel->range_count);
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        moves |= uses_one(kernel, expr, kernel->stages[s].ranges, kernel->stages[s].range_count);
+    return !moves;
+}
+
+static weft_interval of_index(const weft_kernel *kernel, weft_expr expr)
+{
+    weft_interval range;
+    if (!is_of_scalars(kernel, expr)) return anything;
+    weft_expr_range(kernel->exprs, expr, &range.least, &range.most);
+    return range;
+}
+
 /* What the instruction may be; `values` has what those before it may be. */
 static weft_interval value_of(const weft_kernel *kernel, const weft_inst *inst, const weft_interval *values)
 {
@@ -152,7 +176,9 @@ static weft_interval value_of(const weft_kernel *kernel, const weft_inst *inst, 
         args[i] = values[inst->args[i]];
         if (kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX || !is_known(args[i])) return of_dtype(inst->dtype);
     }
-    weft_interval found = inst->arg_count == 0 ? anything : computed(inst, args[0], args[1], args[2]);
+    weft_interval found = inst->op == WEFT_SCALAR_index ? of_index(kernel, inst->index)
+                          : inst->arg_count == 0        ? anything
+                                                        : computed(inst, args[0], args[1], args[2]);
     weft_interval all = of_dtype(inst->dtype);
     bool wraps = found.least < all.least || found.most > all.most ||
                  (found.least < 0 && kind_of(inst->dtype) == WEFT_KIND_UNSIGNED);
@@ -167,4 +193,38 @@ weft_status *weft_kernel_find_intervals(const weft_kernel *kernel, weft_arena *a
     for (weft_inst_id id = 0; id < kernel->inst_count; id++) values[id] = value_of(kernel, &kernel->insts[id], values);
     *out_intervals = values;
     return NULL;
+}
+
+static bool is_at_most(const weft_kernel *kernel, weft_expr value, weft_expr most)
+{
+    return weft_expr_always_nonnegative(kernel->exprs, weft_expr_sub(kernel->exprs, most, value));
+}
+
+/* Whether the value is never above `most`, as far as `depth` operations tell. */
+static bool stays_below(const weft_kernel *kernel, const weft_interval *intervals, weft_inst_id id, weft_expr most,
+                        uint32_t depth)
+{
+    const weft_inst *inst = &kernel->insts[id];
+    bool wraps = is_known(of_dtype(inst->dtype)); /* a value beyond the dtype would not be told */
+    if (!is_known(intervals[id])) return false;
+    if (is_at_most(kernel, weft_expr_constant(kernel->exprs, intervals[id].most), most)) return true;
+    if (inst->op == WEFT_SCALAR_index)
+        return is_of_scalars(kernel, inst->index) && is_at_most(kernel, inst->index, most);
+    if (depth == 0) return false;
+    if (inst->op == WEFT_SCALAR_cast && !wraps) return stays_below(kernel, intervals, inst->args[0], most, depth - 1);
+    if (inst->op == WEFT_SCALAR_sub && !wraps) {
+        weft_expr taken = weft_expr_constant(kernel->exprs, intervals[inst->args[1]].least);
+        return stays_below(kernel, intervals, inst->args[0], weft_expr_add(kernel->exprs, most, taken), depth - 1);
+    }
+    if (inst->op != WEFT_SCALAR_min && inst->op != WEFT_SCALAR_max) return false;
+    bool first = stays_below(kernel, intervals, inst->args[0], most, depth - 1);
+    if (first == (inst->op == WEFT_SCALAR_min)) return first;
+    return stays_below(kernel, intervals, inst->args[1], most, depth - 1);
+}
+
+bool weft_kernel_is_inside(const weft_kernel *kernel, const weft_interval *intervals, weft_inst_id id, weft_expr extent)
+{
+    enum { DEPTH = 6 };
+    weft_expr last = weft_expr_sub(kernel->exprs, extent, weft_expr_constant(kernel->exprs, 1));
+    return intervals[id].least >= 0 && stays_below(kernel, intervals, id, last, DEPTH);
 }

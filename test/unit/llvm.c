@@ -1302,37 +1302,83 @@ static void test_known_indices(void **state)
     }
 }
 
-/* Many elements that data pick are loaded by a function, whose calls are few instructions; few where they stand. */
-static void test_called_lanes(void **state)
+/* So are those that scalars keep inside, in lanes that are masked off as well; and no position says that they are. */
+static void test_indices_below_symbols(void **state)
 {
     (void)state;
-    for (int loads = 4; loads <= 8; loads += 4) {
-        char text[2048];
+    static const struct {
+        const char *known, *op, *extent;
+        bool is_inside;
+    } cases[] = {{"m - 1", "min", "m", true},
+                 {"m", "min", "m", false},
+                 {"m - 2", "min", "m", false},
+                 {"m - 1", "max", "m", false},
+                 {"i0", "min", "m", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
         weft_bytes code;
-        int at =
-            snprintf(text, sizeof text,
-                     "kernel scheduled {\n  symbol n in [0, 100000]\n  buffer b0 : f64 out\n  buffer b1 : f64\n"
-                     "  buffer b2 : i64\n  sites 1\n  for i0 < n lane 8 x 4\n  stage {\n    %%0 = load b2[i0] : i64\n"
-                     "    %%1 = check %%0 < 300 site 0 at i0 : i64\n    %%2 = load b1[0, %%1] : f64\n");
-        for (int i = 1; i < loads; i++)
-            at += snprintf(text + at, sizeof text - (size_t)at,
-                           "    %%%d = load b1[%d, %%1] : f64\n    %%%d = sub %%%d, %%%d : f64\n", 2 * i + 1, 3 * i,
-                           2 * i + 2, 2 * i, 2 * i + 1);
-        snprintf(text + at, sizeof text - (size_t)at, "    store b0[i0] = %%%d\n  }\n}\n", 2 * loads);
-        example x = {.name = "called lanes", .text = text};
-        for (size_t i = 0; i < LENGTHS; i++) {
-            x.scalars[0] = lengths[i];
-            x.buffers[0].after = x.buffers[2].after = lengths[i];
-            x.buffers[1].after = 300 + 3 * loads;
-            x.small = i % 2 == 0;
+        snprintf(text, sizeof text,
+                 "kernel scheduled {\n  symbol m in [1, 1000]\n  symbol n in [0, 1000]\n  buffer b0 : f64 out\n"
+                 "  buffer b1 : f64\n  buffer b2 : u8\n  sites 1\n  for i0 < n lane 8 x 4\n  stage {\n"
+                 "    %%0 = load b2[i0] : u8\n    %%1 = cast %%0 : i32\n    %%2 = index %s : i64\n"
+                 "    %%3 = cast %%2 : i32\n    %%4 = const 0 : i32\n    %%5 = sub %%3, %%4 : i32\n"
+                 "    %%6 = %s %%1, %%5 : i32\n    %%7 = cast %%6 : i64\n"
+                 "    %%8 = check %%7 < %s site 0 at i0 : i64\n    %%9 = load b1[0, %%8] : f64\n"
+                 "    %%10 = load b1[0, %%8] if (n - 2 - i0) : f64\n    %%11 = add %%9, %%10 : f64\n"
+                 "    store b0[i0] = %%11\n  }\n}\n",
+                 cases[i].known, cases[i].op, cases[i].extent);
+        example x = {.name = cases[i].known, .text = text};
+        for (size_t k = 0; k < LENGTHS; k++) {
+            x.scalars[0] = x.buffers[1].after = 1 + (int64_t)k * 20;
+            x.scalars[1] = x.buffers[0].after = x.buffers[2].after = lengths[k];
             check(&x);
         }
         weft_kernel *kernel = parse(&x);
         weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
-        assert_int_equal(strstr(code.data, "@weft_local_lanes_f64_8") != NULL, loads == 8);
+        assert_int_equal(strstr(code.data, "report") == NULL, cases[i].is_inside);
         weft_bytes_finish(&code);
         weft_kernel_destroy(kernel);
     }
+}
+
+static void check_called_lanes(int loads, const char *dtype)
+{
+    char text[2048];
+    weft_bytes code;
+    int at = snprintf(text, sizeof text,
+                      "kernel scheduled {\n  symbol n in [0, 100000]\n  buffer b0 : f64 out\n  buffer b1 : f64\n"
+                      "  buffer b2 : %s\n  sites 1\n  for i0 < n lane 8 x 4\n  stage {\n    %%0 = load b2[i0] : %s\n"
+                      "    %%1 = cast %%0 : i64\n    %%2 = check %%1 < 300 site 0 at i0 : i64\n"
+                      "    %%3 = load b1[0, %%2] : f64\n",
+                      dtype, dtype);
+    for (int i = 1; i < loads; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "    %%%d = load b1[%d, %%2] : f64\n    %%%d = sub %%%d, %%%d : f64\n", 2 * i + 2, 3 * i,
+                       2 * i + 3, 2 * i + 1, 2 * i + 2);
+    snprintf(text + at, sizeof text - (size_t)at, "    store b0[i0] = %%%d\n  }\n}\n", 2 * loads + 1);
+    example x = {.name = "called lanes", .text = text};
+    for (size_t i = 0; i < LENGTHS; i++) {
+        x.scalars[0] = lengths[i];
+        x.buffers[0].after = x.buffers[2].after = lengths[i];
+        x.buffers[1].after = 300 + 3 * loads;
+        x.small = i % 2 == 0;
+        check(&x);
+    }
+    weft_kernel *kernel = parse(&x);
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+    assert_int_equal(strstr(code.data, "@weft_local_lanes_f64_8") != NULL, loads == 8);
+    weft_bytes_finish(&code);
+    weft_kernel_destroy(kernel);
+}
+
+/* Elements that data pick are loaded by a function where there are many loads, whose calls are few instructions. Bytes
+ * are inside of 300 elements, so what they pick is loaded in lanes that are masked off as well. */
+static void test_called_lanes(void **state)
+{
+    (void)state;
+    check_called_lanes(3, "i32");
+    check_called_lanes(8, "i32");
+    check_called_lanes(8, "u8");
 }
 
 /* ---- refusals ---- */
@@ -1609,6 +1655,7 @@ int main(void)
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_offset_bits),
         cmocka_unit_test(test_known_indices),
+        cmocka_unit_test(test_indices_below_symbols),
         cmocka_unit_test(test_called_lanes),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_missing_symbol),
