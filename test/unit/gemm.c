@@ -10,6 +10,7 @@
 #include "runtime/engine/float16.h"
 #include "runtime/engine/gemm.h"
 #include "runtime/engine/gemm_kernel.h"
+#include "runtime/engine/gemm_matrices.h"
 #include "runtime/engine/gemm_panels.h"
 #include "runtime/engine/gemm_turn.h"
 #include "test/rng.h"
@@ -979,6 +980,43 @@ static void test_joined_axes(void **state)
 
 /* ---- results across an operand ---- */
 
+/* Products of images, whose windows lie side by side in C as far as they are of one image. */
+static int64_t batch_of_images(int64_t windows, int64_t terms)
+{
+    enum { IMAGES = 8, CHANNELS = 128 };
+    int64_t image[] = {IMAGES}, a_batch[] = {0}, b_batch[] = {windows * terms}, c_batch[] = {CHANNELS * windows};
+    weft_gemm_call call = {.dtype = WEFT_F32,
+                           .m = CHANNELS,
+                           .n = windows,
+                           .k = terms,
+                           .a_row = terms,
+                           .a_column = 1,
+                           .b_row = windows + 1,
+                           .b_column = 1,
+                           .c_row = windows,
+                           .c_column = 1,
+                           .batch_rank = 1,
+                           .batch = image,
+                           .a_batch = a_batch,
+                           .b_batch = b_batch,
+                           .c_batch = c_batch};
+    weft_gemm_matrices matrices;
+    weft_gemm_matrices_find(&matrices, &call, false);
+    return matrices.batch;
+}
+
+/* Images are joined where one would leave lanes of its last vectors empty, beside terms that pay for seams. */
+static void test_joined_images(void **state)
+{
+    (void)state;
+    assert_int_equal(batch_of_images(100, 1152), 1);
+    assert_int_equal(batch_of_images(196, 1152), 1);
+    assert_int_equal(batch_of_images(225, 576), 1);
+    assert_int_equal(batch_of_images(196, 64), 8);
+    assert_int_equal(batch_of_images(192, 1152), 8);
+    assert_int_equal(batch_of_images(289, 1152), 8);
+}
+
 /* Axis 0 adds rows or columns; of all of these C has one last, and the operand another one. */
 static void draw_turned(struct joined *j, weft_dtype dtype)
 {
@@ -1503,6 +1541,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_symmetric_products),
         cmocka_unit_test(test_same_bits_for_small_sizes),
         cmocka_unit_test(test_joined_axes),
+        cmocka_unit_test(test_joined_images),
         cmocka_unit_test(test_turned_axes),
         cmocka_unit_test(test_turned_windows),
         cmocka_unit_test(test_runs),
