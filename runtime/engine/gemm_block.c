@@ -152,7 +152,7 @@ static struct panel panel_at(const weft_gemm_part *part, int64_t index, int64_t 
 /* Tiles that the kernel takes in one go, and bytes from one to the next, and from the wide operand to what is fetched
  * into L2 beside it. */
 struct series {
-    int64_t count, wide_step, narrow_step, c_step, fetch;
+    int64_t count, wide_step, narrow_step, c_step, fetch, fetch_step;
     bool near, far;
     const weft_gemm_source *source; /* of a tile that packs its wide operand */
 };
@@ -212,6 +212,20 @@ static bool is_far(const weft_gemm_block *block, const weft_gemm_part *left, con
            weft_gemm_is_in_memory(block, side->count * block->terms * element);
 }
 
+/* The next product's left operand beside a row of tiles, each of which asks for another register of a panel's terms.
+ * 62208 products of 48 x 48 by 48 x 24 f32 that follow each other in memory take 0.67 of the time (Zen 5). */
+static void fetch_across(const weft_gemm_block *block, const weft_gemm_part *left, int64_t column,
+                         struct series *series)
+{
+    const int64_t vectors = block->kernel->vectors;
+    if (!block->kernel->ahead || block->next_left == 0 || block->count > 1) return;
+    if (!left->wide || left->packs || column >= vectors) return;
+    const int64_t register_bytes = weft_gemm_lanes(block->kernel) * (int64_t)left->side->size;
+    series->count = weft_gemm_least(series->count, vectors - column);
+    series->fetch = block->next_left + column * register_bytes;
+    series->fetch_step = register_bytes;
+}
+
 /* Whether the wide operand is in L2 after the first of many columns of tiles, in lines so close to each other that
  * the processor finds the next ones by itself: asking for them would take as many instructions as they save time.
  * 256^3 takes 0.96 of the time (Sapphire Rapids). Panels of two packed operands are not asked for either. */
@@ -267,6 +281,7 @@ static int64_t run_strided(const weft_gemm_block *block, const weft_gemm_block_t
                                       .c_step = series->c_step / size,
                                       .fetch = series->fetch / size,
                                       .far = series->far,
+                                      .fetch_step = series->fetch_step / size,
                                       .source = series->source,
                                       .add = add && direct,
                                       .near = series->near,
@@ -451,7 +466,8 @@ static void run_across(const struct tiles *t)
             struct series series = y == 0 && left->pending
                                        ? first_series(t, at.i, x)
                                        : series_at(block, right, block->c_right, at.j, right->count);
-            series.near = near;
+            fetch_across(block, left, y, &series);
+            series.near = series.fetch == 0 && near;
             at.columns = tile_extent(block, right, at.j);
             at.b = panel_at(right, at.j, y);
             done = run_from(t, &at, &series);

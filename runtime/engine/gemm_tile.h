@@ -40,7 +40,7 @@ typedef struct weft_gemm_tile_call {
     int64_t terms;         /* of one block */
     int64_t wide_term, narrow_term, narrow_stride, c_stride;
     int64_t count; /* of tiles like this; from one to the next: */
-    int64_t wide_step, narrow_step, c_step;
+    int64_t wide_step, narrow_step, c_step, fetch_step;
     int64_t fetch; /* from the wide operand's numbers of a term to what is asked for beside them, into L2; 0: nothing */
     bool add;
     const weft_gemm_source *source; /* NULL: the wide operand is at `wide`. Otherwise it is put there on the way: whole

@@ -124,6 +124,7 @@ static inline __attribute__((always_inline)) void NAME(tiles)(const weft_gemm_ti
         next.wide = (const ELEMENT *)next.wide + p->wide_step;
         next.narrow = (const ELEMENT *)next.narrow + p->narrow_step;
         next.c = (ELEMENT *)next.c + p->c_step;
+        next.fetch += p->fetch_step;
     }
 }
 
