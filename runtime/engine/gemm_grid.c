@@ -142,15 +142,16 @@ static bool is_few(const weft_gemm_grid *grid, int64_t count, const weft_gemm_ax
 }
 
 /* The same of a matrix whose terms are adjacent, if there are so many that transposing them in registers takes less
- * than the lanes that tiles leave idle. Measured on Zen 5. */
+ * than the lanes that tiles leave idle, which are at least half of a register or fewer. Measured on Zen 5. */
 static bool is_few_of_lines(const weft_gemm_grid *grid, int64_t count, const weft_gemm_axes *lines,
                             const weft_gemm_axes *terms)
 {
-    enum { TERMS_OF_SINGLES = 3, TERMS_OF_DOUBLES = 12, TERMS_OF_MANY = 32 };
+    enum { OF_SINGLES = 3, OF_SINGLES_OF_FEW = 12, OF_DOUBLES = 12, OF_DOUBLES_OF_FEW = 32 };
     if (grid->kernel->lines_in_place == NULL || weft_gemm_is_complex(grid->call->dtype)) return false;
     bool is_double = weft_gemm_real_size(grid->call->dtype) > sizeof(float);
-    bool is_many = 2 * count > weft_gemm_lanes(grid->kernel);
-    int64_t each = is_many ? TERMS_OF_MANY : is_double ? TERMS_OF_DOUBLES : TERMS_OF_SINGLES;
+    int64_t lanes = weft_gemm_lanes(grid->kernel), idle = weft_gemm_round_up(count, lanes) - count, each;
+    if (2 * idle >= lanes) each = is_double ? OF_DOUBLES : OF_SINGLES;
+    else each = is_double ? OF_DOUBLES_OF_FEW : OF_SINGLES_OF_FEW;
     return terms->stride == 1 && terms->count >= each * count && count <= WEFT_GEMM_LINES_ROWS &&
            lines->count >= WEFT_GEMM_LEAST_LINES;
 }

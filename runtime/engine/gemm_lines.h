@@ -7,7 +7,7 @@
 
 /* Rows at most, lines of the matrix at least; terms of the rows that are packed at once, whole blocks; bytes of a line
  * of a cache. */
-enum { WEFT_GEMM_LINES_ROWS = 8, WEFT_GEMM_LEAST_LINES = 16, WEFT_GEMM_LINES_TERMS = 2048, WEFT_GEMM_LINE = 64 };
+enum { WEFT_GEMM_LINES_ROWS = 12, WEFT_GEMM_LEAST_LINES = 16, WEFT_GEMM_LINES_TERMS = 2048, WEFT_GEMM_LINE = 64 };
 
 /* C[i, j] = the sum over terms of rows[i, t] * lines[j, t]; strides in elements. */
 typedef struct weft_gemm_lines {

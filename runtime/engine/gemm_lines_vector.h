@@ -159,7 +159,9 @@ void FUNCTION(const weft_gemm_lines *p, void *packed)
             case 2: NAME(run_group)(p, &g, j, t > 0, 2); break;
             case 4: NAME(run_group)(p, &g, j, t > 0, 4); break;
             case 6: NAME(run_group)(p, &g, j, t > 0, 6); break;
-            default: NAME(run_group)(p, &g, j, t > 0, 8);
+            case 8: NAME(run_group)(p, &g, j, t > 0, 8); break;
+            case 10: NAME(run_group)(p, &g, j, t > 0, 10); break;
+            default: NAME(run_group)(p, &g, j, t > 0, 12);
             }
         }
     }

@@ -484,6 +484,34 @@ static void test_same_bits_beside_a_large_matrix(void **state)
         }
 }
 
+/* Up to 12 rows or columns beside a matrix whose terms are adjacent, with C by rows or by columns: the bits are those
+ * of packed operands. */
+static void test_same_bits_beside_lines(void **state)
+{
+    (void)state;
+    enum { MOST = 12, LINES = 37, TERMS = 12 * MOST };
+    for (int64_t few = 1; few <= MOST; few++)
+        for (int way = 0; way < 8; way++) {
+            int64_t m = way & 1 ? few : LINES, n = way & 1 ? LINES : few, terms = TERMS + random_below(300);
+            struct product product =
+                with_columns(row_major(way & 4 ? WEFT_F64 : WEFT_F32, m, n, terms), false, way & 1);
+            if (way & 2) product.call.c_row = 1, product.call.c_column = m;
+            product_fill(&product);
+            size_t size = product.count[2] * weft_dtype_size(product.call.dtype);
+            void *packed = malloc(size);
+            assert_non_null(packed);
+            product.call.packed = true;
+            product_run(&product, 1);
+            memcpy(packed, product.data[2], size);
+            memset(product.data[2], 0xff, size);
+            product.call.packed = false;
+            product_run(&product, 1);
+            assert_memory_equal(packed, product.data[2], size);
+            free(packed);
+            product_finish(&product);
+        }
+}
+
 /* ---- the borders of operands ---- */
 
 enum { BORDERED = 1 << 19 };
@@ -561,6 +589,7 @@ static void test_no_access_beyond_operands(void **state)
     for (size_t d = 0; d < DTYPES; d++) {
         check_forms(memory, dtypes[d], 13, 261, 5);
         check_forms(memory, dtypes[d], 259, 7, 6);
+        check_forms(memory, dtypes[d], 11, 21, 133);
     }
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
 }
@@ -1534,6 +1563,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_bits_for_any_blocks_of_terms),
         cmocka_unit_test(test_rows_of_tiles),
         cmocka_unit_test(test_same_bits_beside_a_large_matrix),
+        cmocka_unit_test(test_same_bits_beside_lines),
         cmocka_unit_test(test_no_access_beyond_operands),
         cmocka_unit_test(test_writes_only_elements),
         cmocka_unit_test(test_out_of_memory),
