@@ -152,6 +152,7 @@ static int64_t repeat(const weft_gemm_grid *grid, weft_gemm_block *block, int64_
 static bool is_far(const weft_gemm_grid *grid)
 {
     const weft_gemm_matrices *m = grid->matrices;
+    if (grid->far) return m->batch > 1;
     int64_t lines = (grid->transposed ? m->c_columns : m->c_rows).count;
     double elements = (double)m->batch * (double)lines * (double)m->a_terms.count;
     return m->batch > 1 &&
@@ -337,31 +338,45 @@ struct turned {
     atomic_bool failed; /* for want of memory */
 };
 
-/* A part, which one thread computes. */
-struct turned_part {
-    weft_gemm_turn_part part;
+/* A piece of a part, which one thread computes. */
+struct turned_piece {
+    weft_gemm_turn_piece piece;
     weft_gemm_matrices matrices;
     weft_gemm_grid grid;
 };
 
-static void start_part(const struct turned *turned, int64_t index, struct turned_part *part)
+static void start_piece(const struct turned *turned, const weft_gemm_turn_part *part, int64_t first, int64_t count,
+                        struct turned_piece *piece)
 {
-    weft_gemm_turn_start(turned->turn, index, &part->part);
-    init_for(&part->grid, turned->engine, turned->machine, &part->part.call, &part->matrices, 1);
-    part->grid.a = turned->a;
-    part->grid.b = turned->b;
-    part->grid.c = turned->c;
-    cut_for(&part->grid, 1);
-    find_repeats(&part->grid);
+    weft_gemm_turn_cut(turned->turn, part, first, count, &piece->piece);
+    init_for(&piece->grid, turned->engine, turned->machine, &piece->piece.call, &piece->matrices, 1);
+    piece->grid.a = turned->a;
+    piece->grid.b = turned->b;
+    piece->grid.c = turned->c;
+    piece->grid.far = turned->turn->far;
+    cut_for(&piece->grid, 1);
+    find_repeats(&piece->grid);
+}
+
+static void run_piece(const struct turned *turned, const weft_gemm_turn_part *part, int64_t first, int64_t count,
+                      char *memory)
+{
+    struct turned_piece piece;
+    start_piece(turned, part, first, count, &piece);
+    piece.grid.c = memory;
+    run_range(&piece.grid, 0, piece.matrices.batch * piece.grid.rows * piece.grid.columns,
+              memory + turned->turn->bytes);
 }
 
 static void run_part(const struct turned *turned, int64_t index, char *memory)
 {
-    struct turned_part part;
-    start_part(turned, index, &part);
-    part.grid.c = memory;
-    run_range(&part.grid, 0, part.matrices.batch * part.grid.rows * part.grid.columns, memory + turned->turn->bytes);
-    weft_gemm_turn_finish(turned->turn, &part.part, part.grid.kernel->transpose, memory, turned->c);
+    weft_gemm_turn_part part;
+    weft_gemm_turn_start(turned->turn, index, &part);
+    int64_t rest = part.extents[turned->turn->last] - part.tail;
+    weft_gemm_turn_fetch(turned->turn, &part, memory, turned->c);
+    run_piece(turned, &part, 0, part.tail, memory);
+    if (rest > 0) run_piece(turned, &part, part.tail, rest, memory);
+    weft_gemm_turn_finish(turned->turn, &part, turned->engine->kernel->transpose, memory, turned->c);
 }
 
 static void run_parts(void *context, int64_t begin, int64_t end)
@@ -378,7 +393,7 @@ static void run_parts(void *context, int64_t begin, int64_t end)
     weft_block_release(block);
 }
 
-/* Parts at the ends of axes are smaller, and may pack more at once. */
+/* Parts at the ends of axes are smaller, and so are pieces of what is aligned; they may pack more at once. */
 static size_t turned_bytes(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_turn *turn)
 {
     const char *any = (const void *)turn->call; /* nothing is read */
@@ -386,9 +401,13 @@ static size_t turned_bytes(const weft_gemm_engine *engine, const weft_machine *m
         .engine = engine, .machine = machine, .turn = turn, .a = any, .b = any, .c = (char *)(uintptr_t)any};
     size_t most = 0;
     for (int64_t i = 0; i < weft_gemm_turn_sizes(turn); i++) {
-        struct turned_part part;
-        start_part(&turned, weft_gemm_turn_size(turn, i), &part);
-        if (part.grid.bytes > most) most = part.grid.bytes;
+        weft_gemm_turn_part part;
+        weft_gemm_turn_start(turn, weft_gemm_turn_size(turn, i), &part);
+        for (int64_t count = part.tail; count > 0; count = turn->past ? count - 1 : 0) {
+            struct turned_piece piece;
+            start_piece(&turned, &part, 0, count, &piece);
+            if (piece.grid.bytes > most) most = piece.grid.bytes;
+        }
     }
     return turn->bytes + most;
 }
@@ -450,6 +469,7 @@ weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft
     bool serial = cut_for(&grid, threads);
     weft_gemm_turn_find(&turn, call, machine->cache_bytes[1]);
     if (turn.rank > 0) {
+        weft_gemm_turn_align(&turn, c);
         struct turned turned = {engine, machine, &turn, turned_bytes(engine, machine, &turn), store, a, b, c, false};
         return run_turned(&turned, pool, serial);
     }
@@ -542,7 +562,9 @@ weft_status *weft_gemm_plan_run(const weft_gemm_plan *plan, weft_pool *pool, wef
     }
     if (plan->turn.rank > 0) {
         bool serial = plan->serial || weft_pool_width(pool) == 1;
-        struct turned turned = {plan->engine, weft_pool_machine(pool), &plan->turn, plan->turned_bytes, store, a, b, c,
+        weft_gemm_turn turn = plan->turn;
+        weft_gemm_turn_align(&turn, c);
+        struct turned turned = {plan->engine, weft_pool_machine(pool), &turn, plan->turned_bytes, store, a, b, c,
                                 false};
         return run_turned(&turned, pool, serial);
     }

@@ -25,6 +25,7 @@ typedef struct weft_gemm_grid {
     int64_t units[2];      /* blocks begin at multiples of these rows and columns */
     int64_t rows, columns; /* blocks along M and N */
     size_t bytes;          /* to pack the operands of a block */
+    bool far;              /* products of the batch come from beyond L2, as others beside it do */
     bool repeats;          /* several products along the first axis of the batch are computed in one go */
     weft_gemm_kept *kept;  /* where tiles are kept in place of being computed; NULL: they are computed */
     const char *a, *b;

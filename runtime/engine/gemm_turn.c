@@ -147,6 +147,26 @@ static void find_parts(weft_gemm_turn *turn, bool of_b, int64_t size, int64_t mo
     turn->bytes = (size_t)(last->buffer * last->part * size);
 }
 
+static size_t find_next(const weft_gemm_turn *turn)
+{
+    size_t next = 0;
+    for (; next < turn->rank; next++)
+        if (next != turn->last && turn->axes[next].c == turn->axes[turn->last].extent) break;
+    return next;
+}
+
+/* Whether an operand is more than so many bytes. */
+static bool is_larger(const weft_gemm_turn *turn, bool of_b, double bytes)
+{
+    const weft_gemm_call *call = turn->call;
+    double elements = (double)call->k;
+    for (size_t i = 0; i < turn->rank; i++)
+        if (stride_of(&turn->axes[i], of_b) != 0) elements *= (double)turn->axes[i].extent;
+    for (size_t i = 0; i < call->batch_rank; i++)
+        if (call->c_batch[i] == 0) elements *= (double)call->batch[i];
+    return elements * (double)weft_dtype_size(call->dtype) > bytes;
+}
+
 void weft_gemm_turn_find(weft_gemm_turn *turn, const weft_gemm_call *call, size_t cache_bytes)
 {
     enum { LAST_CACHE = 32 }; /* times the second level: no larger C is in a cache */
@@ -167,9 +187,23 @@ void weft_gemm_turn_find(weft_gemm_turn *turn, const weft_gemm_call *call, size_
         elements *= (double)turn->axes[i].extent;
     }
     find_parts(turn, of_b, size, (int64_t)cache_bytes / 2 / size);
+    turn->next = find_next(turn);
+    turn->far = is_larger(turn, of_b, (double)cache_bytes);
     turn->past = elements * (double)size > LAST_CACHE * (double)cache_bytes;
+    turn->lead = 0;
     turn->parts = 1;
     for (size_t i = 0; i < turn->rank; i++) turn->parts *= parts_of(&turn->axes[i]);
+}
+
+void weft_gemm_turn_align(weft_gemm_turn *turn, const void *c)
+{
+    const int64_t size = (int64_t)weft_dtype_size(turn->call->dtype);
+    const weft_gemm_turn_axis *last = &turn->axes[turn->last];
+    bool has_lines = turn->past && last->part * size == LINE && last->extent % last->part == 0 &&
+                     last->place < turn->call->batch_rank;
+    for (size_t i = 0; i < turn->rank; i++) has_lines &= i == turn->last || turn->axes[i].c * size % LINE == 0;
+    int64_t before = (int64_t)(((uintptr_t)c + (uintptr_t)(turn->call->c_offset * size)) % LINE);
+    turn->lead = has_lines && before % size == 0 ? (LINE - before) % LINE / size : 0;
 }
 
 /* ---- one part ---- */
@@ -195,26 +229,43 @@ int64_t weft_gemm_turn_size(const weft_gemm_turn *turn, int64_t index)
 
 void weft_gemm_turn_start(const weft_gemm_turn *turn, int64_t index, weft_gemm_turn_part *out_part)
 {
-    const weft_gemm_call *whole = turn->call;
-    const size_t rank = whole->batch_rank;
-    weft_gemm_call *call = &out_part->call;
-    *call = *whole;
-    call->c_offset = 0;
-    call->batch = out_part->batch;
-    call->c_batch = out_part->strides;
-    memcpy(out_part->batch, whole->batch, rank * sizeof *whole->batch);
-    memcpy(out_part->strides, whole->c_batch, rank * sizeof *whole->c_batch);
     for (size_t i = turn->rank; i-- > 0;) {
         const weft_gemm_turn_axis *axis = &turn->axes[i];
-        int64_t begin = index % parts_of(axis) * axis->part, extent = least(axis->part, axis->extent - begin);
+        int64_t begin = index % parts_of(axis) * axis->part;
         index /= parts_of(axis);
         out_part->begin[i] = begin;
-        out_part->extents[i] = extent;
+        out_part->extents[i] = least(axis->part, axis->extent - begin);
+    }
+    const weft_gemm_turn_axis *last = &turn->axes[turn->last];
+    int64_t *begin = &out_part->begin[turn->last];
+    *begin += turn->lead;
+    out_part->tail = least(out_part->extents[turn->last], last->extent - *begin);
+}
+
+void weft_gemm_turn_cut(const weft_gemm_turn *turn, const weft_gemm_turn_part *part, int64_t first, int64_t count,
+                        weft_gemm_turn_piece *out_piece)
+{
+    const weft_gemm_call *whole = turn->call;
+    const size_t rank = whole->batch_rank;
+    weft_gemm_call *call = &out_piece->call;
+    *call = *whole;
+    call->c_offset = first * turn->axes[turn->last].buffer;
+    call->batch = out_piece->batch;
+    call->c_batch = out_piece->strides;
+    memcpy(out_piece->batch, whole->batch, rank * sizeof *whole->batch);
+    memcpy(out_piece->strides, whole->c_batch, rank * sizeof *whole->c_batch);
+    for (size_t i = 0; i < turn->rank; i++) {
+        const weft_gemm_turn_axis *axis = &turn->axes[i];
+        int64_t begin = part->begin[i], extent = part->extents[i];
+        if (i == turn->last) {
+            begin += first - (first >= part->tail ? axis->extent : 0);
+            extent = count;
+        }
         call->a_offset += begin * axis->a;
         call->b_offset += begin * axis->b;
         if (axis->place == rank) call->m = extent, call->c_row = axis->buffer;
         else if (axis->place == rank + 1) call->n = extent, call->c_column = axis->buffer;
-        else out_part->batch[axis->place] = extent, out_part->strides[axis->place] = axis->buffer;
+        else out_piece->batch[axis->place] = extent, out_piece->strides[axis->place] = axis->buffer;
     }
 }
 
@@ -231,48 +282,100 @@ static void store_past(const char *from, int64_t lines, char *to, int64_t stride
     }
 }
 
-/* Lines of the operand from the buffer, `offsets` bytes from `from`, become columns of C. */
-static void turn_lines(const weft_gemm_turn *turn, const weft_gemm_turn_part *part, weft_gemm_transpose *transpose,
-                       const char *from, const ptrdiff_t *offsets, char *to)
+/* The place in a part whose lines are turned: along all axes but the last one and its operand's. */
+struct turning {
+    const weft_gemm_turn *turn;
+    const weft_gemm_turn_part *part;
+    weft_gemm_transpose *transpose; /* NULL: pieces of lines of C are asked for */
+    const char *from;               /* in the buffer; its lines, */
+    ptrdiff_t offsets[LINE / sizeof(float)], following[LINE / sizeof(float)]; /* and beyond `tail` those next in C */
+    char *to;
+    int64_t at[WEFT_GEMM_TURN_AXES];
+};
+
+/* `count` numbers, from `first` on, of lines in the buffer become columns of C, which begin at `to`. */
+static void turn_lines(const struct turning *t, const ptrdiff_t *offsets, int64_t lines, int64_t first, int64_t count,
+                       char *to)
 {
     enum { RUN = 64 };
-    _Alignas(LINE) char lines[RUN * LINE];
-    const int64_t size = (int64_t)weft_dtype_size(turn->call->dtype), stride = turn->axes[turn->own].c,
-                  own = part->extents[turn->own], last = part->extents[turn->last];
-    bool is_whole = last * size == LINE && (uintptr_t)to % LINE == 0 && stride * size % LINE == 0;
-    if (!turn->past || !is_whole) {
-        transpose(from, offsets, last, own, to, stride);
+    _Alignas(LINE) char buffer[RUN * LINE];
+    const int64_t size = (int64_t)weft_dtype_size(t->turn->call->dtype), stride = t->turn->axes[t->turn->own].c;
+    const char *from = t->from + first * size;
+    to += first * stride * size;
+    if (count == 0) return;
+    bool is_whole = lines * size == LINE && (uintptr_t)to % LINE == 0 && stride * size % LINE == 0;
+    if (t->transpose == NULL) {
+        for (int64_t i = 0; i < count && !is_whole; i++) __builtin_prefetch(to + i * stride * size, 1);
         return;
     }
-    for (int64_t i = 0, run; i < own; i += run) {
-        run = least(RUN, own - i);
-        transpose(from + i * size, offsets, last, run, lines, LINE / size);
-        store_past(lines, run, to + i * stride * size, stride * size);
+    if (!t->turn->past || !is_whole) {
+        t->transpose(from, offsets, lines, count, to, stride);
+        return;
     }
+    for (int64_t i = 0, run; i < count; i += run) {
+        run = least(RUN, count - i);
+        t->transpose(from + i * size, offsets, lines, run, buffer, LINE / size);
+        store_past(buffer, run, to + i * stride * size, stride * size);
+    }
+}
+
+/* All lines at a place. Lines of C beyond `tail` are joined with those before, except at the ends of a part. */
+static void turn_place(const struct turning *t)
+{
+    const weft_gemm_turn *turn = t->turn;
+    const int64_t *extents = t->part->extents, own = extents[turn->own], lines = extents[turn->last],
+                  tail = t->part->tail, next = turn->next == turn->rank ? 0 : t->at[turn->next],
+                  nexts = turn->next == turn->rank ? 1 : extents[turn->next];
+    if (tail == lines) {
+        turn_lines(t, t->offsets, lines, 0, own, t->to);
+        return;
+    }
+    bool is_own = turn->next == turn->own;
+    int64_t joined = is_own ? own - 1 : next + 1 < nexts ? own : 0, heads = is_own ? 1 : next == 0 ? own : 0;
+    turn_lines(t, t->following, lines, 0, joined, t->to);
+    turn_lines(t, t->offsets, tail, joined, own - joined, t->to);
+    turn_lines(t, t->offsets + tail, lines - tail, 0, heads,
+               t->to - t->part->begin[turn->last] * (int64_t)weft_dtype_size(turn->call->dtype));
+}
+
+static void turn_places(const weft_gemm_turn *turn, const weft_gemm_turn_part *part, weft_gemm_transpose *transpose,
+                        const char *buffer, char *c)
+{
+    const int64_t size = (int64_t)weft_dtype_size(turn->call->dtype),
+                  step = turn->next == turn->rank ? 0 : turn->axes[turn->next].buffer;
+    struct turning t = {
+        .turn = turn, .part = part, .transpose = transpose, .from = buffer, .to = c + turn->call->c_offset * size};
+    for (int64_t i = 0; i < part->extents[turn->last]; i++) {
+        t.offsets[i] = i * turn->axes[turn->last].buffer * size;
+        t.following[i] = t.offsets[i] + (i < part->tail ? 0 : step * size);
+    }
+    for (size_t i = 0; i < turn->rank; i++) t.to += part->begin[i] * turn->axes[i].c * size;
+    for (size_t next = turn->rank; next > 0;) {
+        turn_place(&t);
+        /* The next place, from the shortest stride in C on. */
+        for (next = turn->rank; next > 0; next--) {
+            const weft_gemm_turn_axis *axis = &turn->axes[next - 1];
+            int64_t *at = &t.at[next - 1];
+            if (next - 1 == turn->own || next - 1 == turn->last) continue;
+            t.from += axis->buffer * size;
+            t.to += axis->c * size;
+            if (++*at < part->extents[next - 1]) break;
+            t.from -= *at * axis->buffer * size;
+            t.to -= *at * axis->c * size;
+            *at = 0;
+        }
+    }
+}
+
+void weft_gemm_turn_fetch(const weft_gemm_turn *turn, const weft_gemm_turn_part *part, const char *buffer, char *c)
+{
+    if (part->tail < part->extents[turn->last]) turn_places(turn, part, NULL, buffer, c);
 }
 
 void weft_gemm_turn_finish(const weft_gemm_turn *turn, const weft_gemm_turn_part *part, weft_gemm_transpose *transpose,
                            const char *buffer, char *c)
 {
-    const int64_t size = (int64_t)weft_dtype_size(turn->call->dtype);
-    ptrdiff_t offsets[LINE / sizeof(float)];
-    int64_t at[WEFT_GEMM_TURN_AXES] = {0}, from = 0, to = turn->call->c_offset;
-    for (int64_t i = 0; i < part->extents[turn->last]; i++) offsets[i] = i * turn->axes[turn->last].buffer * size;
-    for (size_t i = 0; i < turn->rank; i++) to += part->begin[i] * turn->axes[i].c;
-    for (size_t next = turn->rank; next > 0;) {
-        turn_lines(turn, part, transpose, buffer + from * size, offsets, c + to * size);
-        /* The next place along the other axes, from the shortest stride in C on. */
-        for (next = turn->rank; next > 0; next--) {
-            const weft_gemm_turn_axis *axis = &turn->axes[next - 1];
-            if (next - 1 == turn->own || next - 1 == turn->last) continue;
-            from += axis->buffer;
-            to += axis->c;
-            if (++at[next - 1] < part->extents[next - 1]) break;
-            from -= at[next - 1] * axis->buffer;
-            to -= at[next - 1] * axis->c;
-            at[next - 1] = 0;
-        }
-    }
+    turn_places(turn, part, transpose, buffer, c);
 #if defined(__SSE2__)
     if (turn->past) _mm_sfence();
 #endif

@@ -25,26 +25,40 @@ typedef struct weft_gemm_turn {
     size_t rank;                                   /* 0: the product is better computed as it lies */
     weft_gemm_turn_axis axes[WEFT_GEMM_TURN_AXES]; /* from the longest to the shortest stride in C; of these */
     size_t own;                                    /* is adjacent in the operand, */
-    size_t last;                                   /* and this one in C */
+    size_t last;                                   /* and this one in C; */
+    size_t next;                                   /* along this one C continues where that ends; `rank`: none */
     int64_t parts;                                 /* of C */
+    int64_t lead;                                  /* elements of C before the parts of `last` begin */
     size_t bytes;                                  /* of the buffer */
+    bool far;                                      /* the operand comes from beyond L2 */
     bool past;                                     /* C is written past the caches, which it is too large for */
 } weft_gemm_turn;
 
 /* How C is cut for a second level of so many bytes. `call` is not empty, and stays where it is. */
 void weft_gemm_turn_find(weft_gemm_turn *turn, const weft_gemm_call *call, size_t cache_bytes);
+/* Parts begin where lines of the cache do in this memory, so far as they all can. Their number is as before. */
+void weft_gemm_turn_align(weft_gemm_turn *turn, const void *c);
 
 /* Parts among which there is one of each size. */
 int64_t weft_gemm_turn_sizes(const weft_gemm_turn *turn);
 int64_t weft_gemm_turn_size(const weft_gemm_turn *turn, int64_t index);
 
-/* A part as a product of its own, with the buffer for its C. It stays where it is. */
+/* Which elements a part has. Along the last axis its first `tail` ones lie from `begin` on. Where it has more, these
+ * are the first ones of the axis: in memory they come next, at the following place along `next`. */
 typedef struct weft_gemm_turn_part {
-    weft_gemm_call call;
-    int64_t batch[2 * WEFT_MAX_RANK], strides[2 * WEFT_MAX_RANK];
-    int64_t begin[WEFT_GEMM_TURN_AXES], extents[WEFT_GEMM_TURN_AXES];
+    int64_t begin[WEFT_GEMM_TURN_AXES], extents[WEFT_GEMM_TURN_AXES], tail;
 } weft_gemm_turn_part;
 void weft_gemm_turn_start(const weft_gemm_turn *turn, int64_t index, weft_gemm_turn_part *out_part);
+/* `count` of the elements along the last axis, from `first` on, as a product of its own with the buffer for its C: they
+ * lie apart neither in the operand nor in C. It stays where it is. */
+typedef struct weft_gemm_turn_piece {
+    weft_gemm_call call;
+    int64_t batch[2 * WEFT_MAX_RANK], strides[2 * WEFT_MAX_RANK];
+} weft_gemm_turn_piece;
+void weft_gemm_turn_cut(const weft_gemm_turn *turn, const weft_gemm_turn_part *part, int64_t first, int64_t count,
+                        weft_gemm_turn_piece *out_piece);
+/* Asks for what a part joins with its neighbours to lines of the cache, which is written into these. */
+void weft_gemm_turn_fetch(const weft_gemm_turn *turn, const weft_gemm_turn_part *part, const char *buffer, char *c);
 /* Puts it from the buffer into C. */
 void weft_gemm_turn_finish(const weft_gemm_turn *turn, const weft_gemm_turn_part *part, weft_gemm_transpose *transpose,
                            const char *buffer, char *c);

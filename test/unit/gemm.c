@@ -1046,10 +1046,13 @@ static void test_joined_images(void **state)
     assert_int_equal(batch_of_images(289, 1152), 8);
 }
 
-/* Axis 0 adds rows or columns; of all of these C has one last, and the operand another one. */
+/* Axis 0 adds rows or columns; of all of these C has one last, and the operand another one. Often all rows of C are
+ * whole lines of the cache, which begin anywhere in the first one. */
 static void draw_turned(struct joined *j, weft_dtype dtype)
 {
-    int side = random_below(2), last = random_below(2), axes[] = {0, AXES + side};
+    enum { LINE = 16 };
+    bool in_lines = random_below(2) != 0;
+    int side = random_below(2), last = in_lines ? 0 : random_below(2), axes[] = {0, AXES + side};
     int64_t extents[] = {1 + random_below(12), 1 + random_below(12)};
     extents[side] = 8 + random_below(50);
     j->product.call = (weft_gemm_call){.dtype = dtype, .m = extents[0], .n = extents[1], .k = random_below(20)};
@@ -1057,33 +1060,43 @@ static void draw_turned(struct joined *j, weft_dtype dtype)
         j->kinds[i] = i == 0 ? (side == 0 ? ROWS : COLUMNS) : (enum kind)random_below(KINDS);
         j->extents[i] = i == 0 ? 8 + random_below(50) : 1 + random_below(3);
     }
+    if (in_lines) j->extents[0] = LINE * (1 + random_below(3));
     count_axes(j);
     for (int operand = 0; operand < 3; operand++)
         draw_strides(j, operand, operand == 2 ? axes[last] : operand == side ? axes[1 - last] : -1);
+    if (!in_lines) return;
+    int before = random_below(LINE);
+    j->product.call.c_offset += before;
+    j->product.count[2] += (size_t)before;
 }
 
 /* Of caches of all sizes, so that some results are written past them. */
 static void test_turned_axes(void **state)
 {
     (void)state;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), turned = 0, past = 0;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), turned = 0, past = 0, joined[] = {0, 0, 0, 0};
     char *memory[3];
     for (size_t i = 0; i < 3; i++) memory[i] = map_bordered(page);
-    for (size_t i = 0; i < 600; i += sparsity) {
+    for (size_t i = 0; i < 1000; i += sparsity) {
         struct joined j = {.counts = {0}};
         weft_machine machine = *weft_machine_reference();
         machine.fork_join_seconds = 0;
-        machine.cache_bytes[1] = (size_t)4096 << random_below(8) * random_below(2);
         draw_turned(&j, i % 2 == 0 ? WEFT_F32 : WEFT_F64);
+        size_t bytes = j.product.count[2] * weft_dtype_size(j.product.call.dtype),
+               sizes[] = {0, bytes / 40, (size_t)4096 << random_below(8)};
+        machine.cache_bytes[1] = sizes[random_below(3)];
         size_t most = BORDERED / weft_dtype_size(j.product.call.dtype);
         if (j.product.count[0] > most || j.product.count[1] > most || j.product.count[2] > most) continue;
         weft_gemm_turn turn;
         weft_gemm_turn_find(&turn, &j.product.call, machine.cache_bytes[1]);
+        if (turn.rank > 0) weft_gemm_turn_align(&turn, memory[2]);
         turned += turn.rank > 0;
         past += turn.rank > 0 && turn.past;
+        joined[turn.rank == 0 || turn.lead == 0 ? 0 : turn.next == turn.rank ? 1 : turn.next == turn.own ? 2 : 3]++;
         check_joined(&j, &machine, memory);
     }
     assert_true(sparsity > 1 || (turned > 100 && past > 10)); /* of all samples */
+    for (size_t i = 1; i < 4; i++) assert_true(sparsity > 1 || joined[i] > 5);
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
 }
 
