@@ -23,15 +23,15 @@ static bool continues(const weft_gemm_axes *axes, int64_t stride)
  * of 4 x 3136 x 36 take 1.2 ms instead of 5.1. What the other side joins may make it long enough: cbagh,fegdh->fadbec
  * of 6, 25, 5, 15, 33, 25, 19, 5 takes half the time. ae,cbde->badc of 56, 31, 20, 17, 44, whose 20 columns would be
  * the product's, takes 0.4 of the time. Measured on Sapphire Rapids, groups on Zen 3. One along which C is adjacent,
- * and that would be read in place and asked for, is not joined if it fills three vectors: ec,abed->abcd of 96, 84, 84,
- * 84, 96 would take 1.5 times as long, ecbfa,fd->abcde of 48, 36, 36, 24, 48, 48 1.2 (Zen 5; 0.9 of the time with AVX2,
- * whose kernels do not ask). Beside many terms a longer one is joined too if the last of its pairs of vectors has more
- * lanes left than an eighth of all: 3 x 3 of 64, 128 and 256 channels of 8 images of 14 x 14 take 0.95 of the time, of
- * 15 x 15 0.97 (Zen 5).
+ * and that would be read in place and asked for, is not joined if it fills two vectors: ec,abed->abcd of 96, 84, 84,
+ * 84, 96 would take 1.5 times as long, of 60, 60, 84, 36, 96 1.4, ecbfa,fd->abcde of 48, 36, 36, 24, 48, 48 1.2, but
+ * ec,abed->abcd of 8, 8, 84, 36, 96, which is in L2, 0.93 (Zen 5; 0.9 with AVX2, whose kernels do not ask). Beside many
+ * terms a longer one is joined too if the last of its pairs of vectors has more lanes left than an eighth of all: 3 x 3
+ * of 64, 128 and 256 channels of 8 images of 14 x 14 take 0.95 of the time, of 15 x 15 0.97 (Zen 5).
  */
 static bool is_worth_joining(int64_t own, weft_gemm_line_count other, int64_t terms, bool is_in_place)
 {
-    enum { SMALL = 16 * 16 * 16, FEW = 128, FEW_IN_PLACE = 48, FEW_OF_LANES = 256, SHORT = 16, VECTOR = 16 };
+    enum { SMALL = 16 * 16 * 16, FEW = 128, FEW_IN_PLACE = 32, FEW_OF_LANES = 256, SHORT = 16, VECTOR = 16 };
     enum { FEW_TERMS = 16, SOME_TERMS = 24, MANY_TERMS = 256, SHARE = 8 };
     if ((double)own * (double)other.each * (double)terms < SMALL) return true;
     if (own < VECTOR) return terms >= FEW_TERMS;
