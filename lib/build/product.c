@@ -227,25 +227,37 @@ static uint32_t copied_node(const variant_builder *builder, uint32_t operand)
     return copied;
 }
 
+/* The axis along which an operand is adjacent; NULL: none. */
+static const product_axis *dense_axis(weft_expr_context *x, const axis_list *list, size_t operand)
+{
+    for (uint32_t i = list->count; i-- > 0;)
+        if (is_dense(x, &list->items[i], operand)) return &list->items[i];
+    return NULL;
+}
+
 /*
- * Whether C, of real numbers, is adjacent along another axis of a side than its operand, whose axis comes next in C:
- * the library turns it in longer runs than a kernel would permute it afterwards. efbad,cf->abcde of 48, 36, 24, 36, 48,
- * 36 takes 0.55 of the time, 0.7 where lines of C do not begin with those of the cache (Zen 5). Kernels without AVX-512
- * do not ask for what they read: with AVX2 it takes 1.2 to 1.5 times as long. Where other axes are between the two, C
- * is written a line at a time in pages that are apart, which takes less time only if lines are whole.
+ * Whether C, of real numbers, is adjacent along another axis of a side than its operand: the library turns it in longer
+ * runs than a kernel would permute it afterwards. efbad,cf->abcde of 48, 36, 24, 36, 48, 36 takes 0.56 of the time (Zen
+ * 5). Kernels without AVX-512 do not ask for what they read: with AVX2 it takes 1.2 to 1.5 times as long. Where other
+ * axes are between the two, C is written a line at a time in pages that are apart. That takes less time only past the
+ * caches, and in lines that are whole: ecbfa,fd->abcde of 48, 36, 36, 24, 48, 48 0.6, dbea,ec->abcd of 96, 84, 24, 96,
+ * 96 0.8, but of 64, 60, 24, 64, 64, which is 23 MB, 1.17.
  */
 static bool is_turned(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
-    enum { LINE = 64, LONG = 32 };
+    enum { LINE = 64, LONG = 32, LAST_CACHE = 32 }; /* times the second level, as in runtime/engine/gemm_turn.c */
     weft_expr_context *x = builder->exprs;
+    const weft_machine *machine = builder->request->machine;
     const axis_list *list = side == 0 ? &p->m : &p->n;
-    weft_dtype dtype = dot_of(builder, step)->types[0].dtype;
-    if ((dtype != WEFT_F32 && dtype != WEFT_F64) || builder->request->machine->vector_bytes < WEFT_LONG_VECTOR)
-        return false;
+    const weft_type *type = &dot_of(builder, step)->types[0];
+    if ((type->dtype != WEFT_F32 && type->dtype != WEFT_F64) || machine->vector_bytes < WEFT_LONG_VECTOR) return false;
     if (list->count < 2 || !ends_densely(x, list, 2) || ends_densely(x, &p->k, side)) return false;
-    const product_axis *last = &list->items[list->count - 1], *own = last - 1;
-    const int64_t line = LINE / (int64_t)weft_dtype_size(dtype);
-    return is_dense(x, own, side) && short_extent(x, own) >= LONG && fills(x, own, SHORT_AXIS) && fills(x, last, line);
+    const int64_t size = (int64_t)weft_dtype_size(type->dtype), line = LINE / size;
+    const product_axis *last = &list->items[list->count - 1], *own = dense_axis(x, list, side);
+    if (own == NULL || short_extent(x, own) < LONG || !fills(x, own, SHORT_AXIS) || !fills(x, last, line)) return false;
+    bool is_past =
+        weft_count_bound(&builder->space, type->shape) > LAST_CACHE * (int64_t)machine->cache_bytes[1] / size;
+    return own + 1 == last || (is_past && short_extent(x, last) % line == 0);
 }
 
 /* Whether elements of an operand that are adjacent follow each other neither along the last of its contracted axes nor

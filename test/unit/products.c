@@ -391,6 +391,53 @@ static void results_are_turned(void **state)
     }
 }
 
+/* dbea,ec->abcd: the result ends with another axis of an operand than this does, and others are between the two. */
+static weft_tensor ends_far(weft_graph *graph, weft_dtype dtype, int64_t columns, int64_t planes)
+{
+    weft_tensor a = INPUT("a", columns, planes, 40, 96), b = INPUT("b", 40, 24);
+    return weft_permute(weft_tensordot(a, b, WEFT_INTS(2), WEFT_INTS(0)), WEFT_INTS(2, 1, 3, 0));
+}
+
+/* Planes of which the result of so many columns is larger than the last cache. */
+static int64_t many_planes(int64_t columns)
+{
+    return (int64_t)weft_machine_host()->cache_bytes[1] * 32 / (int64_t)sizeof(float) / (96 * 24 * columns) + 1;
+}
+
+static weft_tensor ends_far_in_lines(weft_graph *graph, weft_dtype dtype)
+{
+    return ends_far(graph, dtype, 96, many_planes(96));
+}
+
+static weft_tensor ends_far_in_pieces(weft_graph *graph, weft_dtype dtype)
+{
+    return ends_far(graph, dtype, 92, many_planes(92));
+}
+
+static weft_tensor ends_far_in_a_cache(weft_graph *graph, weft_dtype dtype)
+{
+    return ends_far(graph, dtype, 96, many_planes(96) / 2);
+}
+
+/* Not where a line of the cache is written in several pieces, or all go through the caches, in pages that are apart. */
+static void distant_results_are_turned(void **state)
+{
+    (void)state;
+    static const struct {
+        weft_tensor (*trace)(weft_graph *graph, weft_dtype dtype);
+        size_t steps;
+    } cases[] = {{ends_far_in_lines, 1}, {ends_far_in_pieces, 2}, {ends_far_in_a_cache, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const weft_program_view *view;
+        weft_program *program = compile(cases[i].trace, WEFT_F32,
+                                        &(weft_policy){.size = sizeof(weft_policy), .products = WEFT_PRODUCTS_LIBRARY});
+        weft_test_ok(weft_program_view_create(program, &view));
+        assert_int_equal(view->step_count, weft_machine_host()->vector_bytes >= 64 ? cases[i].steps : 2);
+        weft_program_view_destroy(view);
+        weft_program_release(program);
+    }
+}
+
 static void integers_stay_loops(void **state)
 {
     (void)state;
@@ -626,19 +673,13 @@ static void rows_across_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_across_memory),
-        cmocka_unit_test(products_are_the_librarys),
-        cmocka_unit_test(idle_lanes_are_the_librarys),
-        cmocka_unit_test(shapes_that_decide),
-        cmocka_unit_test(results_are_turned),
-        cmocka_unit_test(integers_stay_loops),
-        cmocka_unit_test(bytes_are_multiplied_as_they_are),
-        cmocka_unit_test(float16_is_not_widened),
-        cmocka_unit_test(contractions_follow_the_program),
-        cmocka_unit_test(fast_products_are_close),
-        cmocka_unit_test(fast_products_are_of_bf16),
-        cmocka_unit_test(older_policies_are_known),
-        cmocka_unit_test(unknown_policies_are_refused),
+        cmocka_unit_test(rows_across_memory),          cmocka_unit_test(products_are_the_librarys),
+        cmocka_unit_test(idle_lanes_are_the_librarys), cmocka_unit_test(shapes_that_decide),
+        cmocka_unit_test(results_are_turned),          cmocka_unit_test(distant_results_are_turned),
+        cmocka_unit_test(integers_stay_loops),         cmocka_unit_test(bytes_are_multiplied_as_they_are),
+        cmocka_unit_test(float16_is_not_widened),      cmocka_unit_test(contractions_follow_the_program),
+        cmocka_unit_test(fast_products_are_close),     cmocka_unit_test(fast_products_are_of_bf16),
+        cmocka_unit_test(older_policies_are_known),    cmocka_unit_test(unknown_policies_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
