@@ -34,7 +34,7 @@
 #define FEW_LINES 128
 /* A B that comes from memory, which the library asks for ahead of time with AVX-512; with fewer terms it does not pay.
  * ebad,ce->abcd of 96, 84, 24, 84, 96 takes 0.4 of the time of loops, of 30, 40, 16, 128, 64 0.9 (Zen 5). */
-#define FAR_B_BYTES (32 << 20)
+#define FAR_BYTES (32 << 20)
 #define MOST_TERMS_BESIDE_FAR_B 32
 /* Terms of an A that lies along its rows, each of which is a cache line. */
 #define MOST_A_LINES 128
@@ -164,8 +164,8 @@ static bool is_near(weft_space *space, const weft_node *dot, int64_t terms, bool
     if (terms <= SMALL_B_TERMS && b_elements <= SMALL_B_BYTES / element) return true;
     if (in_doubt || weft_dtype_is_float16(dot->types[0].dtype) || weft_product_has_distant_columns(space, dot))
         return false;
-    bool is_far = space->vector_bytes >= WEFT_LONG_VECTOR && terms > MOST_TERMS_BESIDE_FAR_B &&
-                  b_elements > FAR_B_BYTES / element;
+    bool is_far =
+        space->vector_bytes >= WEFT_LONG_VECTOR && terms > MOST_TERMS_BESIDE_FAR_B && b_elements > FAR_BYTES / element;
     if (terms <= FEW_LINES && weft_product_rows(space, dot, 0) <= FEW_A_ROWS && !is_far) return true;
     if (terms >= MANY_TERMS && weft_product_rows(space, dot, 0) >= MANY_A_ROWS) return false;
     if (leaves_lanes(space, dot, multiplications)) return false;
@@ -346,27 +346,53 @@ bool weft_product_has_matrix_across(weft_space *space, const weft_node *dot, siz
     return operand == matrix && inner != SIZE_MAX && inner != wanted && weft_dot_is_free(dot, matrix, inner);
 }
 
+/* Of an axis of the result or of an operand; 0: it is not known. */
+static int64_t known_extent(weft_space *space, weft_shape shape, size_t axis)
+{
+    int64_t least, most;
+    weft_space_range(space, shape.extents[axis], &least, &most);
+    return least == most ? most : 0;
+}
+
+/*
+ * Whether the library turns a result that is in no cache (is_turned in lib/build/product.c), which ends with so many
+ * elements and lies across the `own` ones that are adjacent in an operand: in whole lines, and in one pass, where loops
+ * would copy the operand first. efbad,cf->abcde of 48, 36, 24, 36, 48, 24 takes 0.47 of the time of loops,
+ * deca,be->abcd of 96, 24, 84, 96, 12 0.92 (Zen 5).
+ */
+static bool turns_far_result(const weft_space *space, const weft_node *dot, int64_t results, int64_t last, int64_t own)
+{
+    enum { LINE = 64, LEAST = 32, VECTOR = 16 };
+    const int64_t size = weft_product_number_size(dot);
+    return space->vector_bytes >= WEFT_LONG_VECTOR && results > FAR_BYTES / size && last > 0 &&
+           last * size % LINE == 0 && own >= LEAST && 4 * own >= 3 * ((own + VECTOR - 1) / VECTOR * VECTOR);
+}
+
 /*
  * Whether lanes along the last axis of the result, as it is wanted, would jump through the operand that has it, which
  * lies along another one of its free axes. The library packs it, and a kernel permutes what it stores: bca,abed->cde of
  * 16, 6, 42, 15, 5 takes 0.3 of the time of loops, cabd,aef->dbfec of 15, 5, 5, 5, 7, 6 0.5 (Zen 5). Not where terms or
- * rows are few, more of which a large result has to have.
+ * rows are few, more of which a large result has to have, unless it is turned.
  */
 static bool has_jumping_lanes(weft_space *space, uint32_t index, const weft_product_size *size)
 {
     enum { SMALL = 32 << 10, LEAST_TERMS = 8, LEAST_ROWS = 10, LEAST_TERMS_OF_LARGE = 24, LEAST_ROWS_OF_LARGE = 16 };
+    enum { LEAST_TERMS_OF_TURNED = 11, LEAST_ROWS_OF_TURNED = 7 };
     const weft_node *dot = weft_graph_node(space->graph, index);
     weft_dtype dtype = dot->types[0].dtype;
     size_t last = last_wanted_axis(space, index), operand;
     if ((dtype != WEFT_F32 && dtype != WEFT_F64) || last == SIZE_MAX || last < dot->attrs[0].ints.count) return false;
+    size_t axis = operand_axis(space, dot, last, &operand), inner = weft_innermost_axis(space, dot->inputs[operand]);
+    if (inner == SIZE_MAX || inner == axis || !weft_dot_is_free(dot, operand, inner)) return false;
     int64_t a_rows = weft_product_rows(space, dot, 0), b_rows = weft_product_rows(space, dot, 1),
             rows = a_rows < b_rows ? a_rows : b_rows;
-    bool has_many = size->terms > LEAST_TERMS_OF_LARGE,
-         pays = size->results > SMALL ? has_many && rows > LEAST_ROWS_OF_LARGE
-                                      : has_many || (size->terms > LEAST_TERMS && rows > LEAST_ROWS);
-    if (!pays) return false;
-    size_t axis = operand_axis(space, dot, last, &operand), inner = weft_innermost_axis(space, dot->inputs[operand]);
-    return inner != SIZE_MAX && inner != axis && weft_dot_is_free(dot, operand, inner);
+    weft_shape shape = weft_value_type(space->graph, dot->inputs[operand])->shape;
+    if (turns_far_result(space, dot, size->results, known_extent(space, shape, axis),
+                         known_extent(space, shape, inner)))
+        return size->terms > LEAST_TERMS_OF_TURNED && rows > LEAST_ROWS_OF_TURNED;
+    bool has_many = size->terms > LEAST_TERMS_OF_LARGE;
+    return size->results > SMALL ? has_many && rows > LEAST_ROWS_OF_LARGE
+                                 : has_many || (size->terms > LEAST_TERMS && rows > LEAST_ROWS);
 }
 
 /* Whether B, whose few columns are not contiguous along the terms, is copied so that lanes go along them. */
