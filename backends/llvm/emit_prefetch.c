@@ -17,6 +17,36 @@ enum { LINE = 64, AHEAD = 4096, LONG = 1 << 20 };              /* bytes: of long
 enum { MUCH = 16 };                                            /* instructions for an element */
 enum { LEAST_ROW = 256, MOST_ROW = 8192, LEAST_AHEAD = 1024 }; /* of rows */
 
+/* ---- rows side by side ---- */
+
+/* The least of two expressions, one of which uses `row`, in `expr`; NONE: there is none. */
+static weft_expr find_least(const weft_emitter *e, weft_expr expr, weft_expr row)
+{
+    weft_expr found = WEFT_EXPR_NONE;
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
+    if (kind == WEFT_EXPR_CONSTANT || kind == WEFT_EXPR_SYMBOL || !weft_expr_uses(e->exprs, expr, row)) return found;
+    if (kind == WEFT_EXPR_MIN) return expr;
+    for (size_t i = 0; i < weft_expr_arity(e->exprs, expr) && found == WEFT_EXPR_NONE; i++)
+        found = find_least(e, weft_expr_operand(e->exprs, expr, i), row);
+    return found;
+}
+
+/* Where an access would be if the last of several rows side by side were not another one once more. */
+static weft_expr place_of(const weft_emitter *e, weft_expr index)
+{
+    weft_expr_context *x = e->exprs;
+    weft_expr factor, rest, least;
+    if (e->kernel->range_count == 0) return index;
+    weft_expr row = e->kernel->ranges[e->kernel->range_count - 1].variable;
+    while ((least = find_least(e, index, row)) != WEFT_EXPR_NONE) {
+        bool is_term = weft_expr_affine(x, index, least, &factor, &rest) && factor != weft_expr_constant(x, 0);
+        if (!is_term) return index;
+        bool is_second = !weft_expr_uses(x, weft_expr_operand(x, least, 0), row);
+        index = weft_expr_add(x, weft_expr_mul(x, factor, weft_expr_operand(x, least, is_second)), rest);
+    }
+    return index;
+}
+
 /* ---- rows that are read again ---- */
 
 /* How a stage goes along rows of a buffer: elements from row to row, 0 where it does not, and bytes of a row; of rows
@@ -37,7 +67,7 @@ static row_walk walk_of(const weft_emitter *e, const weft_stage *stage, const we
     bool is_known = weft_expr_is_constant(e->exprs, stage->ranges[0].extent, &extent);
     if (is_known && extent > MOST_ROW) return walk;
     weft_expr row = kernel->ranges[kernel->range_count - 1].variable;
-    if (!weft_expr_affine(e->exprs, load->index, row, &step, &rest)) return walk;
+    if (!weft_expr_affine(e->exprs, place_of(e, load->index), row, &step, &rest)) return walk;
     if (!weft_expr_is_constant(e->exprs, step, &walk.step) && !is_known) walk.unknown_step = step;
     if (is_known) walk.bytes = extent * (int64_t)weft_dtype_size(load->dtype);
     return walk;
@@ -153,6 +183,7 @@ static double run_bytes(const weft_emitter *e, weft_expr index, size_t size, boo
     const weft_kernel *kernel = e->kernel;
     bool follows = true;
     int64_t run = 1;
+    index = place_of(e, index);
     for (uint32_t i = e->stage->range_count; i-- > 0 && follows;)
         follows = extend(e, index, &e->stage->ranges[i], size, known, &run);
     for (uint32_t i = kernel->range_count; i-- > 0 && follows;)

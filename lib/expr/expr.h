@@ -97,7 +97,8 @@ bool weft_expr_always_nonnegative(weft_expr_context *exprs, weft_expr e);
 bool weft_expr_always_less(weft_expr_context *exprs, weft_expr a, weft_expr b);
 bool weft_expr_never_equal(weft_expr_context *exprs, weft_expr a, weft_expr b);
 
-/* e = coefficient * variable + rest, neither using `variable`; false when e is not affine in it. */
+/* e = coefficient * variable + rest, neither using `variable`; false when e is not affine in it. `variable` may be any
+ * other factor of terms, too. */
 bool weft_expr_affine(weft_expr_context *exprs, weft_expr e, weft_expr variable, weft_expr *out_coefficient,
                       weft_expr *out_rest);
 /* e with symbols[i] replaced by values[i], which must lie in the range of the symbol: e may have been simplified by it.

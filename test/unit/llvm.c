@@ -1461,6 +1461,20 @@ static void test_unknown_rows(void **state)
     assert_int_equal(emits(text, "@llvm.prefetch"), weft_isa_includes(weft_isa_level(), WEFT_ISA_V4));
 }
 
+/* Of rows side by side, too, the last of which may be another one once more. */
+static void test_repeated_rows(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "kernel scheduled {\n  symbol n in [1, 1000000]\n  buffer b0 : f32 out\n  buffer b1 : f32\n"
+        "  for i0 < (n + 1) / 2 thread\n  stage {\n    for i1 < 1024 lane 16 x 2\n"
+        "    %0 = load b1[1024*min(2*i0 + 2, n) + i1 - 1024] : f32\n"
+        "    store b0[1024*min(2*i0 + 2, n) + i1 - 1024] = %0\n  }\n  stage {\n    for i2 < 1024 lane 16 x 2\n"
+        "    %1 = load b1[1024*min(2*i0 + 2, n) + i2 - 1024] : f32\n    %2 = add %1, %1 : f32\n"
+        "    store b0[1024*min(2*i0 + 2, n) + i2 - 1024] = %2\n  }\n}\n";
+    assert_int_equal(emits(text, "@llvm.prefetch"), weft_isa_includes(weft_isa_level(), WEFT_ISA_V4));
+}
+
 /* The stack lies as vectors do where a round may have more of them than registers hold, and nothing loops inside. */
 static void test_stack(void **state)
 {
@@ -1660,6 +1674,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_missing_symbol),
         cmocka_unit_test(test_unknown_rows),
+        cmocka_unit_test(test_repeated_rows),
         cmocka_unit_test(test_stack),
         cmocka_unit_test(test_no_contraction),
         cmocka_unit_test(test_short_floats),
