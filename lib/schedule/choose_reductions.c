@@ -148,14 +148,16 @@ weft_status *weft_choose_scans(const weft_chooser *c, uint32_t width)
     return NULL;
 }
 
-/* Whether the sums of sixteen vectors fit in registers, one for each and one for its block, and nothing decides on the
- * way where rows are: a short last round would ask again. */
+/* Whether the sums of sixteen vectors fit in registers, one for each and one for its block, rows are read as they lie,
+ * and nothing decides on the way where they are: a short last round would ask again. */
 static bool takes_one(const weft_kernel *kernel)
 {
-    bool is_indirect = false;
+    const weft_stage *stage = &kernel->stages[0];
+    weft_expr last = kernel->ranges[kernel->range_count - 1].variable;
+    bool is_indirect = false, jumps = weft_unroll_emitted(kernel, stage, last) > weft_unroll_body(kernel, stage, last);
     for (uint32_t i = 0; i < kernel->inst_count; i++)
         is_indirect |= kernel->insts[i].op == WEFT_SCALAR_load && kernel->insts[i].arg_count != 0;
-    return kernel->accumulator_count == 1 && kernel->accumulators[0].width == 1 && !is_indirect;
+    return kernel->accumulator_count == 1 && kernel->accumulators[0].width == 1 && !is_indirect && !jumps;
 }
 
 /* With AVX-512 the last one may be masked, which takes no longer, and four take in more of each row than what they lack
