@@ -83,23 +83,6 @@ static bool lies_along_terms(const weft_graph *graph, const weft_node *dot, size
     return axis == SIZE_MAX || weft_dot_is_contracted(dot, operand, axis);
 }
 
-/* Whether the reduction runs along what is innermost in its operand, of a dot in the one with more rows if the other
- * one has few: then lanes go along it, otherwise across the results. */
-static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction)
-{
-    if (weft_op_id_of(node->op) == WEFT_OP_dot) {
-        weft_few_rows few = weft_dot_few_rows(graph, node);
-        return few.in_lanes && lies_along_terms(graph, node, few.matrix) &&
-               (few.may_copy || lies_along_terms(graph, node, 1 - few.matrix));
-    }
-    int64_t last = reduction->axes[reduction->axis_count - 1];
-    weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
-    size_t rank = shape.rank;
-    while (rank > 0 && (int64_t)rank - 1 > last && weft_extent_equal(shape.extents[rank - 1], weft_extent_of(1)))
-        rank--;
-    return (size_t)last == rank - 1;
-}
-
 /* Sums and products of floats, which round: bits of all others are the same in any order. */
 static bool has_order(const weft_graph *graph, const weft_node *node)
 {
@@ -108,6 +91,26 @@ static bool has_order(const weft_graph *graph, const weft_node *node)
     bool adds = id == WEFT_OP_reduce_sum || id == WEFT_OP_reduce_prod || id == WEFT_OP_dot;
     bool scans = id == WEFT_OP_scan_sum || id == WEFT_OP_scan_prod;
     return (adds || scans) && (kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX);
+}
+
+/* Whether the reduction runs along what is innermost in its operand, of a dot in the one with more rows if the other
+ * one has few: then lanes go along it, otherwise across the results. Innermost in memory, where the order is free,
+ * elsewhere as the axes are numbered. */
+static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction)
+{
+    if (weft_op_id_of(node->op) == WEFT_OP_dot) {
+        weft_few_rows few = weft_dot_few_rows(graph, node);
+        return few.in_lanes && lies_along_terms(graph, node, few.matrix) &&
+               (few.may_copy || lies_along_terms(graph, node, 1 - few.matrix));
+    }
+    int64_t last = reduction->axes[reduction->axis_count - 1];
+    size_t axis = weft_innermost_axis(&(weft_space){.graph = graph}, node->inputs[0]);
+    if (!has_order(graph, node) && axis != SIZE_MAX) return (size_t)last == axis;
+    weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
+    size_t rank = shape.rank;
+    while (rank > 0 && (int64_t)rank - 1 > last && weft_extent_equal(shape.extents[rank - 1], weft_extent_of(1)))
+        rank--;
+    return (size_t)last == rank - 1;
 }
 
 /* Whether what is reduced are windows, which are short: vectors go across them if the order is free. */

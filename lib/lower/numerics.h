@@ -2,8 +2,8 @@
 #ifndef WEFT_LIB_LOWER_NUMERICS_H
 #define WEFT_LIB_LOWER_NUMERICS_H
 /*
- * The choices that affect bits: the order in which a reduction combines. It depends only on the graph's own extents and
- * the constants here and in order.h, never on the machine, layouts, threads or specialised extents, so that every
+ * The choices that affect bits: the order in which a reduction combines. It depends only on the graph, its own extents
+ * and the constants here and in order.h, never on the machine, layouts, threads or specialised extents, so that every
  * variant of a program computes the same bits.
  */
 #include "lib/lower/space.h"

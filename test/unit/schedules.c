@@ -296,16 +296,26 @@ static weft_tensor trace_turned_matrices(weft_graph *graph)
     return weft_permute(weft_reduce_max(x, WEFT_INTS(1), false), WEFT_INTS(1, 0));
 }
 
-/* Where results lie in another order than what is reduced, lanes go along the latter. */
+static weft_tensor trace_rows_as_columns(weft_graph *graph)
+{
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(100, 500));
+    return weft_reduce_max(weft_permute(x, WEFT_INTS(1, 0)), WEFT_INTS(0), false);
+}
+
+/* Where results lie in another order than what is reduced, or its axes are permuted, lanes go along what is read. */
 static void test_lanes_go_along_what_is_reduced(void **state)
 {
     (void)state;
-    weft_program *program = compile(trace_turned_matrices);
-    char *text;
-    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, NULL, &text));
-    assert_non_null(strstr(text, "for i1 < 16 lane"));
-    weft_text_destroy(text);
-    weft_program_release(program);
+    static const trace traces[] = {trace_turned_matrices, trace_rows_as_columns};
+    static const char *const lanes[] = {"for i1 < 16 lane", "for i1 < 500 reduce lanes"};
+    for (int i = 0; i < 2; i++) {
+        weft_program *program = compile(traces[i]);
+        char *text;
+        weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, NULL, &text));
+        assert_non_null(strstr(text, lanes[i]));
+        weft_text_destroy(text);
+        weft_program_release(program);
+    }
 }
 
 static weft_tensor trace_triangle(weft_graph *graph)
