@@ -2,24 +2,25 @@
 /*
  * Asking for rows at positions that are data, some positions ahead, where L2 does not hold their table. A processor
  * starts loads only as far ahead as it has room for instructions, which a few rows fill, and stores that miss wait for
- * each other.
+ * each other. Single elements are asked for where much of their table comes from memory.
  */
 #include "backends/llvm/emit.h"
 #include "backends/llvm/emit_dtype.h"
 #include "lib/loop/inst.h"
 
-enum { LINE = 64, MOST_LINES = 16 };                   /* of a row: bytes, how many */
-enum { AHEAD = 4096, LEAST_ROWS = 8, MOST_ROWS = 32 }; /* bytes and rows ahead */
-enum { LARGE = 1 << 20 };                              /* bytes of a table */
+enum { LINE = 64, MOST_LINES = 16 };                                      /* of a row: bytes, how many */
+enum { AHEAD = 4096, LEAST_ROWS = 8, MOST_ROWS = 32, SINGLE_AHEAD = 64 }; /* bytes and rows ahead */
+enum { LARGE = 1 << 20 };                                                 /* bytes of a table */
 
 /* ---- what is asked for ---- */
 
-/* Rows of a buffer, accessed at the position that was checked. */
+/* A row of a buffer, accessed at the position that was checked. */
 typedef struct row_access {
     uint32_t buffer;
     weft_expr index;     /* without the position */
     weft_inst_id offset; /* the position times the elements from row to row */
     bool writes;
+    int64_t step, bytes, rows; /* what is asked for: elements from row to row, bytes of one, rows ahead */
 } row_access;
 
 /* What is checked, as it is loaded; NULL: it is computed. */
@@ -55,11 +56,12 @@ static bool walks_through(const weft_emitter *e, weft_expr index)
     return true;
 }
 
-/* Elements from row to row; 0: not known. */
+/* Elements from row to row; 0: not known. Without lanes rows may be single elements. */
 static int64_t row_step(const weft_emitter *e, weft_inst_id check, weft_inst_id offset)
 {
     const weft_inst *inst = &e->kernel->insts[offset];
     int64_t step;
+    if (offset == check) return e->lane.variable == WEFT_EXPR_NONE;
     if (inst->op != WEFT_SCALAR_mul || inst->args[0] != check) return 0;
     const weft_inst *factor = &e->kernel->insts[inst->args[1]];
     bool is_known = factor->op == WEFT_SCALAR_index && weft_expr_is_constant(e->exprs, factor->index, &step);
@@ -70,11 +72,44 @@ static int64_t row_step(const weft_emitter *e, weft_inst_id check, weft_inst_id 
 static int64_t row_extent(const weft_emitter *e, uint32_t level)
 {
     int64_t least, most = 0;
+    if (e->lane.variable == WEFT_EXPR_NONE) return 1;
     if (level >= e->lane.level) return (int64_t)e->lane.width * e->lane.parts;
     for (uint32_t i = 0; i < e->kernel->range_count + e->stage->range_count; i++)
         if (range_at(e, i)->variable == e->lane.variable)
             weft_expr_range(e->exprs, range_at(e, i)->extent, &least, &most);
     return most;
+}
+
+/* Whether lanes, if there are any, go along the row, whose first element is then at *index. */
+static bool lies_along_lanes(weft_emitter *e, uint32_t level, weft_expr *index)
+{
+    weft_expr step, rest, zero = weft_expr_constant(e->exprs, 0);
+    if (e->lane.variable == WEFT_EXPR_NONE) return true;
+    if (!weft_expr_affine(e->exprs, *index, e->lane.variable, &step, &rest)) return false;
+    if (level < e->lane.level) *index = weft_expr_substitute(e->exprs, *index, 1, &e->lane.variable, &zero);
+    return step == weft_expr_constant(e->exprs, 1);
+}
+
+/* How many rows ahead of one of so many bytes to ask; 0: none. */
+static int64_t rows_ahead(const weft_emitter *e, int64_t bytes, double table)
+{
+    double last = (double)e->processor->last_cache;
+    if (e->lane.variable == WEFT_EXPR_NONE) return last != 0 && table >= last / 2 ? SINGLE_AHEAD : 0;
+    if (table < LARGE || bytes < LINE) return 0;
+    int64_t rows = AHEAD / bytes;
+    return rows < LEAST_ROWS ? LEAST_ROWS : rows > MOST_ROWS ? MOST_ROWS : rows;
+}
+
+/* Whether it is worth while; completes the row. */
+static bool is_worth_asking(weft_emitter *e, weft_inst_id check, row_access *row)
+{
+    int64_t least, most, size = (int64_t)weft_dtype_size(e->kernel->buffers[row->buffer].dtype);
+    uint32_t level = e->values[check].level;
+    weft_expr_range(e->exprs, e->kernel->insts[check].index, &least, &most);
+    row->step = row_step(e, check, row->offset);
+    row->bytes = row_extent(e, level) * size;
+    row->rows = rows_ahead(e, row->bytes, (double)most * (double)row->step * (double)size);
+    return row->rows != 0 && lies_along_lanes(e, level, &row->index) && weft_index_level(e, row->index) <= level;
 }
 
 /* ---- asking ---- */
@@ -105,27 +140,15 @@ static void ask_for_lines(weft_emitter *e, LLVMValueRef row, int64_t bytes, bool
     }
 }
 
-static void ask_for_row(weft_emitter *e, weft_inst_id id, const row_access *access)
+static void ask_for_row(weft_emitter *e, weft_inst_id check, row_access row)
 {
-    const weft_inst *check = &e->kernel->insts[id], *position = loaded_position(e, check);
-    weft_dtype dtype = e->kernel->buffers[access->buffer].dtype;
-    uint32_t level = e->values[id].level;
-    weft_expr step, rest, index = access->index, zero = weft_expr_constant(e->exprs, 0);
-    int64_t size = (int64_t)weft_dtype_size(dtype), elements = row_step(e, id, access->offset), least, most;
-    weft_expr_range(e->exprs, check->index, &least, &most);
-    if (elements == 0 || (double)most * (double)(elements * size) < LARGE) return;
-    if (!weft_expr_affine(e->exprs, index, e->lane.variable, &step, &rest)) return;
-    if (level < e->lane.level) index = weft_expr_substitute(e->exprs, index, 1, &e->lane.variable, &zero);
-    if (step != weft_expr_constant(e->exprs, 1) || weft_index_level(e, index) > level) return;
-    int64_t bytes = row_extent(e, level) * size;
-    if (bytes < LINE) return;
-    int64_t rows = AHEAD / bytes;
-    rows = rows < LEAST_ROWS ? LEAST_ROWS : rows > MOST_ROWS ? MOST_ROWS : rows;
-    LLVMTypeRef type = weft_memory_type(e, dtype);
-    LLVMValueRef row = weft_index_pointer(e, type, weft_buffer_pointer(e, access->buffer), index, 0);
-    LLVMValueRef found = position_ahead(e, position, level, rows);
-    LLVMValueRef offset = LLVMBuildMul(e->builder, found, weft_int(e, elements), "");
-    ask_for_lines(e, LLVMBuildGEP2(e->builder, type, row, &offset, 1, ""), bytes, access->writes);
+    if (!is_worth_asking(e, check, &row)) return;
+    const weft_inst *position = loaded_position(e, &e->kernel->insts[check]);
+    LLVMTypeRef type = weft_memory_type(e, e->kernel->buffers[row.buffer].dtype);
+    LLVMValueRef first = weft_index_pointer(e, type, weft_buffer_pointer(e, row.buffer), row.index, 0);
+    LLVMValueRef found = position_ahead(e, position, e->values[check].level, row.rows);
+    LLVMValueRef offset = LLVMBuildMul(e->builder, found, weft_int(e, row.step), "");
+    ask_for_lines(e, LLVMBuildGEP2(e->builder, type, first, &offset, 1, ""), row.bytes, row.writes);
 }
 
 /* Whether a store of the stage goes to the buffer. */
@@ -140,16 +163,17 @@ void weft_prefetch_rows(weft_emitter *e, weft_inst_id check)
 {
     const weft_stage *stage = e->stage;
     const weft_inst *position = stage == NULL ? NULL : loaded_position(e, &e->kernel->insts[check]);
-    if (!weft_emitter_has(e, WEFT_ISA_V4) || e->lane.variable == WEFT_EXPR_NONE || position == NULL) return;
+    if (!weft_emitter_has(e, WEFT_ISA_V4) || position == NULL) return;
     const weft_kernel_buffer *buffer = &e->kernel->buffers[position->buffer];
     if (buffer->written || buffer->local != 0 || !walks_through(e, position->index)) return;
     for (uint32_t i = 0; i < stage->store_count; i++) {
         const weft_store *store = &stage->stores[i];
-        if (store->is_indirect) ask_for_row(e, check, &(row_access){store->buffer, store->index, store->offset, true});
+        if (store->is_indirect)
+            ask_for_row(e, check, (row_access){store->buffer, store->index, store->offset, .writes = true});
     }
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
         const weft_inst *load = &e->kernel->insts[i];
         if (load->op != WEFT_SCALAR_load || load->arg_count == 0 || is_stored(stage, load->buffer)) continue;
-        ask_for_row(e, check, &(row_access){load->buffer, load->index, load->args[0], false});
+        ask_for_row(e, check, (row_access){load->buffer, load->index, load->args[0], .writes = false});
     }
 }
