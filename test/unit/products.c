@@ -300,6 +300,12 @@ static weft_tensor few_columns(weft_graph *graph, weft_dtype dtype)
     return weft_matmul(INPUT("a", 600, 70), INPUT("b", 70, 4));
 }
 
+/* Of f64 these are loops, as they fill a register. */
+static weft_tensor eight_columns(weft_graph *graph, weft_dtype dtype)
+{
+    return weft_matmul(INPUT("a", 600, 70), INPUT("b", 70, 8));
+}
+
 static weft_tensor lanes_left(weft_graph *graph, weft_dtype dtype)
 {
     return weft_matmul(INPUT("a", 150, 200), INPUT("b", 200, 100));
@@ -323,12 +329,15 @@ static void idle_lanes_are_the_librarys(void **state)
 {
     (void)state;
     const size_t expected = weft_machine_host()->vector_bytes >= 64;
+    const subject eight = {.name = "eight columns", .trace = eight_columns, .products = 1};
     const subject subjects_of_lanes[] = {{.name = "few columns", .trace = few_columns, .products = 1},
+                                         eight,
                                          {.name = "lanes left", .trace = lanes_left, .products = 1},
                                          {.name = "lines across", .trace = lines_across, .products = 1},
                                          {.name = "columns apart", .trace = columns_apart, .products = 1}};
     for (size_t i = 0; i < sizeof subjects_of_lanes / sizeof *subjects_of_lanes; i++)
         assert_int_equal(check(&subjects_of_lanes[i], WEFT_F32, 1), expected);
+    assert_int_equal(check(&eight, WEFT_F64, 1), 0);
 }
 
 /* Columns that leave lanes of loops empty, and rows of A that lie along those of the library. */
