@@ -471,6 +471,19 @@ static int64_t smallest_block(const weft_range *range, int64_t most)
     return size;
 }
 
+/* Whether lanes along the range may be loaded one by one, which takes an instruction or more for each. */
+static bool loads_singly(const weft_emitter *e, const weft_stage *stage, const weft_range *range)
+{
+    weft_expr coefficient, rest;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+        const weft_inst *inst = &e->kernel->insts[i];
+        if (inst->op != WEFT_SCALAR_load) continue;
+        if (inst->arg_count != 0 || !weft_expr_affine(e->exprs, inst->index, range->variable, &coefficient, &rest))
+            return true;
+    }
+    return false;
+}
+
 /* A range of unknown length, which may be no more than a block: then loops over blocks take longer than what they do
  * where that is little. */
 static void emit_all(weft_emitter *e, const nest *n, uint32_t i, const span *s)
@@ -479,7 +492,7 @@ static void emit_all(weft_emitter *e, const nest *n, uint32_t i, const span *s)
     const weft_range *range = &n->ranges[i];
     int64_t block = smallest_block(range, s->most);
     bool is_long = block == s->most || is_at_least(e, range->extent, block + 1);
-    if (is_long || n->stage->inst_count > LITTLE) {
+    if (is_long || n->stage->inst_count > LITTLE || loads_singly(e, n->stage, range)) {
         emit_blocks(e, n, i, s);
         return;
     }

@@ -818,6 +818,45 @@ static void test_indices(void **state)
     }
 }
 
+#define SUM_OF_TWO                                                                                                     \
+    "init (0.0) : f32 {\n      %%0 = param 0 : f32\n      %%1 = param 1 : f32\n      %%2 = add %%0, %%1 : f32\n      " \
+    "yield %%2\n    }\n"
+
+/* How many times a sum of rows of unknown length stands there: beside loops over blocks once more for one block, unless
+ * what it reads is loaded lane by lane. */
+static int count_copies(const char *index)
+{
+    char text[512];
+    weft_bytes code;
+    int count = 0;
+    snprintf(text, sizeof text,
+             "kernel scheduled {\n  symbol m in [1, 1000]\n  symbol n in [0, 100000]\n  buffer b0 : f32 out\n"
+             "  buffer b1 : f32\n  for i0 < m\n  stage {\n    for i1 < n reduce lanes 32 blocks lane 8 x 4\n"
+             "    %%0 = load b1[%s] : f32\n    %%1 = sqrt %%0 : f32\n    accumulate a0 (%%1) " SUM_OF_TWO
+             "  }\n  stage {\n    %%2 = result a0.0 : f32\n    store b0[i0] = %%2\n  }\n}\n",
+             index);
+    example x = {.name = "copies", .text = text};
+    for (size_t i = 0; i < LENGTHS; i++) {
+        x.scalars[0] = x.buffers[0].after = 2 + (int64_t)i;
+        x.scalars[1] = 30 * lengths[i];
+        x.buffers[1].after = x.scalars[0] * x.scalars[1];
+        check(&x);
+    }
+    weft_kernel *kernel = parse(&x);
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+    for (const char *at = code.data; (at = strstr(at, "call <8 x float> @llvm.sqrt")) != NULL; at++) count++;
+    weft_bytes_finish(&code);
+    weft_kernel_destroy(kernel);
+    return count;
+}
+
+static void test_copies(void **state)
+{
+    (void)state;
+    enum { ROUND = 4, TAIL = 1 };
+    assert_int_equal(count_copies("n*i0 + i1") - count_copies("n*i0 + (i1 mod m)"), ROUND + TAIL);
+}
+
 /* Columns or rows of m sums over r x n elements of x[r, n, m] or x[m, r, n], in blocks. */
 static const char sums_of_blocks_text[] =
     "kernel scheduled {\n"
@@ -1655,6 +1694,7 @@ int main(void)
         cmocka_unit_test(test_operations),
         cmocka_unit_test(test_lookups),
         cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_copies),
         cmocka_unit_test(test_sums_in_blocks),
         cmocka_unit_test(test_indices),
         cmocka_unit_test(test_pairs),
