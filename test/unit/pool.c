@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE /* sched_getaffinity, sched_getcpu, gettid */
 #include "test/support.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -156,6 +157,79 @@ static void sleeping_threads_are_woken(void **state)
         usleep(3000);
         hold_meeting(pool, 2);
     }
+    weft_pool_destroy(pool);
+}
+
+/* Chunks of two threads, of which one ends up on the processor of the other. */
+struct crowd {
+    struct meeting meeting;
+    cpu_set_t one, all, after; /* the caller's processor; where the other thread may run, and may after it was woken */
+    pthread_t caller;
+    bool to_move;
+    int thread, processor; /* of the other one */
+};
+
+static void crowd_together(void *context, int64_t begin, int64_t end)
+{
+    struct crowd *crowd = context;
+    int processor = sched_getcpu();
+    meet(&crowd->meeting, begin, end);
+    if (pthread_equal(pthread_self(), crowd->caller)) return;
+    crowd->processor = processor;
+    crowd->thread = gettid();
+    if (!crowd->to_move) {
+        sched_getaffinity(0, sizeof crowd->after, &crowd->after);
+        return;
+    }
+    assert_int_equal(sched_getaffinity(0, sizeof crowd->all, &crowd->all), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof crowd->one, &crowd->one), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof crowd->all, &crowd->all), 0);
+}
+
+static bool is_asleep(int thread)
+{
+    char path[64], state = '?';
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+    fclose(file);
+    return state == 'S';
+}
+
+static void run_crowd(weft_pool *pool, struct crowd *crowd, bool to_move)
+{
+    crowd->meeting = (struct meeting){.threads = 2, .control = control_word(), .until = time(NULL) + PATIENCE};
+    crowd->to_move = to_move;
+    weft_pool_run(pool, 2, 1, crowd_together, crowd);
+    assert_false(atomic_load(&crowd->meeting.failed));
+    while (!is_asleep(crowd->thread)) usleep(1000);
+}
+
+/* A thread that slept on the caller's processor wakes on another one, and may run wherever it might. A busy system may
+ * move it back at once. */
+static void threads_wake_apart(void **state)
+{
+    (void)state;
+    enum { TIMES = 20 };
+    struct crowd crowd = {.caller = pthread_self()};
+    cpu_set_t before;
+    int apart = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    if (CPU_COUNT(&before) < 2) skip();
+    weft_pool *pool = create(2);
+    hold_meeting(pool, 2);
+    CPU_SET((size_t)sched_getcpu(), &crowd.one);
+    assert_int_equal(sched_setaffinity(0, sizeof crowd.one, &crowd.one), 0);
+    for (int i = 0; i < TIMES; i++) {
+        run_crowd(pool, &crowd, true);
+        run_crowd(pool, &crowd, false);
+        apart += !CPU_ISSET((size_t)crowd.processor, &crowd.one);
+        assert_true(CPU_EQUAL(&crowd.all, &crowd.after));
+        assert_true(CPU_EQUAL(&crowd.all, &before));
+    }
+    assert_true(apart > TIMES / 2);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
     weft_pool_destroy(pool);
 }
 
@@ -452,6 +526,7 @@ int main(void)
         cmocka_unit_test(small_work_stays_on_the_callers_thread),
         cmocka_unit_test(jobs_use_several_threads),
         cmocka_unit_test(sleeping_threads_are_woken),
+        cmocka_unit_test(threads_wake_apart),
         cmocka_unit_test(many_threads_are_woken),
         cmocka_unit_test(a_late_thread_holds_back_nobody),
         cmocka_unit_test(threads_that_do_not_come_are_not_waited_for),
