@@ -79,7 +79,9 @@ static LLVMValueRef loaded_lane(weft_emitter *e, LLVMTypeRef type, LLVMValueRef 
     LLVMBasicBlockRef block = LLVMGetInsertBlock(e->builder);
     LLVMPositionBuilder(e->builder, LLVMGetInstructionParent(load), LLVMGetNextInstruction(load));
     LLVMValueRef lane = weft_element_insert(e, LLVMGetPoison(type), load, 0);
-    LLVMPositionBuilderAtEnd(e->builder, block);
+    LLVMValueRef terminator = LLVMGetBasicBlockTerminator(block);
+    if (terminator != NULL) LLVMPositionBuilderBefore(e->builder, terminator);
+    else LLVMPositionBuilderAtEnd(e->builder, block);
     return lane;
 }
 
