@@ -3,11 +3,13 @@
  * Transposed convolution. Along an axis with a stride, elements q * stride + r of the result are a convolution of their
  * own for each phase r: at q, of the operand with elements r, r + stride, ... of the kernel, from its other end. So
  * nothing is multiplied with zeros between elements; the phases are interleaved at last. One product computes them all,
- * as more channels, where kernels of all phases are as long as the longest at little expense.
+ * as more channels, where kernels of all phases are as long as the longest at little expense. A single element times
+ * the kernel is a product as it is.
  */
 #include "lib/composite/conv.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <weft/linear.h>
 #include <weft/shape.h>
 
 /* ---- phases ---- */
@@ -179,6 +181,30 @@ static weft_tensor multiply_apart(const transposed *t)
     return weft_stack((weft_tensors){all, phases}, 2);
 }
 
+/* ---- one element ---- */
+
+/* Whether x has one along each axis: then no two elements of the kernel meet, and only channels are added up. */
+static bool is_single(const transposed *t)
+{
+    if (t->groups != 1) return false;
+    for (size_t i = 0; i < t->spatial.count; i++)
+        if (t->spatial.dilation[i] != 1 || !weft_extent_is_value(weft_tensor_extent(t->x, (int64_t)(2 + i)), 1))
+            return false;
+    return true;
+}
+
+static weft_tensor multiply_single(const transposed *t, const weft_extent *extents)
+{
+    weft_tensor w = t->w;
+    for (size_t i = 0; i < t->spatial.count; i++) {
+        int64_t low = t->spatial.low[i];
+        w = weft_spatial_resize(w, 2 + i, -low, weft_extent_plus(extents[i], low - t->sizes[i]));
+    }
+    if (!weft_tensor_is_valid(w)) return w;
+    weft_tensor x = weft_composite_ravel(t->x, 1, 2 + t->spatial.count);
+    return weft_tensordot(x, w, WEFT_INTS(1), WEFT_INTS(0));
+}
+
 /* ---- the result ---- */
 
 /* [n, o, phases..., blocks...] as [n, o, blocks, phases, ...], of axes that have phases. */
@@ -231,14 +257,16 @@ weft_tensor weft_conv_scatter(weft_tensor x, weft_tensor w, const weft_spatial *
             return weft_tensor_failed(x.graph);
         if (t.sizes[i] == 1) t.spatial.dilation[i] = 1;
     }
-    enum way way = choose(&t);
-    for (size_t i = 0; i < spatial->count; i++) fill_axis(&t, i, way, extents[i]);
-    if (!weft_tensor_is_valid(t.x)) return t.x;
     const weft_attr attrs[] = {{.ints = {spatial->count, spatial->stride}},
                                {.ints = {spatial->count, spatial->dilation}},
                                {.ints = {spatial->count, spatial->low}},
                                {.ints = {spatial->count, spatial->high}},
                                {.integer = groups}};
+    if (is_single(&t))
+        return weft_composite_as(WEFT_COMPOSED_conv_transpose, WEFT_TENSORS(x, w), attrs, multiply_single(&t, extents));
+    enum way way = choose(&t);
+    for (size_t i = 0; i < spatial->count; i++) fill_axis(&t, i, way, extents[i]);
+    if (!weft_tensor_is_valid(t.x)) return t.x;
     return weft_composite_as(WEFT_COMPOSED_conv_transpose, WEFT_TENSORS(x, w), attrs, scatter_phases(&t, way, extents));
 }
 

@@ -103,10 +103,11 @@ def conv_transpose(draw):
     windows = Windows(draw, count)
     each, out = draw.choice([1, 2, 3]), draw.choice([1, 2, 3])
     more = [draw.randint(0, stride - 1) for stride in windows.stride]
-    extents = [draw.randint(3, 7 if count < 3 else 4) for _ in range(count)]
+    single = draw.random() < 0.25
+    extents = [1 if single else draw.randint(3, 7 if count < 3 else 4) for _ in range(count)]
     windows.low, windows.high = ([min(pad, least) for pad, least in zip(pads, windows.least())]
                                  for pads in (windows.low, windows.high))
-    x = draw.operand([draw.randint(1, 3), groups * each, *extents], dtype, static=[1])
+    x = draw.operand([draw.randint(1, 3), groups * each, *extents], dtype, static=range(1, count + 2) if single else [1])
     w = draw.operand([groups * each, out, *windows.size], dtype, static=range(count + 2))
     wide = [a if a.dtype.kind == "i" else a.astype(float) for a in (x, w)]
 
