@@ -21,7 +21,7 @@ import peers
 SAMPLE_NS = 5_000_000  # a sample repeats short calls until it lasts about this long
 # Thread pools spin for a while after their last call, and would take the next contestant's processors; on one thread
 # little, but processor time is that of all threads.
-CALM_S, CALM_ALONE_S = 0.05, 0.004
+CALM_S, CALM_ALONE_S = 0.25, 0.004
 WARM_CALLS = 2  # before each sample: its arrays are in the caches then as far as they go
 COMPILERS = ("jax", "onnxruntime")
 PACKAGES = ["numpy", "jax", "onnxruntime", "onnx"]

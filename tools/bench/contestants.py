@@ -16,7 +16,7 @@ import peers
 
 DTYPES = {"f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128", "i32": "int32", "bool": "bool"}
 PEERS = ("numpy", "torch", "jax")
-CALM_S = 0.03  # thread pools spin for a while after their last call
+CALM_S = 0.25  # thread pools spin for a while after their last call
 SAMPLE_NS = 5_000_000  # a sample repeats short calls until it lasts about this long
 CHECKED = 10**7.5  # multiplications of a part that is checked
 CHECKED_WHOLE = 10**9.7  # of what has no parts
