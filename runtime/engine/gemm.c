@@ -393,7 +393,8 @@ static void run_parts(void *context, int64_t begin, int64_t end)
     weft_block_release(block);
 }
 
-/* Parts at the ends of axes are smaller, and so are pieces of what is aligned; they may pack more at once. */
+/* Parts at the ends of axes are smaller, and so are pieces once they are aligned, which they are not yet; they may pack
+ * more at once. */
 static size_t turned_bytes(const weft_gemm_engine *engine, const weft_machine *machine, const weft_gemm_turn *turn)
 {
     const char *any = (const void *)turn->call; /* nothing is read */
@@ -469,8 +470,8 @@ weft_status *weft_gemm_run(const weft_gemm_engine *engine, weft_pool *pool, weft
     bool serial = cut_for(&grid, threads);
     weft_gemm_turn_find(&turn, call, machine->cache_bytes[1]);
     if (turn.rank > 0) {
-        weft_gemm_turn_align(&turn, c);
         struct turned turned = {engine, machine, &turn, turned_bytes(engine, machine, &turn), store, a, b, c, false};
+        weft_gemm_turn_align(&turn, c);
         return run_turned(&turned, pool, serial);
     }
     find_repeats(&grid);

@@ -105,13 +105,19 @@ static void product_finish(struct product *product)
     for (size_t i = 0; i < 3; i++) free(product->data[i]);
 }
 
+static weft_status *run_once(const struct product *product, const weft_gemm_engine *engine, weft_pool *pool,
+                             weft_block_store *store)
+{
+    return weft_gemm_run(engine, pool, store, &product->call, product->data[0], product->data[1], product->data[2]);
+}
+
 /* As a call that is made again and again. */
 static weft_status *run_planned(const struct product *product, const weft_gemm_engine *engine, weft_pool *pool,
                                 weft_block_store *store)
 {
     const weft_gemm_call *call = &product->call;
     void *const *data = product->data;
-    if (weft_gemm_is_empty(call)) return weft_gemm_run(engine, pool, store, call, data[0], data[1], data[2]);
+    if (weft_gemm_is_empty(call)) return run_once(product, engine, pool, store);
     weft_gemm_plan *plan = malloc(weft_gemm_plan_size());
     assert_non_null(plan);
     weft_gemm_plan_fill(plan, engine, weft_pool_machine(pool), call, weft_pool_size(pool));
@@ -120,16 +126,19 @@ static weft_status *run_planned(const struct product *product, const weft_gemm_e
     return status;
 }
 
+typedef weft_status *run_function(const struct product *product, const weft_gemm_engine *engine, weft_pool *pool,
+                                  weft_block_store *store);
+
 /* In blocks of so many bytes, one for each thread, and no others. */
-static weft_status *run_in_blocks(struct product *product, const weft_gemm_engine *engine, weft_pool *pool,
-                                  size_t bytes)
+static weft_status *run_in_blocks(run_function *run, struct product *product, const weft_gemm_engine *engine,
+                                  weft_pool *pool, size_t bytes)
 {
     weft_arena arena;
     weft_block_store *store;
     weft_arena_init(&arena, weft_allocator_or_default(NULL));
     const weft_allocator allocator = {&arena, take_from_arena};
     weft_test_ok(weft_block_store_create_fixed(&allocator, weft_pool_size(pool), bytes, &store));
-    weft_status *status = run_planned(product, engine, pool, store);
+    weft_status *status = run(product, engine, pool, store);
     weft_arena_finish(&arena);
     return status;
 }
@@ -142,9 +151,11 @@ static void product_run_on(struct product *product, const weft_machine *machine,
     weft_pool *pool;
     weft_test_ok(weft_pool_create(NULL, machine, threads, &pool));
     size_t bytes = weft_gemm_bytes(engine, machine, &product->call, threads);
-    if (bytes > 0 && threads == 1)
-        weft_test_fails(run_in_blocks(product, engine, pool, bytes - 1), WEFT_OUT_OF_MEMORY, "");
-    weft_test_ok(run_in_blocks(product, engine, pool, bytes));
+    if (bytes > 0 && threads == 1) {
+        weft_test_fails(run_in_blocks(run_planned, product, engine, pool, bytes - 1), WEFT_OUT_OF_MEMORY, "");
+        weft_test_fails(run_in_blocks(run_once, product, engine, pool, bytes - 1), WEFT_OUT_OF_MEMORY, "");
+    }
+    weft_test_ok(run_in_blocks(run_planned, product, engine, pool, bytes));
     weft_pool_destroy(pool);
 }
 
@@ -1100,6 +1111,36 @@ static void test_turned_axes(void **state)
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
 }
 
+/* A part of one line, whose pieces may pack less: a run takes as much as is promised, wherever C lies. */
+static void test_memory_of_turned_lines(void **state)
+{
+    (void)state;
+    enum { OWN = 32, OTHER = 5, LINE = 16, TERMS_ = 300 };
+    static const int64_t batch[] = {LINE}, a[] = {OWN}, b[] = {0}, c[] = {1};
+    weft_machine machine = *weft_machine_reference();
+    machine.cache_bytes[1] = 0;
+    for (int64_t offset = 0; offset < LINE; offset++) {
+        struct product product = row_major(WEFT_F32, OWN, OTHER, TERMS_);
+        weft_gemm_call *call = &product.call;
+        call->a_row = 1;
+        call->a_column = OWN * LINE;
+        call->c_row = OTHER * LINE;
+        call->c_column = LINE;
+        call->c_offset = offset;
+        call->batch_rank = 1;
+        call->batch = batch;
+        call->a_batch = a;
+        call->b_batch = b;
+        call->c_batch = c;
+        product.count[0] *= LINE;
+        product.count[2] = product.count[2] * LINE + LINE;
+        product_fill(&product);
+        product_run_on(&product, &machine, 1);
+        check_product(&product);
+        product_finish(&product);
+    }
+}
+
 /* Rows of A over two axes that are both adjacent in it, as those of windows are; C has a third one last. */
 static void test_turned_windows(void **state)
 {
@@ -1586,6 +1627,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_joined_axes),
         cmocka_unit_test(test_joined_images),
         cmocka_unit_test(test_turned_axes),
+        cmocka_unit_test(test_memory_of_turned_lines),
         cmocka_unit_test(test_turned_windows),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_panels_packed_on_the_way),
