@@ -106,6 +106,7 @@ static weft_status *allocate_state(weft_emitter *e)
     LLVMValueRef *phis = zeroed(e, 2 * scopes * carried, sizeof *phis);
     e->variables = zeroed(e, s.ranges + 1, sizeof *e->variables);
     e->values = zeroed(e, kernel->inst_count + 1, sizeof *e->values);
+    e->turned = zeroed(e, kernel->inst_count + 1, sizeof *e->turned);
     e->common = zeroed(e, kernel->inst_count + 1, sizeof *e->common);
     e->surveyed = zeroed(e, kernel->inst_count + 1, sizeof *e->surveyed);
     e->results = zeroed(e, (size_t)kernel->accumulator_count * WEFT_MAX_COMPONENTS + 1, sizeof *e->results);

@@ -175,8 +175,9 @@ bool weft_strided_fits(const weft_emitter *e, weft_dtype dtype, int64_t step);
 LLVMValueRef weft_strided_load(weft_emitter *e, weft_dtype dtype, LLVMValueRef pointer, int64_t step);
 
 /* ---- emit_rows.c: lanes across short rows ---- */
-/* `count` vectors, as many as they have lanes or as 16 bytes have: of each piece of `count` lanes, element k of vector
- * i and element i of vector k change places (emit_transpose.c). */
+#define WEFT_MOST_TURNED 16
+/* `count` vectors, up to 16, as many as they have lanes or as 16 bytes have: of each piece of `count` lanes, element k
+ * of vector i and element i of vector k change places (emit_transpose.c). */
 void weft_rows_transpose(weft_emitter *e, weft_dtype dtype, uint32_t count, LLVMValueRef *vectors);
 /* Part `part` of a load of the kernel, with those that follow it in each row; NULL: there are no such ones. */
 LLVMValueRef weft_rows_load(weft_emitter *e, const weft_inst *load, uint32_t level, uint32_t part);
@@ -348,6 +349,15 @@ uint32_t weft_transposed_rows(weft_emitter *e, const weft_stage *stage);
 bool weft_transposed_takes_masks(const weft_emitter *e, const weft_stage *stage);
 /* The block of e->lane.rows rows from where the range is now, and of the lanes of one vector. */
 void weft_transposed_emit(weft_emitter *e, const weft_stage *stage);
+
+/* ---- emit_turned.c: lanes across long rows ---- */
+/* Points of a block of rows that loads of the stage are read by, along the serial range inside of the lanes; 0: there
+ * are no such loads. `*out_masked`: the last block may be part of one. */
+uint32_t weft_turned_points(weft_emitter *e, const weft_stage *stage, const weft_range *range, bool *out_masked);
+/* Reads a block, from where the range is now; `left`: points that there are of it, or NULL for all. */
+void weft_turned_read(weft_emitter *e, const weft_stage *stage, LLVMValueRef left);
+/* Fills value->parts for a point of the block, e->turned_row, at `level`; false: it is another load. */
+bool weft_turned_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value);
 
 /* ---- emit_reduce.c: accumulators ---- */
 /* Whether the accumulator is the maximum or minimum of floats. */

@@ -461,6 +461,7 @@ static void load_pairs(weft_emitter *e, weft_access *access, const weft_inst *lo
 
 void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value)
 {
+    if (weft_turned_emit(e, inst, level, value)) return;
     weft_access access = {.dtype = inst->dtype,
                           .type = weft_memory_type(e, inst->dtype),
                           .index = inst->index,

@@ -122,9 +122,75 @@ static void emit_scatter(weft_emitter *e, const nest *n, uint32_t i, const span 
     weft_guard_close(e);
 }
 
+/* A point of a block that was turned, number `row` of it. */
+static void emit_turned_point(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef row)
+{
+    e->turned_row = row;
+    emit_from(e, n, i + 1);
+    e->turned_row = NULL;
+}
+
+/* The points from `at`, where a block begins, to `end`. */
+static void emit_turned_part(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef at, LLVMValueRef end)
+{
+    LLVMValueRef point = weft_count_open(e, n->ranges[i].variable, at);
+    weft_scope_move(e, weft_scope_top(e));
+    emit_turned_point(e, n, i, LLVMBuildSub(e->builder, point, at, ""));
+    weft_count_close(e, end, weft_int(e, 1));
+}
+
+/* A whole block from `at` on: where little is computed, its points in turn, which need no loop. */
+static void emit_turned_block(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef at, uint32_t points)
+{
+    enum { LITTLE = 8 };
+    weft_expr variable = n->ranges[i].variable;
+    bool is_little = n->stage->inst_count <= LITTLE;
+    LLVMValueRef end = LLVMBuildAdd(e->builder, at, weft_int(e, points), "");
+    weft_once_open(e, variable, at);
+    weft_turned_read(e, n->stage, NULL);
+    weft_once_close(e);
+    for (uint32_t k = 0; k < points && is_little; k++) {
+        weft_scope_move(e, weft_scope_top(e));
+        weft_once_open(e, variable, LLVMBuildAdd(e->builder, at, weft_int(e, k), ""));
+        emit_turned_point(e, n, i, weft_int(e, k));
+        weft_once_close(e);
+    }
+    if (!is_little) emit_turned_part(e, n, i, at, end);
+}
+
+/* Block by block; spans begin with one. The last one is part of one: read under a mask, or else point by point. */
+static void emit_turned(weft_emitter *e, const nest *n, uint32_t i, const span *s, uint32_t points, bool masked)
+{
+    weft_scope_move(e, weft_scope_top(e));
+    LLVMValueRef limit = LLVMBuildAnd(e->builder, s->end, weft_int(e, -(int64_t)points), "");
+    weft_guard_open(e, is_less(e, s->begin, limit), false);
+    LLVMValueRef at = weft_count_open(e, WEFT_EXPR_NONE, s->begin);
+    weft_scope_move(e, weft_scope_top(e));
+    emit_turned_block(e, n, i, at, points);
+    weft_count_close(e, limit, weft_int(e, points));
+    weft_guard_close(e);
+    if (weft_expr_divisor(e->exprs, n->ranges[i].extent) % points == 0) return;
+    weft_guard_open(e, is_less(e, limit, s->end), false);
+    if (masked) {
+        weft_once_open(e, n->ranges[i].variable, limit);
+        weft_turned_read(e, n->stage, LLVMBuildSub(e->builder, s->end, limit, ""));
+        weft_once_close(e);
+        emit_turned_part(e, n, i, limit, s->end);
+    } else {
+        emit_counted(e, n, i, limit, s->end, 1);
+    }
+    weft_guard_close(e);
+}
+
 static void emit_serial(weft_emitter *e, const nest *n, uint32_t i, const span *s)
 {
     const weft_range *range = &n->ranges[i];
+    bool masked, is_inner = n->stage != NULL && i + 1 == n->count && n->virtual_lane == NULL;
+    uint32_t points = is_inner && s->most > 1 ? weft_turned_points(e, n->stage, range, &masked) : 0;
+    if (points != 0) {
+        emit_turned(e, n, i, s, points, masked);
+        return;
+    }
     if (n->virtual_lane != NULL && i + 1 == n->count) {
         weft_scope_move(e, weft_scope_top(e));
         LLVMValueRef start = LLVMBuildAdd(e->builder, n->virtual_lane, s->begin, "");

@@ -12,7 +12,7 @@
 enum {
     SEGMENT_BYTES = 16, /* shuffles inside of these are the fastest ones */
     FEW_ROWS = 8,       /* rows of a block, where these are a segment or more: all fit in sixteen registers */
-    MOST_ROWS = 16,
+    MOST_ROWS = WEFT_MOST_TURNED,
     LINE = 64 /* bytes */
 };
 
@@ -271,11 +271,10 @@ static LLVMValueRef column(const block *b, uint32_t lane)
 
 /* Hides what a vector is made of from later shuffles: LLVM would look for better ones, for longer than all else takes.
  * Of a `freeze` nothing is left when instructions have been selected. */
-static LLVMValueRef hide(weft_emitter *e, LLVMValueRef vector)
+static LLVMValueRef hide(weft_emitter *e, LLVMValueRef vector, uint32_t bytes)
 {
-    LLVMTypeRef type = LLVMTypeOf(vector), element = LLVMGetElementType(type);
-    LLVMTypeRef number = element == e->i32 ? e->f32 : element == e->i64 ? e->f64 : element;
-    LLVMTypeRef numbers = LLVMVectorType(number, LLVMGetVectorSize(type));
+    LLVMTypeRef type = LLVMTypeOf(vector), element = LLVMGetElementType(type), numbers = type;
+    if (element != e->f32 && element != e->f64) numbers = LLVMVectorType(e->f32, bytes / sizeof(float));
     vector = LLVMBuildBitCast(e->builder, vector, numbers, "");
     vector = weft_intrinsic_call(e, "llvm.arithmetic.fence", 1, &numbers, 1, &vector);
     return LLVMBuildBitCast(e->builder, vector, type, "");
@@ -283,12 +282,12 @@ static LLVMValueRef hide(weft_emitter *e, LLVMValueRef vector)
 
 void weft_rows_transpose(weft_emitter *e, weft_dtype dtype, uint32_t count, LLVMValueRef *vectors)
 {
-    uint32_t segment = segment_of(dtype, e->lane.width);
+    uint32_t segment = segment_of(dtype, e->lane.width), bytes = e->lane.width * (uint32_t)weft_dtype_size(dtype);
     block b = {.e = e, .rows = count, .width = e->lane.width, .unit = 1, .segment = segment};
     memcpy(b.vectors, vectors, count * sizeof *vectors);
     for (uint32_t apart = 1; apart < count; apart *= 2) {
         exchange(&b, apart, apart < segment ? segment : b.width, apart);
-        for (uint32_t i = 0; i < count; i++) b.vectors[i] = hide(e, b.vectors[i]);
+        for (uint32_t i = 0; i < count; i++) b.vectors[i] = hide(e, b.vectors[i], bytes);
     }
     for (uint32_t i = 0; i < count; i++) vectors[i] = count == b.width ? column(&b, i) : b.vectors[reversed(i, count)];
 }

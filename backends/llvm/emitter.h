@@ -70,6 +70,13 @@ typedef struct weft_row_element {
     LLVMValueRef value;
 } weft_row_element;
 
+/* A load whose lanes lie in rows of their own, of which blocks are turned. */
+typedef struct weft_turned_load {
+    bool is_open;
+    uint32_t parts;      /* that `memory` has room for */
+    LLVMValueRef memory; /* a vector for each point and part */
+} weft_turned_load;
+
 typedef struct weft_index_memo {
     uint32_t level, serial;
     LLVMValueRef value;
@@ -117,6 +124,8 @@ typedef struct weft_emitter {
     weft_lane_state lane;
     weft_row_element *rows; /* loaded so far */
     uint32_t row_count;
+    weft_turned_load *turned;        /* of instructions */
+    LLVMValueRef turned_row;         /* the point of the block; NULL: none is open */
     const weft_inst *hidden, *shown; /* comparisons: false in all lanes now, and true in the first; NULL: none */
     weft_emitted *values;            /* of instructions */
     const weft_interval *intervals;  /* what integers may be */

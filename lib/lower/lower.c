@@ -102,6 +102,18 @@ static void store_elements(lowerer *low, const weft_point *point, uint32_t targe
     store_at(low, target, point, weft_lowerer_compute(low, point));
 }
 
+/* Lanes go along rows for all stages or across them: beside reductions in order, across rows, those whose order affects
+ * no bit have no virtual lanes. */
+static void agree_on_lanes(lowerer *low)
+{
+    bool is_across = false;
+    for (const stage_plan *plan = low->stages; plan != NULL; plan = plan->next)
+        is_across |= plan->reduction.blocks != WEFT_BLOCKS_NONE && plan->reduction.lanes == 1;
+    for (stage_plan *plan = low->stages; plan != NULL; plan = plan->next)
+        for (stage_plan *each = plan; each != NULL && is_across; each = each->beside)
+            if (each->reduction.blocks == WEFT_BLOCKS_NONE) each->reduction.lanes = 1;
+}
+
 /* The whole root in one kernel. */
 static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
 {
@@ -121,6 +133,7 @@ static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
     bool stores = weft_lowerer_stores(low, operand);
     if (stores) weft_lowerer_buffer(low, low->lowering->first_memory[operand], true);
     weft_lowerer_make_ranges(low, low->outer);
+    agree_on_lanes(low);
     for (stage_plan *plan = low->stages; plan != NULL; plan = plan->next) {
         weft_lowerer_begin_stage(low);
         weft_lowerer_accumulate(low, plan);

@@ -162,11 +162,15 @@ static bool takes_one(const weft_kernel *kernel)
 
 /* With AVX-512 the last one may be masked, which takes no longer, and four take in more of each row than what they lack
  * of registers costs; eight where two more stages walk the rows. Where little is computed, up to 256 columns: the
- * longer the runs of rows that may be far apart the better. */
+ * longer the runs of rows that may be far apart the better. Few where lanes go across rows that lie along memory, from
+ * vectors of 32 bytes on. */
 uint32_t weft_choose_reduction_unroll(const weft_chooser *c, uint32_t body, weft_expr extent, uint32_t width)
 {
     enum { COLUMNS = 256 };
     int64_t least, most;
+    const weft_range *lanes = &c->kernel->ranges[c->kernel->range_count - 1];
+    uint32_t rows = weft_unroll_across_rows(c->kernel, lanes->variable, width);
+    if (rows != 0 && c->machine->vector_bytes >= 32) return weft_unroll_limit(c->kernel, rows, extent, width);
     if (c->machine->vector_bytes < 64) return weft_unroll_for(c->kernel, body, extent, width);
     weft_expr_range(c->kernel->exprs, extent, &least, &most);
     uint32_t unroll = weft_unroll_of(body);

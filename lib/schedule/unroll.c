@@ -74,6 +74,48 @@ uint32_t weft_unroll_emitted(const weft_kernel *kernel, const weft_stage *stage,
     return body;
 }
 
+/* Whether each lane of `width` loads from a row of its own, along which a range goes that may be as long. */
+static bool goes_along_rows(const weft_kernel *kernel, const weft_inst *load, const weft_range *along, weft_expr lanes,
+                            uint32_t width)
+{
+    weft_expr_context *x = kernel->exprs;
+    weft_expr step, rest;
+    int64_t pitch, least, most;
+    if (load->op != WEFT_SCALAR_load || load->arg_count != 0 || load->predicate_count != 0) return false;
+    if (!weft_expr_affine(x, load->index, along->variable, &step, &rest) || step != weft_expr_constant(x, 1))
+        return false;
+    weft_expr_range(x, along->extent, &least, &most);
+    if (most < width || !weft_expr_uses(x, load->index, lanes)) return false;
+    if (!weft_expr_affine(x, load->index, lanes, &step, &rest)) return false;
+    return !weft_expr_is_constant(x, step, &pitch) || pitch >= width || -pitch >= width;
+}
+
+/* Whether so many rows, one for each element of the lanes, have more lines in a set of L1 than that holds. */
+static bool evicts_rows(const weft_kernel *kernel, const weft_inst *load, weft_expr lanes, int64_t rows)
+{
+    enum { SETS = 4096, WAYS = 8 };
+    weft_expr step, rest;
+    int64_t pitch;
+    bool is_known = weft_expr_affine(kernel->exprs, load->index, lanes, &step, &rest) &&
+                    weft_expr_is_constant(kernel->exprs, step, &pitch);
+    return is_known && rows * weft_expr_gcd(pitch * (int64_t)weft_dtype_size(load->dtype), SETS) > WAYS * SETS;
+}
+
+uint32_t weft_unroll_across_rows(const weft_kernel *kernel, weft_expr lanes, uint32_t width)
+{
+    uint32_t unroll = 0;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count && stage->range_count > 0; i++) {
+            const weft_inst *inst = &kernel->insts[i];
+            if (!goes_along_rows(kernel, inst, &stage->ranges[stage->range_count - 1], lanes, width)) continue;
+            if (evicts_rows(kernel, inst, lanes, 2 * (int64_t)width)) return 1;
+            unroll = 2;
+        }
+    }
+    return unroll;
+}
+
 uint32_t weft_unroll_of(uint32_t body)
 {
     return body <= SMALL_BODY ? 8 : body <= MEDIUM_BODY ? 4 : body <= LARGE_BODY ? 2 : 1;

@@ -11,6 +11,10 @@ uint32_t weft_unroll_body(const weft_kernel *kernel, const weft_stage *stage, we
 /* The same, where an access that is made lane by lane counts as one for each lane of a vector of f32 with AVX-512, and
  * as two where data say where it is. */
 uint32_t weft_unroll_emitted(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes);
+/* Of lanes of `width` along which a load jumps, while it walks memory along the last range of its stage, so that code
+ * generators read blocks of rows: two, or one where lines of twice as many rows would evict each other from L1; 0: there
+ * is no such load. */
+uint32_t weft_unroll_across_rows(const weft_kernel *kernel, weft_expr lanes, uint32_t width);
 /* Vectors for each round that the registers hold. */
 uint32_t weft_unroll_of(uint32_t body);
 /* Of what does little but walk through memory: with vectors of 64 bytes four at most. Eight lines of one array that are

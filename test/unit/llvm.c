@@ -767,6 +767,74 @@ static void test_sums(void **state)
     }
 }
 
+/* Sums of rows, each along a lane; of powers, which take a few instructions, where `is_long`. */
+static void write_sums_across(char *text, size_t size, const char *dtype, const char *lanes, const char *columns,
+                              const char *pitch, bool is_long)
+{
+    const char *sum = strcmp(dtype, "f64") == 0 || strcmp(dtype, "i64") == 0 ? "f64" : "f32";
+    int power = 1, at = snprintf(text, size,
+                                 "kernel scheduled {\n  symbol m in [0, 400]\n  symbol n in [0, 100]\n"
+                                 "  symbol k in [0, 1000]\n  buffer b0 : %s out\n  buffer b1 : %s\n"
+                                 "  for i0 < n lane %s\n  stage {\n    for i1 < %s reduce blocks\n"
+                                 "    %%0 = load b1[%s*i0 + i1] : %s\n    %%1 = cast %%0 : %s\n",
+                                 sum, dtype, lanes, columns, pitch, dtype, sum);
+    for (; is_long && power < 9; power++)
+        at += snprintf(text + at, size - (size_t)at, "    %%%d = mul %%%d, %%1 : %s\n", power + 1, power, sum);
+    snprintf(text + at, size - (size_t)at,
+             "    accumulate a0 (%%%d) init (0.0) : %s {\n      %%0 = param 0 : %s\n      %%1 = param 1 : %s\n"
+             "      %%2 = add %%0, %%1 : %s\n      yield %%2\n    }\n  }\n"
+             "  stage {\n    %%%d = result a0.0 : %s\n    store b0[i0] = %%%d\n  }\n}\n",
+             power, sum, sum, sum, sum, power + 1, sum, power + 1);
+}
+
+/* Whole blocks of rows and parts of them, of all lanes and of some, up to the ends of memory. */
+static void test_sums_across(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dtype, *lanes;
+    } kinds[] = {{"f64", "8 x 2"}, {"f64", "4 x 1"},   {"f64", "2 x 4"},   {"f32", "16 x 1"},
+                 {"f32", "8 x 2"}, {"bf16", "16 x 2"}, {"bf16", "8 x 1"},  {"u8", "16 x 2"},
+                 {"u8", "32 x 1"}, {"i32", "4 x 4"},   {"bool", "16 x 1"}, {"i64", "16 x 1"}};
+    static const int64_t columns[] = {1, 8, 15, 36, 128, 131, 300}, rows[] = {1, 3, 16, 21, 64, 100};
+    char text[2048], known[16], pitch[16];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (size_t k = 0; k < 2 * sizeof columns / sizeof *columns; k++) {
+            int64_t m = columns[k / 2], apart = m < 64 ? 64 : m;
+            snprintf(known, sizeof known, "%d", (int)m);
+            snprintf(pitch, sizeof pitch, "%d", (int)apart);
+            bool is_known = k % 2 == 0;
+            write_sums_across(text, sizeof text, kinds[i].dtype, kinds[i].lanes, is_known ? known : "m",
+                              is_known ? pitch : "k", (i + k / 2) % 2 == 0);
+            for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+                example x = {.name = kinds[i].dtype, .text = text, .scalars = {m, rows[r], apart}};
+                x.buffers[0].after = rows[r];
+                x.buffers[1].after = apart * (rows[r] - 1) + m;
+                check(&x);
+            }
+        }
+}
+
+/* No element of whole blocks is loaded by itself, nor with masks for the last ones of part of a block. */
+static void test_vectors_across(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"320", "331"};
+    char text[2048];
+    size_t count = weft_isa_includes(weft_isa_level(), WEFT_ISA_V3) ? 2 : 1;
+    for (size_t i = 0; i < 2 * count; i++) {
+        weft_bytes code;
+        write_sums_across(text, sizeof text, "f32", "4 x 2", columns[i / 2], "k", i % 2 == 1);
+        weft_kernel *kernel = parse(&(example){.name = "across", .text = text});
+        weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_IR, &code));
+        assert_null(strstr(code.data, "load float,"));
+        assert_null(strstr(code.data, "masked.gather"));
+        assert_non_null(strstr(code.data, "load <4 x float>"));
+        weft_bytes_finish(&code);
+        weft_kernel_destroy(kernel);
+    }
+}
+
 /* ---- indices ---- */
 
 /* Appends a sum of digits of the ranges' variables, taken apart and put together as reshapes of repeated, rolled and
@@ -1694,6 +1762,8 @@ int main(void)
         cmocka_unit_test(test_operations),
         cmocka_unit_test(test_lookups),
         cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sums_across),
+        cmocka_unit_test(test_vectors_across),
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_sums_in_blocks),
         cmocka_unit_test(test_indices),

@@ -318,6 +318,27 @@ static void test_lanes_go_along_what_is_reduced(void **state)
     }
 }
 
+static weft_tensor trace_softmax_of_columns(weft_graph *graph)
+{
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(100, 500));
+    return weft_softmax(weft_permute(x, WEFT_INTS(1, 0)), 0);
+}
+
+/* Beside sums in order, across rows, what is reduced in any order is not along them: no stage is without lanes. Few
+ * vectors of rows are read at once. */
+static void test_lanes_agree(void **state)
+{
+    (void)state;
+    weft_program *program = compile(trace_softmax_of_columns);
+    char *text;
+    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, NULL, NULL, &text));
+    assert_null(strstr(text, "reduce lanes"));
+    bool is_short = weft_machine_host()->vector_bytes < 32;
+    if (!is_short) assert_non_null(strstr(text, " x 2"));
+    weft_text_destroy(text);
+    weft_program_release(program);
+}
+
 static weft_tensor trace_triangle(weft_graph *graph)
 {
     return weft_tril(weft_input(graph, "x", WEFT_U8, WEFT_SHAPE(100, 1000)), 0);
@@ -660,6 +681,7 @@ int main(void)
         cmocka_unit_test(test_nans_are_equal),
         cmocka_unit_test(test_a_given_schedule_is_used),
         cmocka_unit_test(test_lanes_go_along_what_is_reduced),
+        cmocka_unit_test(test_lanes_agree),
         cmocka_unit_test(test_masks_take_no_lanes),
         cmocka_unit_test(test_schedules_are_printed_for_a_machine),
         cmocka_unit_test(test_a_local_buffer_is_read_after_it_is_filled),
