@@ -11,5 +11,5 @@ weft_status *weft_object_create(const weft_program *program, const weft_object_o
     WEFT_REQUIRE(options);
     WEFT_REQUIRE(out_object);
     WEFT_TRY(weft_llvm_load(&llvm));
-    return weft_object_compile(program, options, llvm->emit_object, out_object);
+    return weft_status_locate(weft_object_compile(program, options, llvm->emit_object, out_object), __func__);
 }

@@ -115,5 +115,5 @@ weft_status *weft_program_emit(const weft_program *program, weft_emit_format for
     if (status == NULL)
         status = weft_text_create(e.allocator, e.text.size == 0 ? "" : e.text.data, e.text.size, out_text);
     weft_bytes_finish(&e.text);
-    return status;
+    return weft_status_locate(status, __func__);
 }

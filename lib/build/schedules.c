@@ -110,7 +110,8 @@ weft_status *weft_schedules_set(weft_schedules *schedules, const weft_program *p
     WEFT_REQUIRE(program);
     WEFT_REQUIRE(moves);
     wanted g = {schedules, kernel, 0, moves};
-    WEFT_TRY(weft_program_visit_kernels(program, weft_machine_host(), NULL, keep_wanted, &g));
+    WEFT_TRY(weft_status_locate(weft_program_visit_kernels(program, weft_machine_host(), NULL, keep_wanted, &g),
+                                "weft_schedules_set"));
     if (kernel < g.count) return NULL;
     return weft_status_create(schedules->allocator, WEFT_OUT_OF_RANGE, "weft_schedules_set",
                               "there is no kernel %zu; the number of the program's kernels is %zu", kernel, g.count);
@@ -281,5 +282,5 @@ weft_status *weft_schedules_parse(weft_schedules *schedules, const char *name, c
     weft_schedules_destroy(read);
     weft_text_destroy(copy);
     if (out_foreign != NULL) *out_foreign = foreign;
-    return status;
+    return weft_status_locate(status, __func__);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <weft/object.h>
 #include <weft/weft.h>
 #include "test/support.h"
 
@@ -497,6 +498,27 @@ static void test_what_is_wrong_with_a_text_is_said(void **state)
     weft_schedules_destroy(s);
 }
 
+static void check_where(weft_status *status, const char *where)
+{
+    assert_non_null(status);
+    assert_string_equal(weft_status_where(status), where);
+    weft_status_destroy(status);
+}
+
+static void test_what_is_wrong_has_its_place(void **state)
+{
+    (void)state;
+    weft_program *program = compile(trace_columns);
+    weft_schedules *s;
+    weft_test_ok(weft_schedules_create(NULL, &s));
+    check_where(weft_schedules_set(s, program, 0, "spilt i0 16"), "weft_schedules_set");
+    check_where(weft_schedules_set(s, program, 0, "split i0 16; lanes i0 8 x 2"), "weft_schedules_set");
+    check_where(weft_schedules_parse(s, "file", "", 0, NULL), "weft_schedules_parse");
+    check_where(parse_line(s, "kernel 1"), "weft_schedules_parse");
+    weft_schedules_destroy(s);
+    weft_program_release(program);
+}
+
 /* A kernel's schedule that is no longer right, as when somebody has changed the file. */
 static void test_a_schedule_that_does_not_fit_is_an_error(void **state)
 {
@@ -505,6 +527,7 @@ static void test_a_schedule_that_does_not_fit_is_an_error(void **state)
     arrays inputs = create_inputs(program, (const int64_t[][8]){{301, 203}});
     weft_schedules *schedules;
     weft_executor *executor;
+    weft_object *object;
     char *text;
     weft_array *output = NULL;
     weft_test_ok(weft_schedules_create(NULL, &schedules));
@@ -519,6 +542,10 @@ static void test_a_schedule_that_does_not_fit_is_an_error(void **state)
         weft_executor_run(executor, program, &given), WEFT_INVALID_ARGUMENT,
         "move 2 of the schedule, \"lanes i0 8 x 2\": the range is not the last outer one, nor the last of its stage");
     assert_null(output);
+    check_where(weft_executor_run(executor, program, &given), "weft_executor_run");
+    check_where(weft_program_emit(program, WEFT_EMIT_ASM, NULL, schedules, &text), "weft_program_emit");
+    const weft_object_options options = {.name = "f", .isa = "native", .schedules = schedules};
+    check_where(weft_object_create(program, &options, &object), "weft_object_create");
     weft_executor_destroy(executor);
     weft_schedules_destroy(schedules);
     release(&inputs);
@@ -689,6 +716,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_schedule_is_refused),
         cmocka_unit_test(test_the_text_reads_back),
         cmocka_unit_test(test_what_is_wrong_with_a_text_is_said),
+        cmocka_unit_test(test_what_is_wrong_has_its_place),
         cmocka_unit_test(test_a_schedule_that_does_not_fit_is_an_error),
         cmocka_unit_test(test_tuning_refuses_what_a_run_refuses),
         cmocka_unit_test(test_time_that_is_up),
