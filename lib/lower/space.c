@@ -29,6 +29,16 @@ static bool comes_first(const weft_expr_context *exprs, weft_expr a, weft_expr b
     return is_known != (weft_expr_kind_of(exprs, b) == WEFT_EXPR_CONSTANT) ? is_known : a < b;
 }
 
+/* What stands for a symbol: a constant that it may have. Guards that allow no run may require another one. */
+static weft_expr allowed_equal(const weft_expr_context *exprs, weft_expr *first, weft_expr symbol)
+{
+    int64_t least, most, value;
+    weft_expr found = first_equal(first, symbol);
+    weft_expr_range(exprs, symbol, &least, &most);
+    bool is_outside = weft_expr_is_constant(exprs, found, &value) && (value < least || value > most);
+    return is_outside ? symbol : found;
+}
+
 bool weft_space_find_equal(weft_space *space)
 {
     const weft_graph *root = weft_graph_root(space->graph);
@@ -50,7 +60,7 @@ bool weft_space_find_equal(weft_space *space)
         bool is_a = comes_first(root->exprs, a, b);
         first[is_a ? b : a] = is_a ? a : b;
     }
-    for (size_t i = 0; i < count; i++) first[i] = first_equal(first, (weft_expr)i);
+    for (size_t i = 0; i < count; i++) first[i] = allowed_equal(root->exprs, first, (weft_expr)i);
     space->equal = (weft_equal_symbols){.count = count, .first = first};
     return true;
 }
