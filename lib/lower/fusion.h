@@ -3,9 +3,9 @@
 #define WEFT_LIB_LOWER_FUSION_H
 /*
  * Fusion: which nodes of a program get memory, which engine computes each of those, and which are fused into the
- * kernels that read them. It depends on the graph, the policy, the width of vectors and the symbols whose values are
- * known, never on layouts or threads. Bits do not depend on it: the order of every sum is fixed by the graph alone
- * (numerics.h).
+ * kernels that read them. It depends on the graph, the policy, the width of vectors, the number of threads and the
+ * symbols whose values are known, never on layouts. Bits do not depend on it: the order of every sum is fixed by the
+ * graph alone (numerics.h).
  */
 #include <weft/program.h>
 #include "lib/lower/space.h"

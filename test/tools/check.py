@@ -99,7 +99,9 @@ class Last(unittest.TestCase):
     """The last line, whatever breaks."""
 
     def check(self, body, during=lambda process: None):
-        code = f"import check, stage, signal\n{body}\nraise SystemExit(check.main())"
+        code = ("import check, stage, signal\n"
+                "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which a shell's background ignores
+                f"{body}\nraise SystemExit(check.main())")
         with tempfile.TemporaryDirectory() as folder:
             process = subprocess.Popen([sys.executable, "-c", code], cwd=folder, stdout=subprocess.PIPE, text=True,
                                        stderr=subprocess.STDOUT, 
