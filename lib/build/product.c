@@ -3,6 +3,7 @@
 #include "lib/build/builder.h"
 #include <string.h>
 #include "lib/lower/product.h"
+#include "runtime/engine/gemm_turn.h"
 
 /* An axis of a product as A, B and C have it: extents that a guard makes equal may be different expressions. */
 typedef struct product_axis {
@@ -245,7 +246,7 @@ static const product_axis *dense_axis(weft_expr_context *x, const axis_list *lis
  */
 static bool is_turned(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
-    enum { LINE = 64, LONG = 32, LAST_CACHE = 32 }; /* times the second level, as in runtime/engine/gemm_turn.c */
+    enum { LINE = 64, LONG = 32 };
     weft_expr_context *x = builder->exprs;
     const weft_machine *machine = builder->request->machine;
     const axis_list *list = side == 0 ? &p->m : &p->n;
@@ -256,7 +257,7 @@ static bool is_turned(variant_builder *builder, const planned_step *step, const 
     const product_axis *last = &list->items[list->count - 1], *own = dense_axis(x, list, side);
     if (own == NULL || short_extent(x, own) < LONG || !fills(x, own, SHORT_AXIS) || !fills(x, last, line)) return false;
     bool is_past =
-        weft_count_bound(&builder->space, type->shape) > LAST_CACHE * (int64_t)machine->cache_bytes[1] / size;
+        weft_count_bound(&builder->space, type->shape) > WEFT_GEMM_TURN_PAST * (int64_t)machine->cache_bytes[1] / size;
     return own + 1 == last || (is_past && short_extent(x, last) % line == 0);
 }
 

@@ -169,7 +169,6 @@ static bool is_larger(const weft_gemm_turn *turn, bool of_b, double bytes)
 
 void weft_gemm_turn_find(weft_gemm_turn *turn, const weft_gemm_call *call, size_t cache_bytes)
 {
-    enum { LAST_CACHE = 32 }; /* times the second level: no larger C is in a cache */
     int64_t size = (int64_t)weft_dtype_size(call->dtype);
     turn->rank = 0;
     turn->call = call;
@@ -189,7 +188,7 @@ void weft_gemm_turn_find(weft_gemm_turn *turn, const weft_gemm_call *call, size_
     find_parts(turn, of_b, size, (int64_t)cache_bytes / 2 / size);
     turn->next = find_next(turn);
     turn->far = is_larger(turn, of_b, (double)cache_bytes);
-    turn->past = elements * (double)size > LAST_CACHE * (double)cache_bytes;
+    turn->past = elements * (double)size > WEFT_GEMM_TURN_PAST * (double)cache_bytes;
     turn->lead = 0;
     turn->parts = 1;
     for (size_t i = 0; i < turn->rank; i++) turn->parts *= parts_of(&turn->axes[i]);

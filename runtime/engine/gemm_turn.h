@@ -13,6 +13,9 @@
 /* Rows, columns and the axes of a batch along which C moves, at most. */
 enum { WEFT_GEMM_TURN_AXES = WEFT_MAX_RANK + 2 };
 
+/* A C of more than so many times the second level is written past the caches: none of them holds it. */
+enum { WEFT_GEMM_TURN_PAST = 32 };
+
 typedef struct weft_gemm_turn_axis {
     int64_t extent, part; /* of the product, and of a part */
     int64_t a, b, c;      /* strides in elements, */
