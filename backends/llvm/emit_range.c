@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/llvm/emit.h"
+#include "backends/llvm/emit_nest.h"
 #include "lib/loop/inst.h"
 
-/* Ranges to run through, and what to do at each point: one stage, or (NULL) all of them. */
-typedef struct nest {
-    const weft_range *ranges;
-    uint32_t count;
-    const weft_stage *stage;
-    LLVMValueRef virtual_lane; /* the last range runs over elements virtual_lane + i * lanes; NULL: over all */
-} nest;
-
-static void emit_from(weft_emitter *e, const nest *n, uint32_t i);
 static void emit_stages(weft_emitter *e);
 
 static void emit_point(weft_emitter *e, const weft_stage *stage)
@@ -32,26 +23,14 @@ static void emit_point(weft_emitter *e, const weft_stage *stage)
         if (!weft_rows_store(e, stage, &stage->stores[i])) weft_store_emit(e, &stage->stores[i]);
 }
 
-static bool is_at_least(weft_emitter *e, weft_expr expr, int64_t value)
-{
-    weft_expr least = weft_expr_constant(e->exprs, value);
-    return weft_expr_always_nonnegative(e->exprs, weft_expr_sub(e->exprs, expr, least));
-}
-
 static bool is_at_most(weft_emitter *e, weft_expr expr, int64_t value)
 {
     weft_expr most = weft_expr_constant(e->exprs, value);
     return weft_expr_always_nonnegative(e->exprs, weft_expr_sub(e->exprs, most, expr));
 }
 
-static LLVMValueRef is_less(weft_emitter *e, LLVMValueRef a, LLVMValueRef b)
-{
-    weft_scope_move(e, weft_scope_top(e));
-    return LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, "");
-}
-
 /* Opens a guard that all ranges of the nest whose extents are known here have points. */
-static void open_points_guard(weft_emitter *e, const nest *n)
+static void open_points_guard(weft_emitter *e, const weft_nest *n)
 {
     LLVMValueRef all = LLVMConstInt(e->i1, 1, false);
     for (uint32_t i = 0; i < n->count; i++) {
@@ -66,146 +45,13 @@ static void open_points_guard(weft_emitter *e, const nest *n)
 }
 
 /* The guard of one range whose extent depends on others of its nest. */
-static bool open_own_guard(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef extent)
+static bool open_own_guard(weft_emitter *e, const weft_nest *n, uint32_t i, LLVMValueRef extent)
 {
     bool dependent = false;
     for (uint32_t k = 0; k < i; k++) dependent |= weft_expr_uses(e->exprs, n->ranges[i].extent, n->ranges[k].variable);
     if (!dependent || is_at_least(e, n->ranges[i].extent, 1)) return false;
     weft_guard_open(e, is_less(e, weft_int(e, 0), extent), true);
     return true;
-}
-
-/* ---- serial ranges ---- */
-
-/* Elements [begin, end) of a range, at most `most`. */
-typedef struct span {
-    LLVMValueRef begin, end;
-    int64_t most;
-    LLVMValueRef afresh; /* whether they start from init; NULL: yes */
-} span;
-
-static void emit_counted(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end, int64_t step)
-{
-    weft_count_open(e, n->ranges[i].variable, start);
-    emit_from(e, n, i + 1);
-    weft_count_close(e, end, weft_int(e, step));
-}
-
-/* Whether points of the stage are single elements that are stored where data say. */
-static bool scatters(const weft_stage *stage)
-{
-    for (uint32_t i = 0; i < stage->store_count; i++)
-        if (stage->stores[i].is_indirect) return true;
-    return false;
-}
-
-/* A few points in turn. A processor foretells by the address of a load's instruction which store it waits for: a point
- * that finds what one shortly before it has stored would make all points wait for the one before. */
-static void emit_scatter(weft_emitter *e, const nest *n, uint32_t i, const span *s)
-{
-    enum { POINTS = 4 };
-    weft_scope_move(e, weft_scope_top(e));
-    LLVMValueRef limit = LLVMBuildAnd(e->builder, s->end, weft_int(e, -POINTS), "");
-    weft_guard_open(e, is_less(e, s->begin, limit), false);
-    LLVMValueRef at = weft_count_open(e, WEFT_EXPR_NONE, s->begin);
-    for (int64_t k = 0; k < POINTS; k++) {
-        weft_scope_move(e, weft_scope_top(e));
-        weft_once_open(e, n->ranges[i].variable, LLVMBuildAdd(e->builder, at, weft_int(e, k), ""));
-        emit_from(e, n, i + 1);
-        weft_once_close(e);
-    }
-    weft_count_close(e, limit, weft_int(e, POINTS));
-    weft_guard_close(e);
-    weft_scope_move(e, weft_scope_top(e));
-    weft_guard_open(e, is_less(e, limit, s->end), false);
-    emit_counted(e, n, i, limit, s->end, 1);
-    weft_guard_close(e);
-}
-
-/* A point of a block that was turned, number `row` of it. */
-static void emit_turned_point(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef row)
-{
-    e->turned_row = row;
-    emit_from(e, n, i + 1);
-    e->turned_row = NULL;
-}
-
-/* The points from `at`, where a block begins, to `end`. */
-static void emit_turned_part(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef at, LLVMValueRef end)
-{
-    LLVMValueRef point = weft_count_open(e, n->ranges[i].variable, at);
-    weft_scope_move(e, weft_scope_top(e));
-    emit_turned_point(e, n, i, LLVMBuildSub(e->builder, point, at, ""));
-    weft_count_close(e, end, weft_int(e, 1));
-}
-
-/* A whole block from `at` on: where little is computed, its points in turn, which need no loop. */
-static void emit_turned_block(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef at, uint32_t points)
-{
-    enum { LITTLE = 8 };
-    weft_expr variable = n->ranges[i].variable;
-    bool is_little = n->stage->inst_count <= LITTLE;
-    LLVMValueRef end = LLVMBuildAdd(e->builder, at, weft_int(e, points), "");
-    weft_once_open(e, variable, at);
-    weft_turned_read(e, n->stage, NULL);
-    weft_once_close(e);
-    for (uint32_t k = 0; k < points && is_little; k++) {
-        weft_scope_move(e, weft_scope_top(e));
-        weft_once_open(e, variable, LLVMBuildAdd(e->builder, at, weft_int(e, k), ""));
-        emit_turned_point(e, n, i, weft_int(e, k));
-        weft_once_close(e);
-    }
-    if (!is_little) emit_turned_part(e, n, i, at, end);
-}
-
-/* Block by block; spans begin with one. The last one is part of one: read under a mask, or else point by point. */
-static void emit_turned(weft_emitter *e, const nest *n, uint32_t i, const span *s, uint32_t points, bool masked)
-{
-    weft_scope_move(e, weft_scope_top(e));
-    LLVMValueRef limit = LLVMBuildAnd(e->builder, s->end, weft_int(e, -(int64_t)points), "");
-    weft_guard_open(e, is_less(e, s->begin, limit), false);
-    LLVMValueRef at = weft_count_open(e, WEFT_EXPR_NONE, s->begin);
-    weft_scope_move(e, weft_scope_top(e));
-    emit_turned_block(e, n, i, at, points);
-    weft_count_close(e, limit, weft_int(e, points));
-    weft_guard_close(e);
-    if (weft_expr_divisor(e->exprs, n->ranges[i].extent) % points == 0) return;
-    weft_guard_open(e, is_less(e, limit, s->end), false);
-    if (masked) {
-        weft_once_open(e, n->ranges[i].variable, limit);
-        weft_turned_read(e, n->stage, LLVMBuildSub(e->builder, s->end, limit, ""));
-        weft_once_close(e);
-        emit_turned_part(e, n, i, limit, s->end);
-    } else {
-        emit_counted(e, n, i, limit, s->end, 1);
-    }
-    weft_guard_close(e);
-}
-
-static void emit_serial(weft_emitter *e, const nest *n, uint32_t i, const span *s)
-{
-    const weft_range *range = &n->ranges[i];
-    bool masked, is_inner = n->stage != NULL && i + 1 == n->count && n->virtual_lane == NULL;
-    uint32_t points = is_inner && s->most > 1 ? weft_turned_points(e, n->stage, range, &masked) : 0;
-    if (points != 0) {
-        emit_turned(e, n, i, s, points, masked);
-        return;
-    }
-    if (n->virtual_lane != NULL && i + 1 == n->count) {
-        weft_scope_move(e, weft_scope_top(e));
-        LLVMValueRef start = LLVMBuildAdd(e->builder, n->virtual_lane, s->begin, "");
-        weft_guard_open(e, is_less(e, start, s->end), false);
-        emit_counted(e, n, i, start, s->end, range->virtual_lanes);
-        weft_guard_close(e);
-    } else if (s->most == 1 && is_at_least(e, range->extent, 1)) {
-        weft_once_open(e, range->variable, s->begin);
-        emit_from(e, n, i + 1);
-        weft_once_close(e);
-    } else if (n->stage != NULL && i + 1 == n->count && !e->gpu && scatters(n->stage)) {
-        emit_scatter(e, n, i, s);
-    } else {
-        emit_counted(e, n, i, s->begin, s->end, 1);
-    }
 }
 
 /* ---- lane ranges ---- */
@@ -250,7 +96,7 @@ static void mask_lanes(weft_emitter *e, const pass *p, weft_expr extent, LLVMVal
 
 /* Whether the loop ends once nothing can change what it reduces: not a short one, whose end then could not be foreseen
  * by the processor. */
-static bool ends_early(const weft_emitter *e, const nest *n, const weft_range *range, const pass *p)
+static bool ends_early(const weft_emitter *e, const weft_nest *n, const weft_range *range, const pass *p)
 {
     enum { ROUNDS = 8 };
     int64_t least, most;
@@ -263,7 +109,7 @@ static bool ends_early(const weft_emitter *e, const nest *n, const weft_range *r
     return n->stage->store_count == 0 && most >= ROUNDS * (int64_t)range->width * p->parts;
 }
 
-static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
+static void emit_pass(weft_emitter *e, const weft_nest *n, uint32_t i, const pass *p)
 {
     const weft_range *range = &n->ranges[i];
     bool early = ends_early(e, n, range, p), undecided = early && weft_reduce_is_undecided(e);
@@ -289,7 +135,7 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
         e->reduction.row = LLVMBuildUDiv(e->builder, done, weft_int(e, range->width), "");
     }
     if (undecided) weft_reduce_restart(e);
-    emit_from(e, n, i + 1);
+    weft_nest_emit(e, n, i + 1);
     e->reduction.row = NULL;
     e->lane = (weft_lane_state){.variable = WEFT_EXPR_NONE};
     if (p->once || p->latest != NULL) weft_once_close(e);
@@ -310,7 +156,7 @@ static uint32_t next_parts(const weft_emitter *e, const weft_range *range, int64
 }
 
 /* The main pass in two: of the rounds that a mask hides, the last ones, only what is in place of them is computed. */
-static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
+static void emit_main_pass(weft_emitter *e, const weft_nest *n, uint32_t i, const pass *p)
 {
     weft_expr seen = WEFT_EXPR_NONE;
     bool is_inner = n->stage != NULL && i + 1 == n->count && !p->once;
@@ -335,7 +181,7 @@ static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, const pas
 }
 
 /* Whether the lanes are around inner loops, of many vectors a round: then two masked ones take little more than one. */
-static bool is_around_loops(weft_emitter *e, const nest *n, const weft_range *range)
+static bool is_around_loops(weft_emitter *e, const weft_nest *n, const weft_range *range)
 {
     enum { MANY = 4 };
     return n->stage == NULL && e->kernel->accumulator_count > 0 && weft_emitter_has(e, WEFT_ISA_V4) &&
@@ -343,19 +189,19 @@ static bool is_around_loops(weft_emitter *e, const nest *n, const weft_range *ra
 }
 
 /* Whether the lanes go along the iterations, some of their range. */
-static bool goes_along_iterations(const weft_emitter *e, const nest *n)
+static bool goes_along_iterations(const weft_emitter *e, const weft_nest *n)
 {
     return e->has_rows_in_lanes && n->stage == NULL;
 }
 
 /* A number that divides how many elements there are. */
-static int64_t divisor_of(const weft_emitter *e, const nest *n, const weft_range *range)
+static int64_t divisor_of(const weft_emitter *e, const weft_nest *n, const weft_range *range)
 {
     return goes_along_iterations(e, n) ? 1 : weft_expr_divisor(e->exprs, range->extent);
 }
 
 /* Where whole rounds end. Spans of other ranges begin at a multiple of a round. */
-static LLVMValueRef end_of_rounds(weft_emitter *e, const nest *n, const span *s, int64_t round)
+static LLVMValueRef end_of_rounds(weft_emitter *e, const weft_nest *n, const weft_span *s, int64_t round)
 {
     LLVMValueRef mask = weft_int(e, -round);
     if (!goes_along_iterations(e, n)) return LLVMBuildAnd(e->builder, s->end, mask, "");
@@ -365,7 +211,7 @@ static LLVMValueRef end_of_rounds(weft_emitter *e, const nest *n, const span *s,
 
 /* The elements that the main pass leaves, vector by vector, the last one masked; of a reduction at once, if that takes
  * no longer. */
-static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
+static void emit_tail_pass(weft_emitter *e, const weft_nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
 {
     const weft_range *range = &n->ranges[i];
     bool whole = divisor_of(e, n, range) % range->width == 0;
@@ -398,7 +244,7 @@ static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
 }
 
 /* A range of two rounds or less: no loop, every lane is a constant. */
-static bool emit_short(weft_emitter *e, const nest *n, uint32_t i)
+static bool emit_short(weft_emitter *e, const weft_nest *n, uint32_t i)
 {
     const weft_range *range = &n->ranges[i];
     int64_t extent, start = 0, width = range->width;
@@ -416,7 +262,7 @@ static bool emit_short(weft_emitter *e, const nest *n, uint32_t i)
 }
 
 /* Whether half of a round may be left, whose vectors two at a time would take as long as several rounds. */
-static bool halves(weft_emitter *e, const nest *n, const weft_range *range)
+static bool halves(weft_emitter *e, const weft_nest *n, const weft_range *range)
 {
     enum { LEAST = 16 };
     int64_t extent;
@@ -425,7 +271,7 @@ static bool halves(weft_emitter *e, const nest *n, const weft_range *range)
 }
 
 /* Half of a round, if so much is left from `start` on; returns where it ends. */
-static LLVMValueRef emit_half(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, const span *s)
+static LLVMValueRef emit_half(weft_emitter *e, const weft_nest *n, uint32_t i, LLVMValueRef start, const weft_span *s)
 {
     const weft_range *range = &n->ranges[i];
     weft_scope_move(e, weft_scope_top(e));
@@ -436,7 +282,7 @@ static LLVMValueRef emit_half(weft_emitter *e, const nest *n, uint32_t i, LLVMVa
     return limit;
 }
 
-static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s)
+static void emit_lanes(weft_emitter *e, const weft_nest *n, uint32_t i, const weft_span *s)
 {
     const weft_range *range = &n->ranges[i];
     int64_t round = (int64_t)range->width * range->unroll;
@@ -504,16 +350,16 @@ static bool is_init_neutral(const weft_emitter *e, const weft_stage *stage)
 
 /* Block by block, each a span of smaller blocks. What is there before the first one is init, or it goes on with that.
  */
-static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *s)
+static void emit_blocks(weft_emitter *e, const weft_nest *n, uint32_t i, const weft_span *s)
 {
     const weft_range *range = &n->ranges[i];
     int64_t size = weft_block_size(range, s->most);
     if (size == 0) {
         if (runs_along_lanes(e, range)) emit_lanes(e, n, i, s);
-        else emit_serial(e, n, i, s);
+        else weft_serial_emit(e, n, i, s);
         return;
     }
-    span block = {.begin = weft_count_open(e, WEFT_EXPR_NONE, s->begin), .most = size, .afresh = s->afresh};
+    weft_span block = {.begin = weft_count_open(e, WEFT_EXPR_NONE, s->begin), .most = size, .afresh = s->afresh};
     const LLVMValueRef *before = open_part(e, s->afresh);
     weft_scope_move(e, weft_scope_top(e));
     block.end = LLVMBuildAdd(e->builder, block.begin, weft_int(e, size), "");
@@ -552,7 +398,7 @@ static bool loads_singly(const weft_emitter *e, const weft_stage *stage, const w
 
 /* A range of unknown length, which may be no more than a block: then loops over blocks take longer than what they do
  * where that is little. */
-static void emit_all(weft_emitter *e, const nest *n, uint32_t i, const span *s)
+static void emit_all(weft_emitter *e, const weft_nest *n, uint32_t i, const weft_span *s)
 {
     enum { LITTLE = 16 };
     const weft_range *range = &n->ranges[i];
@@ -564,7 +410,7 @@ static void emit_all(weft_emitter *e, const nest *n, uint32_t i, const span *s)
     }
     LLVMValueRef is_longer = is_less(e, weft_int(e, block), s->end);
     weft_guard_open(e, LLVMBuildNot(e->builder, is_longer, ""), false);
-    emit_blocks(e, n, i, &(span){s->begin, s->end, block, s->afresh});
+    emit_blocks(e, n, i, &(weft_span){s->begin, s->end, block, s->afresh});
     weft_guard_close(e);
     weft_guard_open(e, is_longer, false);
     emit_blocks(e, n, i, s);
@@ -572,7 +418,7 @@ static void emit_all(weft_emitter *e, const nest *n, uint32_t i, const span *s)
 }
 
 /* A range inside another reduced one: a short one, of one block at most, goes on with the accumulators as they are. */
-static void emit_run(weft_emitter *e, const nest *n, uint32_t i, span *s)
+static void emit_run(weft_emitter *e, const weft_nest *n, uint32_t i, weft_span *s)
 {
     int64_t most = (int64_t)n->ranges[i].virtual_lanes * WEFT_ORDER_SHORT;
     if (!is_at_least(e, n->ranges[i].extent, most + 1)) s->afresh = is_less(e, weft_int(e, most), s->end);
@@ -581,16 +427,16 @@ static void emit_run(weft_emitter *e, const nest *n, uint32_t i, span *s)
     close_part(e, s->afresh, before);
 }
 
-static void emit_range(weft_emitter *e, const nest *n, uint32_t i)
+static void emit_range(weft_emitter *e, const weft_nest *n, uint32_t i)
 {
     const weft_range *range = &n->ranges[i];
     if (goes_along_iterations(e, n)) {
-        emit_lanes(e, n, i, &(span){.begin = e->first_row, .end = e->end_row});
+        emit_lanes(e, n, i, &(weft_span){.begin = e->first_row, .end = e->end_row});
         return;
     }
     if (runs_along_lanes(e, range) && emit_short(e, n, i)) return;
     int64_t least;
-    span whole = {.begin = weft_int(e, 0), .end = weft_index_emit(e, range->extent, 0)};
+    weft_span whole = {.begin = weft_int(e, 0), .end = weft_index_emit(e, range->extent, 0)};
     weft_expr_range(e->exprs, range->extent, &least, &whole.most);
     bool guarded = open_own_guard(e, n, i, whole.end);
     bool inside =
@@ -604,7 +450,7 @@ static void emit_range(weft_emitter *e, const nest *n, uint32_t i)
 
 /* Blocks of `rows` rows and a vector of lanes: the last ones overlap those before, where they are not whole.
  * `is_short`: of a vector that a mask may leave part of. */
-static void emit_whole_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32_t rows, bool is_short)
+static void emit_whole_blocks(weft_emitter *e, const weft_nest *n, uint32_t i, uint32_t rows, bool is_short)
 {
     const weft_range *row = &n->ranges[i], *lane = row + 1;
     bool whole = weft_expr_divisor(e->exprs, row->extent) % rows == 0;
@@ -623,7 +469,7 @@ static void emit_whole_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32
 
 /* Whether no row, whose length is a scalar, is longer than a vector, part of which a mask may leave. Not the last tiles
  * of longer ones. */
-static bool are_short(weft_emitter *e, const nest *n, const weft_range *lane)
+static bool are_short(weft_emitter *e, const weft_nest *n, const weft_range *lane)
 {
     return is_at_most(e, lane->extent, lane->width) && !is_at_least(e, lane->extent, lane->width) &&
            weft_index_level(e, lane->extent) == 0 && weft_transposed_takes_masks(e, n->stage);
@@ -631,7 +477,7 @@ static bool are_short(weft_emitter *e, const nest *n, const weft_range *lane)
 
 /* Blocks where there is one at least, or a good part of one under a mask; element by element where rows or lanes are
  * fewer. */
-static void emit_row_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32_t rows)
+static void emit_row_blocks(weft_emitter *e, const weft_nest *n, uint32_t i, uint32_t rows)
 {
     enum { GOOD_PART = 4 };
     const weft_range *row = &n->ranges[i], *lane = row + 1;
@@ -647,14 +493,14 @@ static void emit_row_blocks(weft_emitter *e, const nest *n, uint32_t i, uint32_t
     if (is_at_least(e, row->extent, rows) && is_at_least(e, lane->extent, least)) return;
     weft_guard_open(e, few, false);
     weft_count_open(e, row->variable, weft_int(e, 0));
-    emit_counted(e, n, i + 1, weft_int(e, 0), lane_end, 1);
+    weft_nest_count(e, n, i + 1, weft_int(e, 0), lane_end, 1);
     weft_count_close(e, row_end, weft_int(e, 1));
     weft_guard_close(e);
 }
 
 /* ---- nests ---- */
 
-static void emit_from(weft_emitter *e, const nest *n, uint32_t i)
+void weft_nest_emit(weft_emitter *e, const weft_nest *n, uint32_t i)
 {
     if (e->error != NULL) return;
     uint32_t rows = n->stage != NULL && i + 2 == n->count ? weft_transposed_rows(e, n->stage) : 0;
@@ -669,15 +515,15 @@ static void emit_from(weft_emitter *e, const nest *n, uint32_t i)
     }
 }
 
-static void emit_nest(weft_emitter *e, const nest *n)
+static void emit_nest(weft_emitter *e, const weft_nest *n)
 {
     open_points_guard(e, n);
-    emit_from(e, n, 0);
+    weft_nest_emit(e, n, 0);
     weft_guard_close(e);
 }
 
 /* Virtual lanes that no vector holds: one after the other. */
-static void emit_virtual_lanes(weft_emitter *e, nest *n, uint32_t lanes)
+static void emit_virtual_lanes(weft_emitter *e, weft_nest *n, uint32_t lanes)
 {
     weft_reduce_rows(e, lanes);
     e->carried_count = 0;
@@ -689,7 +535,7 @@ static void emit_virtual_lanes(weft_emitter *e, nest *n, uint32_t lanes)
     weft_reduce_fold(e, lanes);
 }
 
-static void emit_reduction(weft_emitter *e, nest *n)
+static void emit_reduction(weft_emitter *e, weft_nest *n)
 {
     const weft_range *last = n->count == 0 ? NULL : &n->ranges[n->count - 1];
     bool along = last != NULL && runs_along_lanes(e, last);
@@ -712,7 +558,7 @@ static void emit_stages(weft_emitter *e)
     for (uint32_t s = 0; s < e->kernel->stage_count && e->error == NULL; s++) {
         const weft_stage *stage = &e->kernel->stages[s];
         e->stage = stage;
-        nest n = {stage->ranges, stage->range_count, stage, NULL};
+        weft_nest n = {stage->ranges, stage->range_count, stage, NULL};
         if (stage->accumulator_count != 0) emit_reduction(e, &n);
         else if (stage->range_count == 0) emit_point(e, stage);
         else emit_nest(e, &n);
@@ -735,6 +581,7 @@ void weft_ranges_emit(weft_emitter *e)
 {
     uint32_t threaded = weft_threaded_count(e);
     const weft_kernel *kernel = e->kernel;
-    nest n = {kernel->range_count > 0 ? kernel->ranges + threaded : NULL, kernel->range_count - threaded, NULL, NULL};
+    weft_nest n = {kernel->range_count > 0 ? kernel->ranges + threaded : NULL, kernel->range_count - threaded, NULL,
+                   NULL};
     emit_nest(e, &n);
 }
